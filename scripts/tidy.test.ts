@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fileFindings, findingText, folderFindings, repositoryFindings } from "./tidy.ts";
+import { circleFindings } from "./tidy-circles.ts";
 import { functionFindings, longFunctions } from "./tidy-functions.ts";
 import { codeOnly, importsOf } from "./tidy-scan.ts";
 
@@ -196,6 +197,49 @@ describe("long functions", () => {
     expect(found(source, [{ path, name: "f", lines: 79 }])).toEqual([expect.stringContaining("grown from 79 to 80")]);
     expect(found(source, [{ path, name: "f", lines: 81 }])).toEqual([expect.stringContaining("shrunk to 80")]);
     expect(found("", [{ path, name: "f", lines: 80 }])).toEqual([expect.stringContaining("within the limit")]);
+  });
+});
+
+describe("import circles", () => {
+  const room = "packages/server/src/store";
+  const found = (...files: [name: string, source: string][]) =>
+    circleFindings(files.map(([name, source]) => ({ path: `${room}/${name}`, source }))).map(({ path }) => path);
+
+  it.each([
+    [
+      "directly",
+      [
+        ["a.ts", importing("./b.ts")],
+        ["b.ts", importing("./a.ts")],
+      ],
+    ],
+    [
+      "by a type",
+      [
+        ["a.ts", 'import type { B } from "./b.ts";'],
+        ["b.ts", importing("./a.ts")],
+      ],
+    ],
+    [
+      "by a module in another folder",
+      [
+        ["a.ts", importing("./c/b.ts")],
+        ["c/b.ts", importing("./d.ts")],
+        ["c/d.ts", importing("../a.ts")],
+      ],
+    ],
+  ] satisfies [string, [string, string][]][])("one that closes %s is found", (_, files) => {
+    expect(found(...files)).toEqual([`${room}/a.ts`]);
+  });
+
+  it("two imports of one module are none, and test code is not looked at", () => {
+    const below: [string, string][] = [
+      ["a.ts", importing("./c.ts")],
+      ["b.ts", importing("./a.ts") + importing("./c.ts")],
+      ["c.ts", ""],
+    ];
+    expect(found(...below)).toEqual([]);
+    expect(found(["a.ts", importing("./a.test.ts")], ["a.test.ts", importing("./a.ts")])).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { circleFindings } from "./tidy-circles.ts";
 import { type Exception, functionFindings } from "./tidy-functions.ts";
 import { codeOnly, importsOf, lineAt } from "./tidy-scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./tidy-walls.ts";
@@ -187,6 +188,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...files.flatMap(({ path, source }) => fileFindings(path, source)),
       ...folderFindings(files.map(({ path }) => path)),
       ...functionFindings(files, exceptions),
+      ...circleFindings(files),
     ],
     questions: long.map(({ path }) => path),
   };

@@ -1,7 +1,9 @@
 /** What holds after every step, whatever happened: the promises of the commit writer, checked against the tables. */
+
 import type { Db } from "../packages/server/src/ports.ts";
 import { type AuditRow, auditHash, genesisRoot, nextRoot } from "../packages/server/src/store/audit/audit.ts";
-import type { Epochs, Head } from "../packages/server/src/store/organizations/heads.ts";
+import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
+import type { Head } from "../packages/server/src/store/organizations/heads.ts";
 import type { Journal } from "./journal.ts";
 
 /** A promise that was broken. */

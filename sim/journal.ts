@@ -1,6 +1,8 @@
 /** What the world did and was told: the truth that the database is compared with. */
+
 import type { CommitOutcome, DecisionRows } from "../packages/server/src/store/commit/commit-writer.ts";
-import type { Epochs, HeadChanges } from "../packages/server/src/store/organizations/heads.ts";
+import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
+import type { HeadChanges } from "../packages/server/src/store/organizations/heads.ts";
 
 /** What a caller was told. `unknown`: the promise of a Fault `unavailable`, or of a process that died. */
 type Told = CommitOutcome | { readonly outcome: "waiting" | "unknown" | "refused" };

@@ -1,11 +1,12 @@
 /** One node of the simulated service: a real commit writer whose statements wait at a gate for the scheduler's word. */
+
 import type { Clock, Log, Timers } from "../packages/server/src/ports.ts";
 import {
   type CommitWriter,
   type ConnectCommit,
   createCommitWriter,
 } from "../packages/server/src/store/commit/commit-writer.ts";
-import type { Epochs } from "../packages/server/src/store/organizations/heads.ts";
+import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { Random } from "./random.ts";
 
 /** What becomes of a statement at the gate. */

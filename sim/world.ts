@@ -10,18 +10,16 @@
  * row, sees the statements wait for it, and then commits the change before them. So a statement's snapshot is older than its
  * locks.
  */
+
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../packages/server/src/edge/ids.ts";
 import type { Clock, Db, Log, Timers } from "../packages/server/src/ports.ts";
 import { auditRow } from "../packages/server/src/store/audit/audit.ts";
-import type { CommitOutcome, ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
-import {
-  createHead,
-  type Epochs,
-  type HeadChanges,
-  withHead,
-} from "../packages/server/src/store/organizations/heads.ts";
+import type { ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
+import type { CommitOutcome } from "../packages/server/src/store/commit/commit-writer-rows.ts";
+import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
+import { createHead, type HeadChanges, withHead } from "../packages/server/src/store/organizations/heads.ts";
 import { decisionRows } from "../packages/server/src/testing/database/decision-rows.ts";
 import { checkInvariants, InvariantBroken } from "./invariants.ts";
 import type { Journal, Submission } from "./journal.ts";

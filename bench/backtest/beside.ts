@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@countersign/sdk";
-import type { Instance } from "@countersign/server";
+import type { OpenedDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
 import { insertNewKey } from "../../packages/server/src/operations/keys/create-key.ts";
 import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
@@ -17,7 +17,7 @@ const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 
 /** A key that may run backtests, for the organization of the recorded past. */
-export async function besideKey({ db, ids }: Instance, org_id: string): Promise<string> {
+export async function besideKey({ db, ids }: OpenedDatabase, org_id: string): Promise<string> {
   const key = {
     org_id,
     name: "bench",

@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { BacktestFigures, Candidate } from "@countersign/core";
-import { type Instance, openInstance, readConfig } from "@countersign/server";
+import { readConfig } from "@countersign/server";
+import { type OpenedDatabase, openDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
 import { createBacktestThreads } from "../../packages/server/src/edge/threads/backtest-threads.ts";
 import { newRequestCount } from "../../packages/server/src/edge/threads/give-way.ts";
 import { median } from "../median.ts";
@@ -51,7 +52,7 @@ const count = Number(options.intents);
 const thread = new URL("../../packages/cli/dist/program/backtest-thread.js", import.meta.url);
 const rounds_wanted = Number(options.rounds);
 
-async function speed(instance: Instance, past: Past) {
+async function speed(instance: OpenedDatabase, past: Past) {
   const threads = createBacktestThreads(instance.connection, new Map(), log, newRequestCount(), {
     url: thread,
     execArgv: [],
@@ -102,7 +103,7 @@ async function main(): Promise<void> {
   if (!existsSync(thread)) throw new Error("build first: npm run build");
   const directory = mkdtempSync(join(tmpdir(), "bench-backtest-"));
   const data_dir = join(directory, "data");
-  const instance = await openInstance(readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] }), log);
+  const instance = await openDatabase(readConfig({ COUNTERSIGN_DATA_DIR: data_dir, PATH: process.env["PATH"] }), log);
   try {
     console.error(`recording ${count} intents …`);
     const past = await recordPast(instance, count);

@@ -9,7 +9,7 @@ import {
   type PolicySet,
   policySha256,
 } from "@countersign/core";
-import type { Instance } from "@countersign/server";
+import type { OpenedDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
 import { createOrganization } from "../../packages/server/src/operations/organizations/create-organization.ts";
 import { auditRow } from "../../packages/server/src/store/audit/audit.ts";
 import { updateMembrane } from "../../packages/server/src/store/membranes/membranes.ts";
@@ -30,7 +30,7 @@ export interface Past {
 }
 
 /** Records `count` payments, a millisecond apart, under 50 policies of the organization's own, ten of which match. */
-export async function recordPast({ db, clock, ids }: Instance, count: number): Promise<Past> {
+export async function recordPast({ db, clock, ids }: OpenedDatabase, count: number): Promise<Past> {
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };
   const created = await db.system((query) => createOrganization({ clock, ids }, query, about));
@@ -101,7 +101,7 @@ function rowOf(
   membrane: Membrane,
   policySet: PolicySet,
   at_us: number,
-  ids: Instance["ids"],
+  ids: OpenedDatabase["ids"],
 ): { readonly verdict: string; readonly text: string } {
   const received_us = at_us - 1_000_000;
   const document = { facts: valuesOf(input) };

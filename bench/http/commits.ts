@@ -5,7 +5,8 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { openInstance, readConfig } from "@countersign/server";
+import { readConfig } from "@countersign/server";
+import { openDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
 import { timers } from "../../packages/server/src/edge/timers.ts";
 import { createOrganization } from "../../packages/server/src/operations/organizations/create-organization.ts";
 import {
@@ -17,7 +18,7 @@ import {
 import { decisionRows } from "../../packages/server/src/testing/database/decision-rows.ts";
 import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts";
 
-const instance = await openInstance(readConfig(process.env), silentLog);
+const instance = await openDatabase(readConfig(process.env), silentLog);
 const { clock, ids, connection, db } = instance;
 const org_id = ids.next("organization");
 await db.system((query) =>

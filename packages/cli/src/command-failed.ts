@@ -5,3 +5,8 @@ export class CommandFailed extends Error {
     this.name = "CommandFailed";
   }
 }
+
+/** Returns true if the service refuses to start for this reason. By name, because the service's code is loaded late. */
+export function isStartRefused(error: unknown): error is Error & { readonly name: "StartRefused" } {
+  return error instanceof Error && error.name === "StartRefused";
+}

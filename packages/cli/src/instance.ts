@@ -1,13 +1,10 @@
-/** The instance that a command works on, and the things all such commands share. */
-import type { Instance, ListedOrganization } from "@countersign/server";
+/** Opens the instance for a command and finds organizations in it. */
+import type { Instance, ListedOrganization, Log } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Who the audit trail names for what is done from the command line. */
-export const commandLineActor = "command_line";
-
 /** Writes warnings and errors as lines for people to standard error. */
-export function instanceLog(terminal: Terminal): Instance["log"] {
+export function instanceLog(terminal: Terminal): Log {
   const print = (fields: object, message: string) => terminal.printError(logLine(fields, message));
   return { debug: () => undefined, info: () => undefined, warn: print, error: print };
 }
@@ -18,22 +15,22 @@ function logLine(fields: object, message: string): string {
 }
 
 /**
- * Opens the instance that the environment names (`keep_schema` as in `openInstance`), runs `work` on it, and closes it again.
- * CommandFailed where its database goes away meanwhile, or takes longer for a statement than one may.
+ * Opens the instance that the environment names, runs `work` on it, and closes it. `opening` is that of `openInstance`. Throws
+ * CommandFailed if the database is lost meanwhile or takes too long for a statement.
  */
 export async function withInstance<T>(
   terminal: Terminal,
   work: (instance: Instance) => Promise<T>,
-  options: { readonly keep_schema?: boolean } = {},
+  opening: "migrate" | "keep_schema" = "migrate",
 ): Promise<T> {
   // Loaded here, so that commands that need no database start without its drivers.
-  const { isConnectionLost, isOutOfTime, openInstance, readConfig } = await import("@countersign/server");
-  const instance = await openInstance(readConfig(terminal.env), instanceLog(terminal), options);
+  const { openInstance, readConfig } = await import("@countersign/server");
+  const instance = await openInstance(readConfig(terminal.env), instanceLog(terminal), opening);
   try {
     return await work(instance);
   } catch (error) {
     // Standard output that nobody reads any more fails with EPIPE, as a lost session does.
-    if (terminal.isOutputFailure(error) || !(isConnectionLost(error) || isOutOfTime(error))) throw error;
+    if (terminal.isOutputFailure(error) || !instance.database.isFailure(error)) throw error;
     throw new CommandFailed(
       `the database went away or took too long in the middle of it (${(error as Error).message}): see whether it runs (countersign doctor), and what was done, before you run this again`,
     );
@@ -42,24 +39,17 @@ export async function withInstance<T>(
   }
 }
 
-/** All organizations of the instance, oldest first. */
-export async function readOrganizations(instance: Instance): Promise<ListedOrganization[]> {
-  const { listOrganizations } = await import("@countersign/server");
-  return instance.db.system((query) => listOrganizations(query));
-}
-
-/** The organization with this id. */
+/** Returns the organization with this id. Throws CommandFailed if there is none. */
 export async function organizationNamed(instance: Instance, org_id: string): Promise<ListedOrganization> {
-  const found = (await readOrganizations(instance)).find((organization) => organization.org_id === org_id);
+  const found = (await instance.organizations.list()).find((organization) => organization.org_id === org_id);
   if (found === undefined)
     throw new CommandFailed(`there is no organization ${org_id} (countersign orgs list shows them)`);
   return found;
 }
 
-/** The organization that a key belongs to. */
+/** Returns the organization of a key. Throws CommandFailed if there is no such key. */
 export async function organizationOf(instance: Instance, key_id: string): Promise<string> {
-  const { organizationOfKey } = await import("@countersign/server");
-  const org_id = await instance.db.system((query) => organizationOfKey(query, key_id));
+  const org_id = await instance.organizations.ofKey(key_id);
   if (org_id === undefined) throw new CommandFailed(`there is no key ${key_id} (countersign keys list shows them)`);
   return org_id;
 }

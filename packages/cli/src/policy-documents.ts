@@ -1,6 +1,5 @@
 /** Policy documents in files. */
-import type { PolicyDocument } from "@countersign/core";
-import type { PolicyDiagnostic } from "@countersign/server";
+import type { PolicyDiagnostic, PolicyDocument } from "@countersign/core";
 import { CommandFailed } from "./command-failed.ts";
 import { findingLine } from "./policy-finding.ts";
 import { readTextFile } from "./text-file.ts";
@@ -32,7 +31,7 @@ export async function checkPolicyFile(
   runTests: boolean,
 ): Promise<{ readonly checked: CheckedFile; readonly document: PolicyDocument | null }> {
   // Loaded here, so that the help needs none of it.
-  const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/server");
+  const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/core");
   const text = await readTextFile(file);
   const { document, diagnostics, warnings, located } = checkPolicy(text);
   const checked = { file, valid: document !== null, diagnostics, warnings };

@@ -1,5 +1,5 @@
 /** What is found in policy documents, as lines at a terminal. */
-import type { PolicyDiagnostic } from "@countersign/server";
+import type { PolicyDiagnostic } from "@countersign/core";
 import { visible } from "./visible.ts";
 
 /** One finding at its line and column, without what would control a terminal: the document may be a stranger's. */

@@ -1,6 +1,6 @@
 import { productVersion } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
-import { CommandFailed } from "./command-failed.ts";
+import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
@@ -74,7 +74,7 @@ export async function run(argv: readonly string[], terminal = processTerminal())
  */
 function messageFor(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  if (error instanceof CommandFailed || error.name === "StartRefused") return error.message;
+  if (error instanceof CommandFailed || isStartRefused(error)) return error.message;
   if (error.name === "Fault" && "details" in error) {
     const reasons = (error.details as readonly { message?: string }[]).map(({ message }) => message).filter(Boolean);
     return [error.message, ...reasons].join(": ");

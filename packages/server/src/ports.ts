@@ -1,6 +1,6 @@
-/** Types only: what the operations need from the outside world. The edge implements them; tests and the simulation do too. */
+/** What the store and the operations need from the outside world, as types. The edge, the store, tests and the simulation implement them. */
 import type { IdKind } from "@countersign/contract";
-import type { AttemptResult } from "@countersign/core";
+import type { AttemptResult, RateTake } from "@countersign/core";
 
 /** The one source of time. */
 export interface Clock {
@@ -152,4 +152,34 @@ interface EndedSpan {
 /** Where ended pieces of work are told. Must return at once. */
 export interface Spans {
   ended(span: EndedSpan): void;
+}
+
+/** Encrypts short secrets, so that readers of the database do not learn them. See decision 0019. */
+export interface Sealer {
+  /** Returns the sealed text. It opens only with the same context, which names its organization, table and row. */
+  seal(text: string, context: string): string;
+  /** Returns the text. Throws if it was sealed for another context or with an unknown key, or was changed. */
+  open(sealed: string, context: string): string;
+}
+
+/** A sealer that also says which of its keys opens a text. The name of a key reveals nothing about the key. */
+export interface KeyRing extends Sealer {
+  /** The name of the key that seals. */
+  readonly key_id: string;
+  /** The prefix of every text that names this key and was sealed with it. */
+  readonly prefix: string;
+  /** The names of the other keys. They only open. */
+  readonly other_key_ids: readonly string[];
+  /** Returns the name of the key that opens the text. Null: none of these keys opens it. */
+  openedBy(sealed: string, context: string): string | null;
+}
+
+/** Counts requests by bucket (category and caller). Returns a value, not a promise, where it can: the hot path awaits nothing. */
+export interface RateWindows {
+  /** Counts a request, or refuses it if `limit` requests count already. Never rejects. */
+  take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
+  /** Returns what `take` would return, and counts nothing: for requests that may get a 304. Never rejects. */
+  look(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
+  /** Uncounts a request that `take` counted for the wrong caller, and returns what is left. Never rejects. */
+  refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
 }

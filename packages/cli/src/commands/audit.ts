@@ -1,7 +1,7 @@
 import type { Instance, Verified } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { organizationNamed, readOrganizations, withInstance } from "../instance.ts";
+import { organizationNamed, withInstance } from "../instance.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { startPercentProgress } from "../percent-progress.ts";
 import { formatTable } from "../table.ts";
@@ -49,9 +49,8 @@ function rootText(text: string): string {
 }
 
 async function verify(terminal: Terminal, instance: Instance, { org, expectRoot, json }: VerifyOptions): Promise<void> {
-  const { verifyOrganization } = await import("@countersign/server");
   const organizations =
-    org === undefined ? await readOrganizations(instance) : [await organizationNamed(instance, org)];
+    org === undefined ? await instance.organizations.list() : [await organizationNamed(instance, org)];
   const found: (Verified & { readonly org_id: string })[] = [];
   const progress = startPercentProgress(terminal.stderr);
   const endInterrupt = onInterrupt(terminal, () => {
@@ -62,7 +61,7 @@ async function verify(terminal: Terminal, instance: Instance, { org, expectRoot,
   try {
     for (const { org_id } of organizations) {
       const told = (done: number, text: string) => progress.told(done, `${org_id}: ${text}`);
-      found.push({ org_id, ...(await verifyOrganization(instance.db, org_id, expectRoot, told)) });
+      found.push({ org_id, ...(await instance.audit.verify(org_id, expectRoot, told)) });
     }
   } finally {
     progress.end();

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { isStartRefused } from "../command-failed.ts";
 import { type Finding, note, ok, problem } from "../doctor/finding.ts";
 import { checkDataDir, checkDisk, checkNode, checkPort } from "../doctor/machine.ts";
 import { formatTable } from "../table.ts";
@@ -27,13 +28,13 @@ export function addDoctor(program: Command, terminal: Terminal): void {
 }
 
 async function examine(terminal: Terminal): Promise<Finding[]> {
-  const { readConfig, StartRefused } = await import("@countersign/server");
+  const { readConfig } = await import("@countersign/server");
   const { checkDatabase, checkRedis } = await import("../doctor/database.ts");
   let config: ReturnType<typeof readConfig>;
   try {
     config = readConfig(terminal.env);
   } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
+    if (!isStartRefused(error)) throw error;
     const wrong = error.message.split("\n").map((line) => problem("settings", line, "see docs/configuration.md"));
     return [checkNode(), ...wrong, note("others", "not checked", "mend the settings first")];
   }

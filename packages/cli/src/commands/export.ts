@@ -44,7 +44,7 @@ export function addExport(program: Command, terminal: Terminal): void {
     )
     .addHelpText("after", exportHelp)
     .action(({ out }: { out?: string }) =>
-      withInstance(terminal, (instance) => write(terminal, instance, out), { keep_schema: true }),
+      withInstance(terminal, (instance) => write(terminal, instance, out), "keep_schema"),
     );
   program
     .command("restore")
@@ -55,9 +55,7 @@ export function addExport(program: Command, terminal: Terminal): void {
 }
 
 async function write(terminal: Terminal, instance: Instance, out: string | undefined): Promise<void> {
-  const { exportDump } = await import("@countersign/server");
-  if (out === undefined)
-    return report(terminal, await exportDump(instance.connection, terminal.stdout), "standard output");
+  if (out === undefined) return report(terminal, await instance.database.export(terminal.stdout), "standard output");
   // A statement may be under way, and whoever ends this does not want to wait for it.
   const endInterrupt = onInterrupt(terminal, () => {
     rmSync(out, { force: true });
@@ -70,7 +68,7 @@ async function write(terminal: Terminal, instance: Instance, out: string | undef
     const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
     try {
       const written = pipeline(first, file);
-      const dumped = exportDump(instance.connection, first).finally(() => first.end());
+      const dumped = instance.database.export(first).finally(() => first.end());
       await Promise.allSettled([dumped, written]);
       // The file says what is wrong with it; the dump knows only that it was cut off.
       await written.catch((error: unknown) => {
@@ -99,25 +97,14 @@ function report(terminal: Terminal, { rows }: { readonly rows: number }, where: 
   terminal.printError(`${rows.toLocaleString("en-US")} rows written to ${where}`);
 }
 
-/** Leaves out errors of statements in the embedded server: the command itself prints why nothing was restored. */
-function withoutStatementErrors(log: Instance["log"]): Instance["log"] {
-  return {
-    ...log,
-    warn: (fields, message) => {
-      if (!("postgres" in fields && String(fields.postgres).startsWith("ERROR"))) log.warn(fields, message);
-    },
-  };
-}
-
 async function restore(terminal: Terminal, file: string): Promise<void> {
-  const { readConfig, restoreDump, startSharedDatabase } = await import("@countersign/server");
+  const { openInstance, readConfig } = await import("@countersign/server");
   const { checkContents } = await import("../doctor/contents.ts");
   const config = readConfig(terminal.env);
-  const log = instanceLog(terminal);
   const input = await openText(file).catch((error: unknown) => {
     throw unreadable(file, error);
   });
-  const database = await startSharedDatabase({ ...config, search: { path: config.path } }, withoutStatementErrors(log));
+  const instance = await openInstance(config, instanceLog(terminal), "restore");
   let interrupted = false;
   // A dump that cannot be read on is not taken at all.
   const endInterrupt = onInterrupt(terminal, () => {
@@ -126,10 +113,10 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
   });
   let taken: string;
   try {
-    taken = await restoreDump(database.connection, input, log);
+    taken = await instance.database.restore(input);
     // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
     // which this release can evaluate less than the one that was exported from may stand aside.
-    for (const { state, text, advice } of await checkContents(config, database.connection, log, terminal.stderr))
+    for (const { state, text, advice } of await checkContents(config, instance, terminal.stderr))
       if (state === "problem") terminal.printError(`countersign: ${text}\n  before the service starts: ${advice}`);
   } catch (error) {
     if (!interrupted) throw error;
@@ -138,7 +125,7 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
     return;
   } finally {
     endInterrupt();
-    await database.stop();
+    await instance.close();
   }
   terminal.printError(`${file} is restored, as it was at ${taken}`);
   terminal.printError("Keys revoked, people removed or signed out, and overrides used after that are good again.");

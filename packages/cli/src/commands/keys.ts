@@ -1,15 +1,15 @@
 import {
   type ApiKey,
-  ApiKeyInput,
+  type ApiKeyInput,
   apiKeyFormat,
   openModeOrgId,
   type RateCategory,
   roleNames,
 } from "@countersign/contract";
-import type { Instance, KeyLimits, ListedOrganization } from "@countersign/server";
+import type { Instance, ListedOrganization } from "@countersign/server";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { commandLineActor, organizationNamed, organizationOf, readOrganizations, withInstance } from "../instance.ts";
+import { organizationNamed, organizationOf, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
@@ -91,12 +91,10 @@ export function addKeys(program: Command, terminal: Terminal): void {
 }
 
 async function create(terminal: Terminal, instance: Instance, options: CreateOptions): Promise<void> {
-  const { createKey } = await import("@countersign/server");
-  const input = await keyInput(options);
+  const input = await keyInput(instance, options);
   const organization = await chooseOrganization(instance, options.org);
   const { org_id } = organization;
-  const caller = { org_id, key_id: null, user_id: null, session_id: null, lineage_id: null, actor: commandLineActor };
-  const { response: created } = await createKey(instance, caller, input);
+  const created = await instance.keys.create(org_id, input);
   if (!options.json) {
     terminal.printError(
       `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
@@ -105,14 +103,15 @@ async function create(terminal: Terminal, instance: Instance, options: CreateOpt
   }
   const shown = await terminal.written(`${options.json ? JSON.stringify({ org_id, ...created }) : created.api_key}\n`);
   if (shown) return;
-  const { revokeKey } = await import("@countersign/server");
-  await revokeKey(instance, caller, created.key_id);
+  await instance.keys.revoke(org_id, created.key_id);
   throw new CommandFailed(`nobody has seen ${created.key_id}, so it was revoked again`);
 }
 
 /** The options as the body of POST /v1/api-keys, checked as the API checks it. */
-async function keyInput({ role, environment, scope, name, agentId, days }: CreateOptions): Promise<ApiKeyInput> {
-  const { compileCheck } = await import("@countersign/server");
+async function keyInput(
+  instance: Instance,
+  { role, environment, scope, name, agentId, days }: CreateOptions,
+): Promise<ApiKeyInput> {
   const input: ApiKeyInput = {
     role,
     environment,
@@ -121,7 +120,7 @@ async function keyInput({ role, environment, scope, name, agentId, days }: Creat
     ...(agentId === undefined ? {} : { agent_id: agentId }),
     ...(days === undefined ? {} : { expires_in_days: days }),
   };
-  const problems = compileCheck(ApiKeyInput)(input, 0);
+  const problems = await instance.keys.problems(input);
   if (problems === null) return input;
   throw new CommandFailed(
     problems.map(({ path, message }) => `${optionNames.get(path) ?? path}: ${message}`).join(" "),
@@ -142,7 +141,7 @@ function wholeNumber(text: string): number {
 
 async function chooseOrganization(instance: Instance, org_id: string | undefined): Promise<ListedOrganization> {
   if (org_id !== undefined) return organizationNamed(instance, org_id);
-  const organizations = await readOrganizations(instance);
+  const organizations = await instance.organizations.list();
   const own = organizations.filter((organization) => organization.org_id !== openModeOrgId);
   if (own.length > 1)
     throw new CommandFailed(`there are ${own.length} organizations: choose one with --org (countersign orgs list)`);
@@ -150,11 +149,10 @@ async function chooseOrganization(instance: Instance, org_id: string | undefined
   return only ?? openModeOrganization(instance);
 }
 
-/** Open mode's organization: whoever began in open mode finds everything under the key. Made here on a new instance. */
+/** Returns open mode's organization, so that a key finds what was made in open mode. Creates it in a new instance. */
 async function openModeOrganization(instance: Instance): Promise<ListedOrganization> {
-  const { ensureOpenModeOrganization } = await import("@countersign/server");
-  await ensureOpenModeOrganization(instance);
-  const found = (await readOrganizations(instance)).find((organization) => organization.org_id === openModeOrgId);
+  await instance.organizations.ensureOpenMode();
+  const found = (await instance.organizations.list()).find((organization) => organization.org_id === openModeOrgId);
   if (found === undefined) throw new Error("open mode's organization was made and is not there");
   return found;
 }
@@ -162,7 +160,7 @@ async function openModeOrganization(instance: Instance): Promise<ListedOrganizat
 type OwnedKey = ApiKey & { readonly org_id: string };
 
 async function list(terminal: Terminal, instance: Instance, options: { org?: string; json: boolean }): Promise<void> {
-  const organizations = await readOrganizations(instance);
+  const organizations = await instance.organizations.list();
   const wanted = options.org === undefined ? organizations : [await chooseOrganization(instance, options.org)];
   const keys: OwnedKey[] = [];
   for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
@@ -184,19 +182,7 @@ async function list(terminal: Terminal, instance: Instance, options: { org?: str
 }
 
 async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
-  const { listKeys } = await import("@countersign/server");
-  const keys: OwnedKey[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Awaited<ReturnType<typeof listKeys>> = await listKeys(
-      instance,
-      { org_id },
-      cursor === null ? {} : { cursor },
-    );
-    keys.push(...page.api_keys.map((key) => ({ org_id, ...key })));
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return keys;
+  return (await instance.keys.list(org_id)).map((key) => ({ org_id, ...key }));
 }
 
 /** The categories that a key's requests are counted in. Source: contract §8, decision 0002. */
@@ -208,10 +194,8 @@ function stateOf(key: ApiKey): string {
 }
 
 async function revoke(terminal: Terminal, instance: Instance, key_id: string): Promise<void> {
-  const { revokeKey } = await import("@countersign/server");
   const org_id = await organizationOf(instance, key_id);
-  const caller = { org_id, key_id: null, session_id: null, actor: commandLineActor };
-  await revokeKey(instance, caller, key_id);
+  await instance.keys.revoke(org_id, key_id);
   terminal.print(`${key_id} of ${org_id} is revoked`);
   const successor = inUseAfter(key_id, await keysOf(instance, org_id));
   if (successor !== null)
@@ -229,8 +213,7 @@ function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
 }
 
 async function limit(terminal: Terminal, instance: Instance, key_id: string, text: string): Promise<void> {
-  const { readRateLimits, setKeyLimits } = await import("@countersign/server");
-  const reading = text === "none" ? { value: null } : readRateLimits(text, categories_by_key);
+  const reading = text === "none" ? { value: null } : instance.keys.readLimits(text, categories_by_key);
   if ("expected" in reading)
     throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
   const unheard = Object.keys(reading.value ?? {}).filter((category) => !categories_by_key.includes(category));
@@ -239,7 +222,7 @@ async function limit(terminal: Terminal, instance: Instance, key_id: string, tex
       `${unheard.join(" and ")} is counted by address, not by key: agree on ${categories_by_key.join(", ")}`,
     );
   const org_id = await organizationOf(instance, key_id);
-  await setKeyLimits(instance, { org_id, actor: commandLineActor }, key_id, reading.value as KeyLimits | null);
+  await instance.keys.limit(org_id, key_id, reading.value);
   terminal.print(
     text === "none" ? `${key_id} has the instance's limits again` : `${key_id} may now make ${text} requests a minute`,
   );

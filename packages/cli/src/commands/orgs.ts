@@ -1,7 +1,7 @@
 import { limits } from "@countersign/contract";
-import type { Instance, Plan } from "@countersign/server";
+import type { Instance } from "@countersign/server";
 import { type Command, InvalidArgumentError } from "commander";
-import { commandLineActor, organizationNamed, readOrganizations, withInstance } from "../instance.ts";
+import { organizationNamed, withInstance } from "../instance.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
@@ -64,7 +64,7 @@ function amountOf(given: Given): Amount {
 const shown = (value: Amount) => (value === null ? "unlimited" : value.toLocaleString("en-US"));
 
 async function list(terminal: Terminal, instance: Instance, json: boolean): Promise<void> {
-  const organizations = await readOrganizations(instance);
+  const organizations = await instance.organizations.list();
   if (json) return terminal.print(visibleJson(organizations, 2));
   const head = ["ORGANIZATION", "NAME", "PLAN", "INCLUDED", "HARD LIMIT", "USED", "MONTH", "CREATED"];
   const rows = organizations.map((organization) => [
@@ -80,10 +80,14 @@ async function list(terminal: Terminal, instance: Instance, json: boolean): Prom
   terminal.print(formatTable([head, ...rows], [3, 4, 5]));
 }
 
-async function setPlan(terminal: Terminal, instance: Instance, org_id: string, plan: Plan): Promise<void> {
-  const { changePlan } = await import("@countersign/server");
+async function setPlan(
+  terminal: Terminal,
+  instance: Instance,
+  org_id: string,
+  plan: { readonly plan_id: string; readonly included_actions: Amount; readonly hard_limit: Amount },
+): Promise<void> {
   await organizationNamed(instance, org_id);
-  await changePlan(instance, { org_id, actor: commandLineActor }, plan);
+  await instance.organizations.plan(org_id, plan);
   const { plan_id, included_actions, hard_limit } = plan;
   terminal.print(
     `${org_id} is on plan ${visible(plan_id)}: ${shown(included_actions)} included, hard limit ${shown(hard_limit)}`,

@@ -22,18 +22,19 @@ export function addPacks(program: Command, terminal: Terminal): void {
 }
 
 async function list(terminal: Terminal, json: boolean): Promise<void> {
-  const { listPacks, loadPacks } = await import("@countersign/server");
-  const { packs } = listPacks((await loadPacks()).packs, { limit: Number.MAX_SAFE_INTEGER });
+  const { readPacks } = await import("@countersign/server");
+  const packs = await readPacks();
   if (json) return terminal.print(JSON.stringify(packs, null, 2));
   const rows = packs.map(({ name, version, rules, title }) => [name, version, String(rules.length), title]);
   terminal.print(formatTable([["NAME", "VERSION", "RULES", "TITLE"], ...rows], [2]));
 }
 
 async function show(terminal: Terminal, name: string, json: boolean): Promise<void> {
-  const { getPack, loadPacks } = await import("@countersign/server");
-  const { packs } = await loadPacks();
-  if (!packs.has(name)) throw new CommandFailed(`there is no pack ${name}; there are ${[...packs.keys()].join(", ")}`);
-  const pack = getPack(packs, name);
+  const { readPacks } = await import("@countersign/server");
+  const packs = await readPacks();
+  const pack = packs.find((each) => each.name === name);
+  if (pack === undefined)
+    throw new CommandFailed(`there is no pack ${name}; there are ${packs.map((each) => each.name).join(", ")}`);
   if (json) return terminal.print(JSON.stringify(pack, null, 2));
   const rows = pack.rules.map((rule) => [rule.name, rule.effect, rule.citations.join("; ")]);
   terminal.print(`${pack.title} ${pack.version}\n${pack.description.trim()}\n`);

@@ -1,4 +1,4 @@
-import type { KeyRing, MasterKeys, Resealed, SealedCount } from "@countersign/server";
+import type { Instance, SecretsStatus } from "@countersign/server";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { withInstance } from "../instance.ts";
@@ -53,39 +53,41 @@ export function addSecrets(program: Command, terminal: Terminal): void {
     .action(({ stopped }: { stopped: boolean }) => replaceKeyFile(terminal, stopped));
 }
 
+type KeyRing = Parameters<Instance["secrets"]["reseal"]>[0];
+
+/** Returns the master keys. Throws CommandFailed if they cannot be used, with advice if there is none. */
 async function openRing({ env }: Terminal): Promise<KeyRing> {
-  const { createSealer, readConfig, readMasterKeys } = await import("@countersign/server");
-  const { master_key, other_master_keys } = await orAdvice(readMasterKeys(readConfig(env)));
-  return createSealer(master_key, other_master_keys);
+  const { openKeyRing, readConfig } = await import("@countersign/server");
+  const keys = await openKeyRing(readConfig(env));
+  if (keys.outcome === "opened") return keys.ring;
+  throw noKey(keys);
 }
 
-/** The keys. Throws CommandFailed that says where one may be, when there is none. */
-function orAdvice(keys: Promise<MasterKeys>): Promise<MasterKeys> {
-  return keys.catch(async (error: unknown) => {
-    const { MasterKeyMissing } = await import("@countersign/server");
-    if (!(error instanceof MasterKeyMissing)) throw error;
-    throw new CommandFailed(
-      `${error.message}: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one`,
-    );
-  });
+function noKey({
+  outcome,
+  reason,
+}: {
+  readonly outcome: "missing" | "refused";
+  readonly reason: string;
+}): CommandFailed {
+  if (outcome === "refused") return new CommandFailed(reason);
+  return new CommandFailed(
+    `${reason}: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one`,
+  );
 }
 
 async function status(terminal: Terminal, json: boolean): Promise<void> {
-  const { sealedStatus } = await import("@countersign/server");
   const ring = await openRing(terminal);
-  const counts = await withInstance(terminal, ({ db }) => sealedStatus({ db, ring }));
-  const { key_id, other_key_ids } = ring;
-  const needed_key_ids = other_key_ids.filter((id) => counts.some(({ by_key }) => (by_key[id] ?? 0) > 0));
-  const unreadable = counts.reduce((sum, each) => sum + each.unreadable, 0);
-  if (json)
-    terminal.print(JSON.stringify({ key_id, other_key_ids, needed_key_ids, unreadable, places: counts }, null, 2));
-  else terminal.print([statusTable(ring, counts), "", ...verdict(ring, needed_key_ids, unreadable)].join("\n"));
-  if (unreadable > 0) terminal.exitCode = 1;
+  const found = await withInstance(terminal, ({ secrets }) => secrets.status(ring));
+  const { total: _, ...shown } = found;
+  if (json) terminal.print(JSON.stringify(shown, null, 2));
+  else terminal.print([statusTable(found), "", ...verdict(found)].join("\n"));
+  if (found.unreadable > 0) terminal.exitCode = 1;
 }
 
-function statusTable({ key_id, other_key_ids }: KeyRing, counts: readonly SealedCount[]): string {
+function statusTable({ key_id, other_key_ids, places }: SecretsStatus): string {
   const head = ["", "VALUES", `${key_id} (current)`, ...other_key_ids, "OPENED BY NONE"];
-  const rows = counts.map(({ place, total, by_key, unreadable }) => [
+  const rows = places.map(({ place, total, by_key, unreadable }) => [
     place.replaceAll("_", " "),
     ...[total, ...[key_id, ...other_key_ids].map((id) => by_key[id] ?? 0), unreadable].map(String),
   ]);
@@ -95,21 +97,20 @@ function statusTable({ key_id, other_key_ids }: KeyRing, counts: readonly Sealed
   );
 }
 
-function verdict({ other_key_ids }: KeyRing, needed: readonly string[], unreadable: number): string[] {
+function verdict({ other_key_ids, needed_key_ids, unreadable }: SecretsStatus): string[] {
   const lines: string[] = [];
   if (unreadable > 0)
     lines.push("Some values open with no key that is set here: add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS.");
-  for (const id of needed) lines.push(`The master key ${id} is still needed: countersign secrets reseal`);
-  for (const id of other_key_ids.filter((other) => !needed.includes(other)))
+  for (const id of needed_key_ids) lines.push(`The master key ${id} is still needed: countersign secrets reseal`);
+  for (const id of other_key_ids.filter((other) => !needed_key_ids.includes(other)))
     lines.push(`Nothing that is kept needs the master key ${id}. Before it is dropped, see docs/master-key.md.`);
   return lines.length > 0 ? lines : ["Everything opens with the current master key."];
 }
 
 async function reseal(terminal: Terminal, batch: number): Promise<void> {
-  const { resealAll } = await import("@countersign/server");
   const ring = await openRing(terminal);
-  const done = await withInstance(terminal, ({ db }) =>
-    resealAll({ db, ring }, (place) => terminal.printError(line(place)), batch),
+  const done = await withInstance(terminal, ({ secrets }) =>
+    secrets.reseal(ring, (place) => terminal.printError(line(place)), batch),
   );
   const resealed = done.reduce((sum, each) => sum + each.resealed, 0);
   const unreadable = done.reduce((sum, each) => sum + each.unreadable, 0);
@@ -119,21 +120,21 @@ async function reseal(terminal: Terminal, batch: number): Promise<void> {
   throw new CommandFailed(`${unreadable} values open with no key that is set here and stay as they are: ${advice}`);
 }
 
+type Resealed = Awaited<ReturnType<Instance["secrets"]["reseal"]>>[number];
+
 function line({ place, resealed, unreadable }: Resealed): string {
   return `${place.replaceAll("_", " ")}: ${resealed} sealed anew${unreadable > 0 ? `, ${unreadable} opened by no key` : ""}`;
 }
 
 async function replaceKeyFile(terminal: Terminal, stopped: boolean): Promise<void> {
-  const { attachEmbedded, masterKeyId, readConfig, replaceMasterKeyFile } = await import("@countersign/server");
+  const { readConfig, replaceMasterKeyFile } = await import("@countersign/server");
   const config = readConfig(terminal.env);
-  if (config.master_key === null && !stopped) {
-    if (config.database_url !== null)
-      throw new CommandFailed("stop the service that uses this data directory, and say so with --stopped");
-    if ((await attachEmbedded(config.data_dir)) !== null)
-      throw new CommandFailed(`the service runs on ${config.data_dir}: stop it first`);
-  }
-  const { master_key, other_master_keys }: MasterKeys = await orAdvice(replaceMasterKeyFile(config));
-  const others = other_master_keys.map(masterKeyId).join(", ");
-  terminal.print(`The master key is now ${masterKeyId(master_key)}; ${others} still open what they sealed.`);
+  const replaced = await replaceMasterKeyFile(config, stopped);
+  if (replaced.outcome === "perhaps_running")
+    throw new CommandFailed("stop the service that uses this data directory, and say so with --stopped");
+  if (replaced.outcome === "running") throw new CommandFailed(`the service runs on ${config.data_dir}: stop it first`);
+  if (replaced.outcome !== "replaced") throw noKey(replaced);
+  const { key_id, other_key_ids } = replaced;
+  terminal.print(`The master key is now ${key_id}; ${other_key_ids.join(", ")} still open what they sealed.`);
   terminal.print("Start the service, then: countersign secrets reseal");
 }

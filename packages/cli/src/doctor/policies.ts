@@ -1,11 +1,6 @@
 /** Whether this release takes the policies that are in force: one of an earlier release may have been let in with what is refused now. */
-import {
-  checkPolicy,
-  type Database,
-  listOrganizations,
-  type PolicyDocument,
-  readDocumentsInForce,
-} from "@countersign/server";
+import { checkPolicy, type PolicyDocument } from "@countersign/core";
+import type { Instance } from "@countersign/server";
 import { startPercentProgress } from "../percent-progress.ts";
 import type { Output } from "../terminal.ts";
 import { type Finding, ok, problem } from "./finding.ts";
@@ -14,15 +9,15 @@ import { type Finding, ok, problem } from "./finding.ts";
 const named_max = 10;
 
 /** Checks what is in force in all organizations of a migrated database, and shows on `stderr` how far it is. */
-export async function checkPolicies(db: Database, stderr: Output): Promise<Finding[]> {
+export async function checkPolicies(instance: Instance, stderr: Output): Promise<Finding[]> {
   const refused: string[] = [];
   let in_force = 0;
-  const organizations = await db.system(listOrganizations);
+  const organizations = await instance.organizations.list();
   // Some milliseconds for each policy: a large instance has tens of thousands.
   const progress = startPercentProgress(stderr);
   try {
     for (const [index, { org_id }] of organizations.entries()) {
-      for (const { version, document } of await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id))) {
+      for (const { version, document } of await instance.policies.inForce(org_id)) {
         in_force += 1;
         progress.told(index / organizations.length, `${in_force} policies in force checked`);
         const [first] = checkPolicy({ ...document }).diagnostics;

@@ -13,25 +13,9 @@ import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
 export function Passkeys() {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
   const [adding, setAdding] = useState(false);
   const [doomed, setDoomed] = useState<Passkey | null>(null);
-  const query = useQuery({
-    queryKey: ["session", "passkeys"],
-    queryFn: async () => (await client.listPasskeys()).passkeys,
-  });
-  const refresh = () => void queries.invalidateQueries({ queryKey: ["session", "passkeys"] });
-  const remove = useMutation({
-    mutationFn: (passkey: Passkey) => client.deletePasskey(passkey.passkey_id),
-    onSuccess: () => toasts.done("Passkey deleted"),
-    onError: toasts.failed,
-    onSettled: () => {
-      setDoomed(null);
-      refresh();
-    },
-  });
+  const { query, remove, onAdded } = usePasskeys(() => setDoomed(null));
   return (
     <section className="card stack" aria-label="Passkeys">
       <div className="row between">
@@ -46,42 +30,14 @@ export function Passkeys() {
         Sign in with your device instead of a password. Nothing that could be typed into a false page.
       </p>
       <Loaded query={query} what="your passkeys">
-        {(passkeys) =>
-          passkeys.length === 0 ? (
-            <p className="small">None yet.</p>
-          ) : (
-            <ul className="plain stack tight">
-              {passkeys.map((passkey) => (
-                <li key={passkey.passkey_id} className="row between">
-                  <span>
-                    <Data text={passkey.name} />
-                    <span className="small muted">
-                      {" made "}
-                      <Time at={passkey.created_at} />
-                      {passkey.last_used_at !== null && (
-                        <>
-                          {", used "}
-                          <Time at={passkey.last_used_at} />
-                        </>
-                      )}
-                    </span>
-                  </span>
-                  <button type="button" className="button small" onClick={() => setDoomed(passkey)}>
-                    Delete
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )
-        }
+        {(passkeys) => <PasskeyList passkeys={passkeys} onDelete={setDoomed} />}
       </Loaded>
       {adding && (
         <AddDialog
           onClose={() => setAdding(false)}
           onAdded={() => {
             setAdding(false);
-            toasts.done("Passkey added");
-            refresh();
+            onAdded();
           }}
         />
       )}
@@ -100,6 +56,66 @@ export function Passkeys() {
         </Confirm>
       )}
     </section>
+  );
+}
+
+/** Reads and deletes the passkeys; `onAdded` reads them again. */
+function usePasskeys(onRemoved: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const query = useQuery({
+    queryKey: ["session", "passkeys"],
+    queryFn: async () => (await client.listPasskeys()).passkeys,
+  });
+  const refresh = () => void queries.invalidateQueries({ queryKey: ["session", "passkeys"] });
+  const remove = useMutation({
+    mutationFn: (passkey: Passkey) => client.deletePasskey(passkey.passkey_id),
+    onSuccess: () => toasts.done("Passkey deleted"),
+    onError: toasts.failed,
+    onSettled: () => {
+      onRemoved();
+      refresh();
+    },
+  });
+  const onAdded = () => {
+    toasts.done("Passkey added");
+    refresh();
+  };
+  return { query, remove, onAdded };
+}
+
+function PasskeyList({
+  passkeys,
+  onDelete,
+}: {
+  readonly passkeys: readonly Passkey[];
+  readonly onDelete: (passkey: Passkey) => void;
+}) {
+  if (passkeys.length === 0) return <p className="small">None yet.</p>;
+  return (
+    <ul className="plain stack tight">
+      {passkeys.map((passkey) => (
+        <li key={passkey.passkey_id} className="row between">
+          <span>
+            <Data text={passkey.name} />
+            <span className="small muted">
+              {" made "}
+              <Time at={passkey.created_at} />
+              {passkey.last_used_at !== null && (
+                <>
+                  {", used "}
+                  <Time at={passkey.last_used_at} />
+                </>
+              )}
+            </span>
+          </span>
+          <button type="button" className="button small" onClick={() => onDelete(passkey)}>
+            Delete
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -2,135 +2,70 @@
 import { type CallerInfo, type Role, roleMeets } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { ApiError } from "@countersign/sdk";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
-import { onOtherTab, tellOtherTabs } from "../browser/other-tabs.ts";
-import { forgetDrafts, keepKey, keptKey } from "../browser/storage.ts";
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useCallback, useContext, useMemo } from "react";
+import { tellOtherTabs } from "../browser/other-tabs.ts";
+import { forgetDrafts } from "../browser/storage.ts";
 import { useToasts } from "../parts/toasts.tsx";
-import { adviceOn } from "./advice.ts";
+import { useCaller } from "./caller.ts";
 import { connect } from "./connection.ts";
 
 /** The session as every page sees it. */
 export interface Session {
-  /** For calls that need nobody (sign-up, login): works signed out, too. */
+  /** Also works signed out, for calls that need no caller (sign-up, login). */
   readonly client: Client;
   /** Null: signed out. */
   readonly caller: CallerInfo | null;
-  /** The first look at who we are is under way. */
+  /** The first request for the caller is under way. */
   readonly opening: boolean;
-  /** Why we could not find out; null: we did. */
+  /** Why the request for the caller failed; null: it did not. */
   readonly trouble: unknown;
   readonly hasKey: boolean;
-  /** Somebody was signed in here whose session has ended without their doing in this tab. */
+  /** The session of the person in this tab has ended, and not by a sign-out in this tab. */
   readonly ended: boolean;
-  /** Uses this key from now on; throws what the service says to it, and then nothing has changed. */
+  /** Uses this key from now on. Throws the service's refusal, and then nothing changes. */
   signIn(api_key: string): Promise<void>;
-  /** Goes on with the browser's session, after a login by cookie: whoever has just signed in is meant, not this tab's key. */
+  /** Uses the browser's session from now on, after a login by cookie, and forgets the key of this tab. */
   refresh(): Promise<void>;
-  /** Looks again who we are. */
+  /** Asks again who the caller is. */
   lookAgain(): Promise<void>;
-  /**
-   * Ends this tab's use, or all sessions of whoever is signed in. Throws what the service says to it: then the session may go on,
-   * and what was being written is kept.
-   */
+  /** Ends this session, or all sessions of the person. Throws the service's refusal: then the session may go on, and drafts stay. */
   signOut(whose?: "this" | "all"): Promise<void>;
 }
 
 const SessionContext = createContext<Session | null>(null);
 
-/** Names the caller among all that there are: a page and what it has read are one caller's. */
-export function callerName({ org_id, type, id }: CallerInfo): string {
-  return `${org_id} ${type} ${id}`;
-}
-
-/** The error of a write that was refused because the session is another's by now; null: of any other refusal. */
+/** The error of a write that was refused because another caller is signed in by now; null: of any other refusal. */
 async function asAnother(refusal: Response): Promise<ApiError | null> {
   try {
     const { error } = (await refusal.json()) as { error: Omit<ConstructorParameters<typeof ApiError>[0], "status"> };
     if (error.details[0]?.["code"] !== "another_caller") return null;
     return new ApiError({ ...error, status: refusal.status, retry_after_seconds: null });
   } catch {
-    return null; // not an answer of the service, which whoever asked tells
+    return null; // The body is no answer of the service. The sender of the request reports that.
   }
 }
 
-/** What this tab goes by: its key, or without one the browser's session; numbered, because what one is told is not the next one's. */
-interface Used {
-  readonly apiKey: string | null;
-  readonly n: number;
-}
-
-export function SessionProvider({ children }: { readonly children: ReactNode }) {
+/** What to do when the service refuses a request of this caller. */
+function useOnRefused(): (refusal: Response) => void {
   const queries = useQueryClient();
   const toasts = useToasts();
-  const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
-  const { apiKey } = used;
-  /** The last caller that this tab was used as; null: nobody yet, or the change is this tab's own doing. */
-  const last = useRef<CallerInfo | null>(null);
-  const onRefused = useCallback(
-    (refusal: Response) => {
+  return useCallback(
+    (refusal) => {
       void queries.invalidateQueries({ queryKey: ["caller"] });
-      // Told here: the page that asked may be gone before it can, as soon as it is known whose the session is.
+      // Reported here, because the new caller's pages replace the page that sent the request.
       void asAnother(refusal).then((error) => error !== null && toasts.failed(error));
     },
     [queries, toasts],
   );
-  const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
+}
 
-  /** Who we are by what is used; null: nobody. */
-  const askFor = useCallback(
-    ({ apiKey, n }: Used) => ({
-      queryKey: ["caller", n],
-      queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
-        let found: CallerInfo | null = null;
-        try {
-          found = await connect(apiKey, null, () => undefined).getCaller();
-        } catch (error) {
-          if (!(error instanceof ApiError && error.status === 401)) throw error;
-          if (apiKey !== null && !signal.aborted) {
-            // It never comes back; the browser's session may be somebody's, or somebody signs in.
-            const { title, todo } = adviceOn(error);
-            toasts.told(title, todo);
-            keepKey(null);
-            setUsed({ apiKey: null, n: n + 1 });
-          }
-        }
-        if (signal.aborted) return found;
-        if (found === null || last.current === null || callerName(found) !== callerName(last.current)) {
-          queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
-          if (found !== null && last.current !== null)
-            toasts.told(
-              "Another person is signed in",
-              `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
-            );
-        }
-        last.current = found ?? last.current;
-        return found;
-      },
-      staleTime: 60_000,
-    }),
-    [queries, toasts],
-  );
-  // Where no word came from another tab, coming back to this one is early enough.
-  const caller = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
-  // A key speaks for this tab alone, whatever becomes of the session.
-  useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
-
-  // Whoever began something goes on with the client that it was begun with: it is refused once the session is another's.
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const { apiKey, query: caller, last, use, lookAgain } = useCaller();
+  const onRefused = useOnRefused();
+  // The client keeps the name of its caller: the service refuses its requests once another caller has the session.
   const name = apiKey === null && caller.data ? (caller.data.id ?? caller.data.type) : null;
   const client = useMemo(() => connect(apiKey, name, onRefused), [apiKey, name, onRefused]);
-
-  const use = useCallback(
-    async (next: string | null) => {
-      keepKey(next);
-      last.current = null;
-      const after = { apiKey: next, n: used.n + 1 };
-      setUsed(after);
-      await queries.prefetchQuery(askFor(after));
-    },
-    [queries, askFor, used.n],
-  );
-
   const session = useMemo<Session>(
     () => ({
       client,
@@ -157,7 +92,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         await use(null);
       },
     }),
-    [client, caller.data, caller.isPending, caller.error, apiKey, use, lookAgain],
+    [client, caller.data, caller.isPending, caller.error, apiKey, last, use, lookAgain],
   );
   return <SessionContext value={session}>{children}</SessionContext>;
 }
@@ -169,7 +104,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** The client of whoever is signed in. */
+/** The client of the signed-in caller. */
 export function useClient(): Client {
   return useSession().client;
 }
@@ -186,7 +121,7 @@ export function useReads(): boolean {
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
 }
 
-/** Whether the caller may submit intents, if only to try one. */
+/** Whether the caller may submit intents. */
 export function useSubmits(): boolean {
   const { caller } = useSession();
   return caller !== null && caller.role !== "auditor";

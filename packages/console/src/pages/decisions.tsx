@@ -1,4 +1,4 @@
-/** The decisions explorer. */
+/** The list of decisions, with filters. */
 import { type IntentListItem, limits, type PipelineMode, type Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSubmits } from "../api/session.tsx";
@@ -13,28 +13,17 @@ import { Data } from "../parts/tables/data.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
-import { useFilters } from "../shell/filters.ts";
+import { type Filters, useFilters } from "../shell/filters.ts";
+
+const names = ["agent_id", "verdict", "mode", "membrane_id", "from", "to"] as const;
+
+type DecisionFilters = Filters<(typeof names)[number]>;
 
 export function DecisionsPage() {
-  const client = useClient();
-  const reads = useReads();
-  const submits = useSubmits();
-  const [filters, setFilters] = useFilters(["agent_id", "verdict", "mode", "membrane_id", "from", "to"]);
-  const from = asTime(filters.from);
-  const to = asTime(filters.to);
-  const asked = {
-    ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
-    ...(filters.verdict ? { verdict: filters.verdict as Verdict } : {}),
-    ...(filters.mode ? { mode: filters.mode as PipelineMode } : {}),
-    ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  };
-  const list = usePaged(["intents", "list", asked], async (cursor) => {
-    const page = await client.listIntents({ ...asked, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
-    return { rows: page.intents.map(shownIntent), next_cursor: page.next_cursor };
-  });
-  const filtered = Object.keys(asked).length > 0;
+  const [filters, setFilters] = useFilters(names);
+  const query = queryOf(filters);
+  const list = useDecisions(query);
+  const filtered = Object.keys(query).length > 0;
   return (
     <>
       <PageHead title="Decisions" about="Every action that agents asked about, newest first.">
@@ -42,60 +31,97 @@ export function DecisionsPage() {
           Refresh
         </button>
       </PageHead>
-      <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <FilterField
-          label="Agent"
-          maxLength={limits.agent_id_chars_max}
-          filter={filters.agent_id}
-          onFilter={(agent_id) => setFilters({ agent_id })}
-        />
-        <SelectField
-          label="Verdict"
-          value={filters.verdict ?? ""}
-          onChange={(event) => setFilters({ verdict: event.target.value })}
-          options={[
-            ["", "All"],
-            ["approve", "Approved"],
-            ["approve_modified", "Approved with changes"],
-            ["escalate", "Escalated"],
-            ["block", "Blocked"],
-          ]}
-        />
-        <ModeFilter filter={filters.mode} onFilter={(mode) => setFilters({ mode })} />
-        {reads && (
-          <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
-        )}
-        <TimeFilter label="From" filter={filters.from} onFilter={(from) => setFilters({ from })} />
-        <TimeFilter label="To" filter={filters.to} onFilter={(to) => setFilters({ to })} />
-        {filtered && (
-          <button
-            type="button"
-            className="button quiet"
-            onClick={() => setFilters({ agent_id: "", verdict: "", mode: "", membrane_id: "", from: "", to: "" })}
-          >
-            Clear
-          </button>
-        )}
-      </form>
+      <FilterForm filters={filters} onFilter={setFilters} filtered={filtered} />
       <section className="card" aria-label="Decisions">
-        <Paged
-          list={list}
-          what="decisions"
-          empty={
-            <Empty title={filtered ? "No decision matches" : "No decisions yet"}>
-              <p>
-                {filtered
-                  ? "Take a filter away to see more."
-                  : "Once an agent asks whether it may act, the answer stands here."}
-              </p>
-              {!filtered && submits && <Link to="/settings">Send a test intent</Link>}
-            </Empty>
-          }
-        >
+        <Paged list={list} what="decisions" empty={<NoDecisions filtered={filtered} />}>
           {(rows) => <Rows rows={rows} />}
         </Paged>
       </section>
     </>
+  );
+}
+
+/** The query of the API for the filters. A filter that is no valid time counts as none. */
+function queryOf(filters: DecisionFilters) {
+  const from = asTime(filters.from);
+  const to = asTime(filters.to);
+  return {
+    ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
+    ...(filters.verdict ? { verdict: filters.verdict as Verdict } : {}),
+    ...(filters.mode ? { mode: filters.mode as PipelineMode } : {}),
+    ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+}
+
+function useDecisions(query: ReturnType<typeof queryOf>) {
+  const client = useClient();
+  return usePaged(["intents", "list", query], async (cursor) => {
+    const page = await client.listIntents({ ...query, limit: 50, ...(cursor === undefined ? {} : { cursor }) });
+    return { rows: page.intents.map(shownIntent), next_cursor: page.next_cursor };
+  });
+}
+
+function FilterForm({
+  filters,
+  onFilter,
+  filtered,
+}: {
+  readonly filters: DecisionFilters;
+  readonly onFilter: (change: DecisionFilters) => void;
+  /** At least one filter is set. */
+  readonly filtered: boolean;
+}) {
+  const reads = useReads();
+  return (
+    <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <FilterField
+        label="Agent"
+        maxLength={limits.agent_id_chars_max}
+        filter={filters.agent_id}
+        onFilter={(agent_id) => onFilter({ agent_id })}
+      />
+      <SelectField
+        label="Verdict"
+        value={filters.verdict ?? ""}
+        onChange={(event) => onFilter({ verdict: event.target.value })}
+        options={[
+          ["", "All"],
+          ["approve", "Approved"],
+          ["approve_modified", "Approved with changes"],
+          ["escalate", "Escalated"],
+          ["block", "Blocked"],
+        ]}
+      />
+      <ModeFilter filter={filters.mode} onFilter={(mode) => onFilter({ mode })} />
+      {reads && <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => onFilter({ membrane_id })} />}
+      <TimeFilter label="From" filter={filters.from} onFilter={(from) => onFilter({ from })} />
+      <TimeFilter label="To" filter={filters.to} onFilter={(to) => onFilter({ to })} />
+      {filtered && (
+        <button
+          type="button"
+          className="button quiet"
+          onClick={() => onFilter({ agent_id: "", verdict: "", mode: "", membrane_id: "", from: "", to: "" })}
+        >
+          Clear
+        </button>
+      )}
+    </form>
+  );
+}
+
+function NoDecisions({ filtered }: { readonly filtered: boolean }) {
+  const submits = useSubmits();
+  return (
+    <Empty title={filtered ? "No decision matches" : "No decisions yet"}>
+      <p>
+        {filtered
+          ? "Take a filter away to see more."
+          : "Once an agent asks whether it may act, the answer stands here."}
+      </p>
+      {!filtered && submits && <Link to="/settings">Send a test intent</Link>}
+    </Empty>
   );
 }
 

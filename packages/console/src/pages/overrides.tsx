@@ -1,4 +1,4 @@
-/** Approvals of blocked actions. */
+/** Overrides: blocked actions that a person approved. */
 import type { Override } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -32,23 +32,12 @@ const words: Record<Override["status"], string> = {
 
 export function OverridesPage() {
   const client = useClient();
-  const may = useMay("operator");
-  const queries = useQueryClient();
-  const toasts = useToasts();
   const [asked, setAsked] = useState<Override | null>(null);
   const list = usePaged(["overrides"], async (cursor) => {
     const page = await client.listOverrides(cursor === undefined ? {} : { cursor });
     return { rows: page.overrides, next_cursor: page.next_cursor };
   });
-  const revoke = useMutation({
-    mutationFn: (override: Override) => client.revokeOverride(override.override_id),
-    onSuccess: () => toasts.done("Override withdrawn"),
-    onError: toasts.failed,
-    onSettled: () => {
-      setAsked(null);
-      void queries.invalidateQueries({ queryKey: ["overrides"] });
-    },
-  });
+  const revoke = useRevoke(() => setAsked(null));
   return (
     <>
       <PageHead
@@ -65,46 +54,7 @@ export function OverridesPage() {
             </Empty>
           }
         >
-          {(rows) => (
-            <ListTable heads={["Agent", "State", "Reason", "Rules lifted", "By", "Ends"]} actions>
-              {rows.map((row) => (
-                <tr key={row.override_id}>
-                  <td>
-                    <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
-                      <Data text={row.agent_id} chars_max={60} />
-                    </Link>
-                  </td>
-                  <td>
-                    <Badge text={words[row.status]} tone={tones[row.status]} />
-                    {row.consumed_by !== null && (
-                      <div className="small">
-                        <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
-                          by this try
-                        </Link>
-                      </div>
-                    )}
-                  </td>
-                  <td>
-                    <Data text={row.reason} lines chars_max={300} />
-                  </td>
-                  <td>
-                    <Data text={row.policies_overridden.join(", ")} chars_max={200} />
-                  </td>
-                  <td>
-                    <Approvers override={row} />
-                  </td>
-                  <td>{row.status === "active" && row.expires_at !== null ? <Time at={row.expires_at} /> : "–"}</td>
-                  <td>
-                    {may && (row.status === "active" || row.status === "pending_second") && (
-                      <button type="button" className="button small" onClick={() => setAsked(row)}>
-                        Withdraw
-                      </button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </ListTable>
-          )}
+          {(rows) => <OverrideTable rows={rows} onWithdraw={setAsked} />}
         </Paged>
       </section>
       {asked !== null && (
@@ -125,5 +75,70 @@ export function OverridesPage() {
         </Confirm>
       )}
     </>
+  );
+}
+
+function useRevoke(onSettled: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: (override: Override) => client.revokeOverride(override.override_id),
+    onSuccess: () => toasts.done("Override withdrawn"),
+    onError: toasts.failed,
+    onSettled: () => {
+      onSettled();
+      void queries.invalidateQueries({ queryKey: ["overrides"] });
+    },
+  });
+}
+
+function OverrideTable({
+  rows,
+  onWithdraw,
+}: {
+  readonly rows: readonly Override[];
+  readonly onWithdraw: (override: Override) => void;
+}) {
+  const may = useMay("operator");
+  return (
+    <ListTable heads={["Agent", "State", "Reason", "Rules lifted", "By", "Ends"]} actions>
+      {rows.map((row) => (
+        <tr key={row.override_id}>
+          <td>
+            <Link to="/decisions/$intent_id" params={{ intent_id: row.intent_id }}>
+              <Data text={row.agent_id} chars_max={60} />
+            </Link>
+          </td>
+          <td>
+            <Badge text={words[row.status]} tone={tones[row.status]} />
+            {row.consumed_by !== null && (
+              <div className="small">
+                <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
+                  by this try
+                </Link>
+              </div>
+            )}
+          </td>
+          <td>
+            <Data text={row.reason} lines chars_max={300} />
+          </td>
+          <td>
+            <Data text={row.policies_overridden.join(", ")} chars_max={200} />
+          </td>
+          <td>
+            <Approvers override={row} />
+          </td>
+          <td>{row.status === "active" && row.expires_at !== null ? <Time at={row.expires_at} /> : "–"}</td>
+          <td>
+            {may && (row.status === "active" || row.status === "pending_second") && (
+              <button type="button" className="button small" onClick={() => onWithdraw(row)}>
+                Withdraw
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
   );
 }

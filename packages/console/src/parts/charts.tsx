@@ -1,4 +1,4 @@
-/** Charts as plain SVG: they take the page's colours, need no library, and have a table for who cannot see them. */
+/** Charts as plain SVG: they use the page's colours and no library. A label of each has its numbers for a screen reader. */
 import type { Overview, Verdict } from "@countersign/contract";
 import { useEffect, useRef, useState } from "react";
 import { VerdictBadge, verdictWord } from "./records/badge.tsx";
@@ -9,7 +9,7 @@ const left = 40;
 const bottom = 24;
 const top = 8;
 
-/** The width that the chart has on the page: drawn in it, letters keep their size. */
+/** The width of the chart on the page. A chart drawn in this width keeps the size of its letters. */
 function useWidth() {
   const ref = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(640);
@@ -23,7 +23,7 @@ function useWidth() {
   return { ref, width };
 }
 
-/** Where an axis for this many ends: at a round number, and most of it is used. */
+/** The end of an axis for this value: the next round number. */
 export function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
@@ -46,28 +46,36 @@ function Axis({ max, width }: { readonly max: number; readonly width: number }) 
   });
 }
 
+type Counts = Record<Verdict, number>;
+
+/** The counts of an overview, one entry for each interval of its time. */
+function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
+  const from_ms = Date.parse(from);
+  const bucket_ms = bucket_seconds * 1000;
+  const length = Math.max(1, Math.ceil((Date.parse(to) - from_ms) / bucket_ms));
+  const slots = Array.from({ length }, () => ({ approve: 0, approve_modified: 0, escalate: 0, block: 0 }));
+  for (const { at, verdict, count } of buckets) {
+    const slot = slots[Math.floor((Date.parse(at) - from_ms) / bucket_ms)];
+    if (slot !== undefined) slot[verdict] += count;
+  }
+  return slots;
+}
+
 /** Decisions over time, stacked by verdict. */
 export function DecisionsChart({ overview }: { readonly overview: Overview }) {
   const { ref, width } = useWidth();
-  const from_ms = Date.parse(overview.from);
+  const slots = slotsOf(overview);
+  const max = niceMax(Math.max(1, ...slots.map((slot) => verdicts.reduce((sum, verdict) => sum + slot[verdict], 0))));
+  const step = (width - left) / slots.length;
   const bucket_ms = overview.bucket_seconds * 1000;
-  const slots = Math.max(1, Math.ceil((Date.parse(overview.to) - from_ms) / bucket_ms));
-  const counts = Array.from({ length: slots }, () => ({ approve: 0, approve_modified: 0, escalate: 0, block: 0 }));
-  for (const { at, verdict, count } of overview.buckets) {
-    const slot = counts[Math.floor((Date.parse(at) - from_ms) / bucket_ms)];
-    if (slot !== undefined) slot[verdict] += count;
-  }
-  const max = niceMax(Math.max(1, ...counts.map((slot) => verdicts.reduce((sum, verdict) => sum + slot[verdict], 0))));
-  const step = (width - left) / slots;
-  const scale = (height - top - bottom) / max;
-  const long = slots * bucket_ms > 2 * 86_400_000;
+  const long = slots.length * bucket_ms > 2 * 86_400_000;
   const label = (slot: number) => {
-    const at = new Date(from_ms + slot * bucket_ms);
+    const at = new Date(Date.parse(overview.from) + slot * bucket_ms);
     return long
       ? at.toLocaleDateString(undefined, { month: "short", day: "numeric" })
       : at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
   };
-  const totals = verdicts.map((verdict) => [verdict, counts.reduce((sum, slot) => sum + slot[verdict], 0)] as const);
+  const totals = verdicts.map((verdict) => [verdict, slots.reduce((sum, slot) => sum + slot[verdict], 0)] as const);
   return (
     <figure className="stack tight">
       <svg
@@ -79,28 +87,18 @@ export function DecisionsChart({ overview }: { readonly overview: Overview }) {
         aria-label={`Decisions over time: ${totals.map(([verdict, count]) => `${count} ${verdictWord(verdict)}`).join(", ")}`}
       >
         <Axis max={max} width={width} />
-        {counts.flatMap((slot, index) => {
-          let y = height - bottom;
-          const at_ms = from_ms + index * bucket_ms;
-          return verdicts.map((verdict) => {
-            const size = slot[verdict] * scale;
-            y -= size;
-            if (size === 0) return null;
-            return (
-              <rect
-                key={`${verdict} ${at_ms}`}
-                className={`bar-${verdict}`}
-                x={left + index * step + Math.min(1.5, step * 0.1)}
-                y={y}
-                width={Math.max(1, step - Math.min(3, step * 0.2))}
-                height={size}
-              >
-                <title>{`${label(index)}: ${slot[verdict]} ${verdictWord(verdict)}`}</title>
-              </rect>
-            );
-          });
-        })}
-        {[0, Math.floor(slots / 2), slots - 1].map((slot, index) => (
+        {slots.map((slot, index) => (
+          <Stack
+            // biome-ignore lint/suspicious/noArrayIndexKey: the place of an interval in time
+            key={index}
+            counts={slot}
+            x={left + index * step}
+            step={step}
+            scale={(height - top - bottom) / max}
+            label={label(index)}
+          />
+        ))}
+        {[0, Math.floor(slots.length / 2), slots.length - 1].map((slot, index) => (
           <text
             key={slot}
             x={index === 0 ? left : index === 1 ? left + (slot + 0.5) * step : width}
@@ -121,6 +119,41 @@ export function DecisionsChart({ overview }: { readonly overview: Overview }) {
       </figcaption>
     </figure>
   );
+}
+
+/** The bar of one interval: a rectangle for each verdict, one upon the other. */
+function Stack({
+  counts,
+  x,
+  step,
+  scale,
+  label,
+}: {
+  readonly counts: Counts;
+  readonly x: number;
+  readonly step: number;
+  /** The height of one decision. */
+  readonly scale: number;
+  readonly label: string;
+}) {
+  let y = height - bottom;
+  return verdicts.map((verdict) => {
+    const size = counts[verdict] * scale;
+    y -= size;
+    if (size === 0) return null;
+    return (
+      <rect
+        key={verdict}
+        className={`bar-${verdict}`}
+        x={x + Math.min(1.5, step * 0.1)}
+        y={y}
+        width={Math.max(1, step - Math.min(3, step * 0.2))}
+        height={size}
+      >
+        <title>{`${label}: ${counts[verdict]} ${verdictWord(verdict)}`}</title>
+      </rect>
+    );
+  });
 }
 
 /** How many decisions have which risk. */

@@ -1,13 +1,13 @@
 /**
- * The text editor of policies. It lives in a shadow root: there the editor's styles are constructed style sheets, which the
- * content security policy allows; in the document they would be a style element, which it does not.
+ * The text editor of policies. It is in a shadow root, because there the editor uses constructed style sheets, which the
+ * content security policy allows. In the document it would add a style element, which the policy refuses.
  */
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { hiddenCharacter } from "@countersign/contract";
 import { classHighlighter } from "@lezer/highlight";
@@ -46,7 +46,7 @@ const theme = EditorView.theme({
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
 });
 
-/** What hides or reorders stands as an escape in the editor, too: a rule has to read as it decides. The text stays as it is. */
+/** Shows invisible and reordering characters as escapes, so that a rule reads as it decides. The text does not change. */
 const escapes = highlightSpecialChars({
   addSpecialChars: new RegExp(`(?!\\t)(?:${hiddenCharacter.source})`, "gu"),
   render(code) {
@@ -59,7 +59,7 @@ const escapes = highlightSpecialChars({
   },
 });
 
-/** What CodeMirror calls each kind. */
+/** CodeMirror's name of each kind. */
 const iconOf = {
   variable: "variable",
   fact: "property",
@@ -68,7 +68,7 @@ const iconOf = {
   value: "enum",
 } as const;
 
-/** Completes fields, functions and the words for actions after what stands before the cursor. */
+/** Completes fields, functions and the words for actions at the cursor. */
 function complete(context: CompletionContext) {
   const before = context.matchBefore(/[A-Za-z_][\w.]*/);
   if (before === null && !context.explicit) return null;
@@ -88,86 +88,93 @@ function complete(context: CompletionContext) {
   };
 }
 
-export function CodeEditor({
-  text,
-  onChange,
-  marks,
-  label,
-  readOnly = false,
-}: {
+interface EditorProps {
   readonly text: string;
   readonly onChange: (text: string) => void;
   readonly marks: readonly Mark[];
   readonly label: string;
   readonly readOnly?: boolean;
-}) {
-  const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView | null>(null);
-  const changed = useRef(onChange);
-  changed.current = onChange;
-  const first = useRef(text);
+}
 
-  useEffect(() => {
-    const host = place.current;
-    if (host === null) return;
-    const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
-    const made = new EditorView({
-      root,
-      parent: root,
-      state: EditorState.create({
-        doc: first.current,
-        extensions: [
-          lineNumbers(),
-          history(),
-          drawSelection(),
-          escapes,
-          indentOnInput(),
-          bracketMatching(),
-          lintGutter(),
-          // It reads by recursion, too, and here nothing would catch that.
-          nestsTooDeep(first.current) ? [] : yaml(),
-          syntaxHighlighting(classHighlighter),
-          autocompletion({ override: [complete], icons: false }),
-          // Tab is left to the page: it leaves the editor, as the keyboard has to.
-          keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
-          theme,
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", "data-editor": "" }),
-          EditorState.readOnly.of(readOnly),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed.current(update.state.doc.toString());
-          }),
-        ],
-      }),
-    });
-    view.current = made;
-    return () => {
-      made.destroy();
-      view.current = null;
-    };
-  }, [label, readOnly]);
+export function CodeEditor({ text, onChange, marks, label, readOnly = false }: EditorProps) {
+  const { place, view } = useEditorView({ text, onChange, label, readOnly });
 
   useEffect(() => {
     const current = view.current;
     if (current === null) return;
     const shown = current.state.doc.toString();
     if (shown !== text) current.dispatch({ changes: { from: 0, to: shown.length, insert: text } });
-  }, [text]);
+  }, [text, view]);
 
   useEffect(() => {
     const current = view.current;
-    if (current === null) return;
-    const length = current.state.doc.length;
-    const diagnostics = marks.map(
-      ({ from, to, message, severity }): Diagnostic => ({
-        from: Math.min(from, length),
-        to: Math.min(Math.max(to, from), length),
-        message,
-        severity,
-      }),
-    );
-    current.dispatch(setDiagnostics(current.state, diagnostics));
-  }, [marks]);
+    if (current !== null) current.dispatch(setDiagnostics(current.state, diagnosticsOf(marks, current.state)));
+  }, [marks, view]);
 
   return <div className="editor" ref={place} />;
+}
+
+/** Makes the view in the shadow root of `place`, and again when `label` or `readOnly` changes. */
+function useEditorView({
+  text,
+  onChange,
+  label,
+  readOnly,
+}: Omit<EditorProps, "marks"> & { readonly readOnly: boolean }) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const changed = useRef(onChange);
+  changed.current = onChange;
+  const first = useRef(text);
+  useEffect(() => {
+    const host = place.current;
+    if (host === null) return;
+    const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+    const doc = first.current;
+    const extensions = [
+      extensionsFor(doc, label),
+      EditorState.readOnly.of(readOnly),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) changed.current(update.state.doc.toString());
+      }),
+    ];
+    const made = new EditorView({ root, parent: root, state: EditorState.create({ doc, extensions }) });
+    view.current = made;
+    return () => {
+      made.destroy();
+      view.current = null;
+    };
+  }, [label, readOnly]);
+  return { place, view };
+}
+
+function extensionsFor(doc: string, label: string): Extension {
+  return [
+    lineNumbers(),
+    history(),
+    drawSelection(),
+    escapes,
+    indentOnInput(),
+    bracketMatching(),
+    lintGutter(),
+    // The parser of YAML is recursive. A document that nests too deep would exhaust the stack.
+    nestsTooDeep(doc) ? [] : yaml(),
+    syntaxHighlighting(classHighlighter),
+    autocompletion({ override: [complete], icons: false }),
+    // Tab has no binding, so the keyboard can leave the editor.
+    keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
+    theme,
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", "data-editor": "" }),
+  ];
+}
+
+/** The marks inside the text that the editor shows, which may be shorter than the checked one. */
+function diagnosticsOf(marks: readonly Mark[], { doc }: EditorState): Diagnostic[] {
+  return marks.map(({ from, to, message, severity }) => ({
+    from: Math.min(from, doc.length),
+    to: Math.min(Math.max(to, from), doc.length),
+    message,
+    severity,
+  }));
 }

@@ -1,18 +1,18 @@
-/** Ruling on several escalations, one after the other: a vote each through the same operation as a single one. */
+/** Rules on several escalations, one after the other. Each gets its own vote through the operation of a single ruling. */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { createRest, secondsToRest } from "../api/rest.ts";
 import { useClient } from "../api/session.tsx";
 
-/** How far one of them is. `unknown`: no answer came, so the vote may have counted or not; it is sent again as it was. */
+/** The state of one escalation. `unknown`: no answer came, so the vote may have counted; the next run sends it again. */
 export type Item =
   | { readonly state: "waiting" | "sending" | "unknown" }
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
 
-/** What keeps the service from answering now and may be over soon; everything else is said about this one escalation. */
+/** Whether the service cannot answer for now. Every other error is a refusal of this one ruling. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ApiError && (error.status >= 500 || error.status === 401);
@@ -20,60 +20,41 @@ function isPassing(error: unknown): boolean {
 
 export const waiting: Item = { state: "waiting" };
 
-/** The run over `ids`. Nothing is sent before `begin`; leaving the page ends it after the one that is under way. */
+/** Nothing is sent before `begin`. Leaving the page ends the run after the current request. */
 export function useGroupRun() {
-  const client = useClient();
   const queries = useQueryClient();
-  const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
+  const vote = useVote();
+  const { items, stateOf, set } = useItems();
   const [running, setRunning] = useState(false);
-  /** Why it stands still, and rests only while it runs; null: it does not, or it was told to. */
+  /** Why the run pauses or has ended early; null: it goes on, or the reviewer stopped it. */
   const [held, setHeld] = useState<unknown>(null);
   const stopped = useRef(false);
   const [rest] = useState(createRest);
-  const known = useRef(new Map<string, Item>());
-  /** A vote that is sent again keeps its key, so the service counts it once. */
-  const keys = useRef(new Map<string, string>());
+  const stop = useCallback((): void => {
+    stopped.current = true;
+    rest.end();
+  }, [rest]);
+  useEffect(() => stop, [stop]);
 
-  useEffect(
-    () => () => {
-      stopped.current = true;
-      rest.end();
-    },
-    [rest],
-  );
-
-  function set(id: string, item: Item): void {
-    known.current.set(id, item);
-    setItems(new Map(known.current));
-  }
-
-  /** One vote; sent again after every rest, unless it was stopped meanwhile. False: the run ends here. */
+  /** Sends one vote, and again after every pause that the service asks for. Returns false if the run must end here. */
   async function ruleOn(id: string, ruling: RulingInput): Promise<boolean> {
-    const idempotency_key = keys.current.get(id) ?? newIdempotencyKey();
-    keys.current.set(id, idempotency_key);
     while (!stopped.current) {
       set(id, { state: "sending" });
       try {
-        const after = await client.decideEscalation(id, ruling, { idempotency_key });
-        queries.setQueryData(["escalations", "one", id], after);
-        set(id, { state: "ruled", after });
+        set(id, { state: "ruled", after: await vote(id, ruling) });
         return true;
       } catch (error) {
         const seconds = secondsToRest(error);
-        if (seconds !== null) {
-          set(id, waiting);
-          setHeld(error);
-          await rest.take(seconds);
-          setHeld(null);
-          continue;
+        if (seconds === null) {
+          const passing = isPassing(error);
+          set(id, passing ? { state: "unknown" } : { state: "refused", error });
+          if (passing) setHeld(error);
+          return !passing;
         }
-        if (isPassing(error)) {
-          set(id, { state: "unknown" });
-          setHeld(error);
-          return false;
-        }
-        set(id, { state: "refused", error });
-        return true;
+        set(id, waiting);
+        setHeld(error);
+        await rest.take(seconds);
+        setHeld(null);
       }
     }
     return false;
@@ -85,7 +66,7 @@ export function useGroupRun() {
     setHeld(null);
     try {
       for (const id of ids) {
-        const { state } = known.current.get(id) ?? waiting;
+        const state = stateOf(id);
         if (state === "ruled" || state === "refused") continue;
         if (!(await ruleOn(id, ruling))) break;
       }
@@ -96,10 +77,31 @@ export function useGroupRun() {
     }
   }
 
-  function stop(): void {
-    stopped.current = true;
-    rest.end();
-  }
-
   return { items, running, held, begin, stop };
+}
+
+/** The items of a run. `stateOf` knows a new state at once, before the page renders it. */
+function useItems() {
+  const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
+  const known = useRef(new Map<string, Item>());
+  const set = (id: string, item: Item): void => {
+    known.current.set(id, item);
+    setItems(new Map(known.current));
+  };
+  const stateOf = (id: string) => (known.current.get(id) ?? waiting).state;
+  return { items, stateOf, set };
+}
+
+/** Sends a vote. A vote that is sent again keeps its idempotency key, so the service counts it once. */
+function useVote() {
+  const client = useClient();
+  const queries = useQueryClient();
+  const keys = useRef(new Map<string, string>());
+  return async (id: string, ruling: RulingInput): Promise<Escalation> => {
+    const idempotency_key = keys.current.get(id) ?? newIdempotencyKey();
+    keys.current.set(id, idempotency_key);
+    const after = await client.decideEscalation(id, ruling, { idempotency_key });
+    queries.setQueryData(["escalations", "one", id], after);
+    return after;
+  };
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { databaseUrl, emptyDatabase, testDatabase } from "../testing/database/database.ts";
 import { openNetwork } from "../testing/network/network.ts";
-import { openInstance } from "./instance.ts";
+import { openInstance } from "./instance/instance.ts";
 import { createLog } from "./log.ts";
 import { startService } from "./main.ts";
 import { readConfig } from "./start/config.ts";

@@ -1,4 +1,5 @@
 /** One node of the service, assembled around an open database; what tests and the simulation start too. */
+
 import { openModeOrgId } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
@@ -22,14 +23,14 @@ import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
 import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
-import type { Sealer } from "../operations/shared/sealer.ts";
 import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
-import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, Spans, Timers } from "../ports.ts";
-import { type CommitMetrics, createCommitWriter } from "../store/commit/commit-writer.ts";
+import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, Spans, Timers } from "../ports.ts";
+import { createCommitWriter } from "../store/commit/commit-writer.ts";
 import { connectCommit } from "../store/commit/commit-writer-connection.ts";
+import type { CommitMetrics } from "../store/commit/commit-writer-lane.ts";
 import type { ConnectionOptions } from "../store/database/connection.ts";
 import type { Database } from "../store/database/db.ts";
-import { NodeRateWindows, type RateWindows } from "../store/rate-windows/rate-windows.ts";
+import { NodeRateWindows } from "../store/rate-windows/rate-windows.ts";
 import { startAging } from "../worker/aging.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";

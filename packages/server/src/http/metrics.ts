@@ -2,10 +2,10 @@
  * The counts that GET /metrics shows. On the hot path counting is one map access. The series of prom-client are filled at each
  * scrape, because its own `inc` with labels costs a microsecond.
  */
+
 import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { PullMetrics } from "../operations/context/context-pulls.ts";
-import type { DecisionMetrics, DeliveryMetrics, MailMetrics } from "../operations/runtime.ts";
+import type { DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics } from "../operations/runtime.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */

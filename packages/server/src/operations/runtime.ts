@@ -1,38 +1,47 @@
-/** Everything the operations work with, assembled once by the edge (and by tests and the simulation). */
-
-import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, Timers } from "../ports.ts";
+/**
+ * What operations work with, as interfaces. The edge assembles it once for each node; tests and the simulation do too. Each
+ * operation takes a `Pick` of the members that it uses.
+ */
+import type { PullFailure } from "@countersign/contract";
+import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, Timers } from "../ports.ts";
 import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
-import type { CommitWriter } from "../store/commit/commit-writer.ts";
-import type { RateWindows } from "../store/rate-windows/rate-windows.ts";
-import type { Backtests } from "./backtests/backtest.ts";
-import type { ContextPauses } from "./context/context-pauses.ts";
-import type { ContextPulls, PullMetrics } from "./context/context-pulls.ts";
-import type { ReviewQueues } from "./escalations/review-queue.ts";
-import type { DecisionLatencies } from "./intents/decision-latencies.ts";
-import type { DecisionReads } from "./intents/decision-reads.ts";
-import type { DecisionWaits } from "./intents/decision-waits.ts";
+import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
 import type { Callers } from "./shared/caller.ts";
-import type { OrgStates } from "./shared/org-state.ts";
-import type { Sealer } from "./shared/sealer.ts";
+import type {
+  Backtests,
+  ContextPauses,
+  ContextPulls,
+  DecisionLatencies,
+  DecisionReads,
+  DecisionWaits,
+  OrgStates,
+  ReviewQueues,
+} from "./shared/node-services.ts";
 
-/** What is counted about decisions; the metrics of the HTTP layer implement it. */
+/** Counts decisions; the metrics of the HTTP layer implement it. */
 export interface DecisionMetrics {
-  /** One decision was committed. `elapsed_us` runs from the operation's start to the commit. */
+  /** Counts a committed decision. `elapsed_us` runs from the operation's start to the commit. */
   decided(verdict: string, mode: string, elapsed_us: number): void;
-  /** A commit found the decision's assumptions outdated and it was decided again. */
+  /** Counts a decision that was stale at its commit and was made again. */
   decidedAgain(): void;
 }
 
-/** What is counted about deliveries. */
+/** Counts deliveries. */
 export interface DeliveryMetrics {
-  /** One attempt ended, and the delivery with it unless `status` is `pending`. */
+  /** Counts an attempt that ended. The delivery ended with it unless `status` is `pending`. */
   attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
 }
 
-/** What is counted about mails. */
+/** Counts mails. */
 export interface MailMetrics {
-  /** One attempt ended: with the mail at another server (or with nobody who is to get it), to be made again, or for good. */
+  /** Counts an attempt: the mail was sent or needs no sending (`dealt_with`), is retried later, or is given up. */
   mailed(outcome: "dealt_with" | "put_off" | "given_up"): void;
+}
+
+/** Counts questions to context sources. */
+export interface PullMetrics {
+  /** Counts a decision that needed facts: they were pulled, were kept from an earlier answer, or the pull failed. */
+  pulled(outcome: "pulled" | "kept" | PullFailure): void;
 }
 
 /** The node's deliveries to webhooks. */
@@ -41,13 +50,13 @@ export interface DeliveryLoop {
   poke(what?: "events" | "retries"): void;
 }
 
-/** The node's loop over mails. */
+/** Wakes the node's loop over mails. */
 export interface MailLoop {
-  /** Looks at once: a mail was put on its way. A lost poke costs seconds. */
+  /** Makes the loop look at once, after a mail was queued. A lost call costs seconds. */
   poke(): void;
 }
 
-/** One node of the service. */
+/** The parts of one node of the service. */
 export interface Runtime {
   readonly db: Db;
   readonly clock: Clock;
@@ -75,12 +84,15 @@ export interface Runtime {
   readonly mails: MailLoop;
   readonly rateWindows: RateWindows;
   readonly backtests: Backtests;
-  /** Faults: invalid_request naming each pack that this service does not have. */
+  /** Throws Fault invalid_request with the name of each pack that this service does not have. */
   refuseUnknownPacks(packs: readonly string[]): void;
 }
 
+/** What an operation needs that stores rows with new ids and the time. */
+export type Recording = Pick<Runtime, "db" | "clock" | "ids">;
+
 /** The settings that operations act on. */
 interface Settings {
-  /** Base address of this service as its users reach it, without a slash at the end. */
+  /** Returns the address at which users reach this service, without a slash at the end. */
   public_url(): string;
 }

@@ -4,7 +4,7 @@
  */
 
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
-import { sendMails } from "../operations/people/send-mails.ts";
+import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
@@ -18,7 +18,7 @@ export interface Mails extends MailLoop {
 }
 
 /** Starts the loop. A failing look is logged and made again. */
-export function startMails(runtime: Runtime): Mails {
+export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mails">): Mails {
   const stopping = new AbortController();
   let stopped = false;
   let again = false;

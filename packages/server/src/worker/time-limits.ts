@@ -10,7 +10,9 @@ import { type Loop, startPasses } from "./passes.ts";
 const look_every_ms = 500;
 
 /** Starts the loop. */
-export function startTimeLimits(runtime: Runtime): Loop {
+export function startTimeLimits(
+  runtime: Pick<Runtime, "db" | "ids" | "timers" | "log" | "orgStates" | "deliveries">,
+): Loop {
   return startPasses(runtime, look_every_ms, "looking for time limits failed", async (stopped) => {
     // Those that could not be closed must not hide the others for good.
     const passed_over: string[] = [];

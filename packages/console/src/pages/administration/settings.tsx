@@ -1,6 +1,6 @@
 /** The caller, the looks, and a first decision for those who are new. */
 import { Security } from "../../account/security.tsx";
-import { SingleSignOnSettings } from "../../account/single-sign-on.tsx";
+import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
 import { useMay, useSession, useSubmits } from "../../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
 import { CopyButton } from "../../parts/forms/copy.tsx";

@@ -1,7 +1,7 @@
-/** What a tool is, whatever an agent says of it: one entry of a membrane's action catalogue. */
+/** The form of one tool: an entry of a membrane's action catalogue, which overrules what agents say of the tool. */
 import { actionTypes, type CatalogueEntry, dataClasses, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useId } from "react";
+import { type FormEvent, useId } from "react";
 import { useClient } from "../../api/session.tsx";
 import { Failed } from "../states.tsx";
 import { Data } from "../tables/data.tsx";
@@ -9,13 +9,6 @@ import { useToasts } from "../toasts.tsx";
 import { Dialog } from "./dialog.tsx";
 import { TextField } from "./field.tsx";
 
-/** As the service takes it, in any case and with spaces around it: both are taken away. */
-const action_type = {
-  pattern: String.raw`\s*[A-Za-z][A-Za-z0-9_\-]*(\.[A-Za-z0-9_\-]+)*\s*`,
-  title: "Letters, digits, _ and -, in parts with dots between them, such as payment.transfer",
-} as const;
-
-/** `tool`: null is one that is to be named, too. `known`: the catalogue has the tool already, and may lose it. */
 export function ToolDialog({
   membrane_id,
   tool,
@@ -23,43 +16,21 @@ export function ToolDialog({
   onClose,
 }: {
   readonly membrane_id: string;
+  /** Null: a tool that the form asks the name of. */
   readonly tool: CatalogueEntry | null;
+  /** The catalogue has the tool, so it can forget it. */
   readonly known: boolean;
   readonly onClose: () => void;
 }) {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const types = useId();
-  const save = useMutation({
-    mutationFn: async ({ verb, entry }: { readonly verb: string; readonly entry: CatalogueEntry | null }) => {
-      // Read again: the catalogue is saved whole, and others may have added to it.
-      const { action_catalogue } = await client.getMembrane(membrane_id);
-      const at = action_catalogue.findIndex((each) => each.verb === verb);
-      const changed = entry === null ? [] : [entry];
-      return client.changeMembrane(membrane_id, {
-        action_catalogue: at === -1 ? [...action_catalogue, ...changed] : action_catalogue.toSpliced(at, 1, ...changed),
-      });
-    },
-    onSuccess: () => {
-      toasts.done("Saved", "Decisions from now on follow it.");
-      void queries.invalidateQueries({ queryKey: ["membranes"] });
-      onClose();
-    },
-  });
+  const save = useSave(membrane_id, onClose);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const entry = entryOf(new FormData(event.currentTarget), tool);
+    save.mutate({ verb: entry.verb, entry });
+  };
   return (
     <Dialog title="What is this tool?" onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = new FormData(event.currentTarget);
-          const text = (name: string) => String(form.get(name)).trim().toLowerCase();
-          const data_classes = [...new Set(text("data_classes").split(/\s*,\s*/))].filter((name) => name !== "");
-          const verb = tool?.verb ?? String(form.get("verb")).trim();
-          save.mutate({ verb, entry: { verb, type: text("type"), data_classes } });
-        }}
-      >
+      <form className="stack" onSubmit={submit}>
         {tool === null ? (
           <TextField
             label="Tool"
@@ -77,21 +48,7 @@ export function ToolDialog({
             {" is judged as what you say here, whatever the agent calls it."}
           </p>
         )}
-        <TextField
-          label="Action type"
-          name="type"
-          required
-          list={types}
-          defaultValue={tool?.type ?? ""}
-          maxLength={limits.action_type_chars_max}
-          {...action_type}
-          hint="The packs know those that are offered. Others are for your own policies."
-        />
-        <datalist id={types}>
-          {Object.entries(actionTypes).map(([type, meaning]) => (
-            <option key={type} value={type} label={meaning} />
-          ))}
-        </datalist>
+        <TypeField type={tool?.type ?? ""} />
         <TextField
           label="Data classes"
           name="data_classes"
@@ -119,5 +76,66 @@ export function ToolDialog({
         </div>
       </form>
     </Dialog>
+  );
+}
+
+function entryOf(form: FormData, tool: CatalogueEntry | null): CatalogueEntry {
+  const text = (name: string) => String(form.get(name)).trim().toLowerCase();
+  return {
+    verb: tool?.verb ?? String(form.get("verb")).trim(),
+    type: text("type"),
+    data_classes: [...new Set(text("data_classes").split(/\s*,\s*/))].filter((name) => name !== ""),
+  };
+}
+
+/** Saves the entry of a verb; an entry of null removes it. */
+function useSave(membrane_id: string, onSaved: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: async ({ verb, entry }: { readonly verb: string; readonly entry: CatalogueEntry | null }) => {
+      // Reads the catalogue again, because it is saved as a whole and others may have added to it.
+      const { action_catalogue } = await client.getMembrane(membrane_id);
+      const at = action_catalogue.findIndex((each) => each.verb === verb);
+      const changed = entry === null ? [] : [entry];
+      return client.changeMembrane(membrane_id, {
+        action_catalogue: at === -1 ? [...action_catalogue, ...changed] : action_catalogue.toSpliced(at, 1, ...changed),
+      });
+    },
+    onSuccess: () => {
+      toasts.done("Saved", "Decisions from now on follow it.");
+      void queries.invalidateQueries({ queryKey: ["membranes"] });
+      onSaved();
+    },
+  });
+}
+
+/** Accepts any case and spaces around the type. `entryOf` removes both. */
+const action_type = {
+  pattern: String.raw`\s*[A-Za-z][A-Za-z0-9_\-]*(\.[A-Za-z0-9_\-]+)*\s*`,
+  title: "Letters, digits, _ and -, in parts with dots between them, such as payment.transfer",
+} as const;
+
+function TypeField({ type }: { readonly type: string }) {
+  const types = useId();
+  return (
+    <>
+      <TextField
+        label="Action type"
+        name="type"
+        required
+        list={types}
+        defaultValue={type}
+        maxLength={limits.action_type_chars_max}
+        {...action_type}
+        hint="The packs know those that are offered. Others are for your own policies."
+      />
+      <datalist id={types}>
+        {Object.entries(actionTypes).map(([name, meaning]) => (
+          <option key={name} value={name} label={meaning} />
+        ))}
+      </datalist>
+    </>
   );
 }

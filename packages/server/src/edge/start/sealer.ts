@@ -1,6 +1,7 @@
 /** Sealing with the master keys: AES-256-GCM, a fresh nonce each time, the context as associated data. Source: decision 0019. */
+
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import type { KeyRing } from "../../operations/shared/sealer.ts";
+import type { KeyRing } from "../../ports.ts";
 
 const nonce_bytes = 12;
 const tag_bytes = 16;

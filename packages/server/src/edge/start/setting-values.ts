@@ -77,8 +77,11 @@ function readCidr(text: string): string | null {
 
 const names = Object.keys(rateCategories) as RateCategory[];
 
-/** Reads limits of any category; `named` are those that a description of what would have been right speaks of. */
-export function readRateLimits(text: string, named: readonly string[] = names): Reading {
+/** Reads limits of any category. `named` are the categories that `expected` lists. */
+export function readRateLimits(
+  text: string,
+  named: readonly string[] = names,
+): { readonly value: Readonly<Partial<Record<RateCategory, number>>> } | { readonly expected: string } {
   const expected = `category=requests pairs such as intents=6000,general=600; categories: ${named.join(", ")}; 1 to 1000000 requests per minute`;
   const limits: Partial<Record<RateCategory, number>> = {};
   for (const pair of text.split(",")) {

@@ -10,13 +10,8 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { type BacktestFigures, Fault, type PackRules, type PolicyDocument } from "@countersign/core";
-import {
-  type BacktestJob,
-  firstTurn,
-  joinParts,
-  type ReplayedPart,
-  type Turn,
-} from "../../operations/backtests/replay-recorded.ts";
+import { firstTurn, joinParts, type ReplayedPart, type Turn } from "../../operations/backtests/replay-recorded.ts";
+import type { BacktestJob } from "../../operations/shared/node-services.ts";
 import type { Log } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { RequestCount } from "./give-way.ts";

@@ -2,13 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Verdict } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import {
-  type BacktestJob,
-  firstTurn,
-  joinParts,
-  replayRecorded,
-  type Turn,
-} from "../../operations/backtests/replay-recorded.ts";
+import { firstTurn, joinParts, replayRecorded, type Turn } from "../../operations/backtests/replay-recorded.ts";
+import type { BacktestJob } from "../../operations/shared/node-services.ts";
 import type { Query } from "../../ports.ts";
 import { openClient } from "../../store/database/connection.ts";
 import { testDatabase } from "../../testing/database/database.ts";

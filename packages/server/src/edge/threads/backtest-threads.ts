@@ -7,11 +7,11 @@
  *
  * Arrivals, exits and the ends of turns wake the queue. A caller that aborts cancels its backtest in every state.
  */
+
 import { availableParallelism } from "node:os";
 import { limits } from "@countersign/contract";
 import { type BacktestFigures, Fault, type PackRules } from "@countersign/core";
-import type { Backtests } from "../../operations/backtests/backtest.ts";
-import type { BacktestJob } from "../../operations/backtests/replay-recorded.ts";
+import type { BacktestJob, Backtests } from "../../operations/shared/node-services.ts";
 import type { Log } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import { type BacktestParts, type BacktestResult, BacktestRun } from "./backtest-run.ts";

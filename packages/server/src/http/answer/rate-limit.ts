@@ -1,7 +1,8 @@
 /** Whose budget a request takes from, how large it is, and the headers that say so. Source: contract §8, api.md §2. */
+
 import { limits, type RateCategory, rateCategories } from "@countersign/contract";
 import { clientNetwork, Fault, type RateTake } from "@countersign/core";
-import type { RateWindows } from "../../store/rate-windows/rate-windows.ts";
+import type { RateWindows } from "../../ports.ts";
 
 /** Requests per minute by category. */
 export type RateLimits = Readonly<Record<RateCategory, number>>;

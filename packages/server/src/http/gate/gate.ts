@@ -8,12 +8,13 @@
  * with one the key's. A full window answers 429 instead of whatever else was wrong, and that costs nothing.
  * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
  */
+
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type NetworkList } from "@countersign/core";
 import { noSession } from "../../operations/people/session.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
-import type { RateWindows } from "../../store/rate-windows/rate-windows.ts";
+import type { RateWindows } from "../../ports.ts";
 import { faultOf } from "../answer/faults.ts";
 import {
   clientBucket,

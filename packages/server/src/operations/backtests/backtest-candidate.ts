@@ -34,7 +34,7 @@ export async function candidateOf(
   return { policies, packs, thresholds, without };
 }
 
-function refuseUnknownPacks(runtime: Needed, packs: readonly string[]): void {
+function refuseUnknownPacks(runtime: Pick<Runtime, "refuseUnknownPacks">, packs: readonly string[]): void {
   try {
     runtime.refuseUnknownPacks(packs);
   } catch (error) {
@@ -49,7 +49,7 @@ function refuseUnknownPacks(runtime: Needed, packs: readonly string[]): void {
  * missed. Names of packs that are off, of retired policies and of earlier versions count: they may have decided then.
  */
 async function refuseUnknownNames(
-  { db, packs }: Needed,
+  { db, packs }: Pick<Needed, "db" | "packs">,
   org_id: string,
   names: readonly string[],
   candidate: readonly PolicyDocument[],

@@ -1,28 +1,15 @@
 /** Trying a candidate on what was recorded. Source: api.md §10. */
+
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
 import { limits } from "@countersign/contract";
-import { type BacktestFigures, Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { readMembrane } from "../../store/membranes/membranes.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import type { BacktestJob } from "../shared/node-services.ts";
 import { storableUs } from "../shared/storable-time.ts";
 import { candidateOf } from "./backtest-candidate.ts";
-import type { BacktestJob } from "./replay-recorded.ts";
-
-/** Where backtests run. */
-export interface Backtests {
-  /**
-   * Runs a job when its turn comes. Rejects when `signal` is aborted. Faults: overloaded (too many wait), unavailable
-   * (the node stops, the database is lost), internal_error (its thread has died).
-   */
-  run(job: BacktestJob, hooks: BacktestHooks): Promise<BacktestFigures>;
-}
-
-interface BacktestHooks {
-  readonly signal: AbortSignal;
-  readonly onProgress: (state: BacktestProgress["state"], evaluated: number, done: number) => void;
-}
 
 /** How a backtest is followed and ended. */
 export interface Following {

@@ -3,10 +3,10 @@
  * own. Pages are read one after the other, each by the thread whose turn it is, and decided in parallel; while a thread
  * decides one page its next one arrives, and it never has more than these two in memory.
  */
+
 import type { BacktestProgress, NotReproducedBecause } from "@countersign/contract";
 import {
   type BacktestFigures,
-  type Candidate,
   compilePolicySet,
   type MembraneSettings,
   type MergedFacts,
@@ -28,7 +28,6 @@ import {
 import { LRUCache } from "lru-cache";
 import type { Query } from "../../ports.ts";
 import {
-  type RecordedFilter,
   type RecordedRow,
   readDeciding,
   readLifts,
@@ -39,18 +38,7 @@ import {
   readVersions,
   versionKey,
 } from "../../store/backtests/backtests.ts";
-
-/** One backtest. Plain data: it crosses into a thread. */
-export interface BacktestJob {
-  readonly org_id: string;
-  readonly filter: RecordedFilter;
-  /** Null: the recorded decisions are reproduced. */
-  readonly candidate: Candidate | null;
-  /** The newest so many. */
-  readonly limit: number;
-  /** When it was asked for; what the window has after that does not count as days. */
-  readonly asked_us: number;
-}
+import type { BacktestJob } from "../shared/node-services.ts";
 
 /** Where the reading of recorded intents stands: whoever has it reads the next page. */
 export interface Turn {

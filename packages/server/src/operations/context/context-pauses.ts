@@ -3,18 +3,12 @@
  * pushes without a pause could go on outdating them. So where one was outdated several times, the next pushes of this node
  * wait until it is committed. Those of other nodes do not: a commit that fits between two of theirs is soon found.
  */
+
 import type { Timers } from "../../ports.ts";
+import type { ContextPauses } from "../shared/node-services.ts";
 
 /** No push waits longer; decisions that take this long rest on something else. */
 const pause_ms_max = 1_000;
-
-/** The pauses of one node. */
-export interface ContextPauses {
-  /** From now on pushes of this organization wait, until the function is called. */
-  begin(org_id: string): () => void;
-  /** Resolves when no decision of the organization asks for a pause, a second later at most. */
-  over(org_id: string): Promise<void>;
-}
 
 interface Pause {
   decisions: number;

@@ -1,4 +1,5 @@
 /** Questions to one organization's source under a clock that the test turns. Source: docs/decisions/0015. */
+
 import { readFileSync } from "node:fs";
 import { limits, type PullFailure } from "@countersign/contract";
 import { parseTimestampUs, resolveLimits } from "@countersign/core";
@@ -8,7 +9,8 @@ import { createSealer } from "../../edge/start/sealer.ts";
 import type { Answered } from "../../ports.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
-import { createContextPulls, type Pulled } from "./context-pulls.ts";
+import type { Pulled } from "../shared/node-services.ts";
+import { createContextPulls } from "./context-pulls.ts";
 
 const ok = (document: object = { contract_version: "1", facts: {} }): Answered => ({
   status: 200,

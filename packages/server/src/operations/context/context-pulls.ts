@@ -9,6 +9,7 @@
  * most. The whole intent is part of the question, because the source may use anything in it (a telephone number in the payload,
  * for example). So an answer to another intent is never used. See docs/decisions/0015.
  */
+
 import { type ContextDocument, contextContractVersion, limits, type PullFailure } from "@countersign/contract";
 import {
   contextErrors,
@@ -22,34 +23,11 @@ import {
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import pLimit, { type LimitFunction } from "p-limit";
-import type { Answered, Clock, HttpOut, Ids, Log, Timers } from "../../ports.ts";
+import type { Answered, Clock, HttpOut, Ids, Log, Sealer, Timers } from "../../ports.ts";
 import { type ContextSourceRow, sourceSecretContext } from "../../store/context/context-source.ts";
-import type { Sealer } from "../shared/sealer.ts";
+import type { PullMetrics } from "../runtime.ts";
+import type { ContextPulls, Pulled } from "../shared/node-services.ts";
 import { SourceStanding } from "./source-standing.ts";
-
-/** Facts from a source, or why there are none. */
-export type Pulled =
-  | { readonly document: ContextDocument; readonly received_us: number }
-  | { readonly failed: PullFailure };
-
-/** The questions of one node. */
-export interface ContextPulls {
-  /**
-   * Asks the source about this intent. Null: the organization removed or replaced this registration, and nothing was sent to
-   * it. Ends within its time, of a second at most; rejects only where the database does.
-   */
-  pull(
-    org_id: string,
-    source: ContextSourceRow,
-    intent: object,
-    ages: PreparedMembrane["limits"],
-  ): Promise<Pulled | null>;
-  /**
-   * Where the items of this organization's batches wait for each other: they may hold a place while a source is waited
-   * for, which nobody else's items must notice.
-   */
-  places(org_id: string): LimitFunction;
-}
 
 /** What the questions need of the node. */
 export interface PullParts {
@@ -65,12 +43,6 @@ export interface PullParts {
    * only by the commit, and an intent would have been sent to an endpoint hours after it was removed.
    */
   isRegistered(org_id: string, source: ContextSourceRow): Promise<boolean>;
-}
-
-/** What is counted about questions. */
-export interface PullMetrics {
-  /** A decision asked for facts: they came, were kept from an earlier answer, or did not come. */
-  pulled(outcome: "pulled" | "kept" | PullFailure): void;
 }
 
 interface Kept {

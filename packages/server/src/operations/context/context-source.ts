@@ -11,19 +11,17 @@ import {
 } from "../../store/context/context-source.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import { readAgain } from "../shared/read-again.ts";
 import { acceptedUrl } from "../webhooks/webhook-events.ts";
 import { newWebhookSecret } from "../webhooks/webhook-secret.ts";
-
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">;
 
 /**
  * Registers a source in place of the earlier one; every decision committed afterwards, on every node, rests on its facts.
  * The answer is the only one that shows the secret, which is a new one each time. Faults: webhook_url_refused.
  */
 export async function registerContextSource(
-  { db, clock, ids, sealer, httpOut }: Needed,
+  { db, clock, ids, sealer, httpOut }: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
   caller: KnownCaller,
   { url: given, timeout_ms = limits.context_source_timeout_ms_max }: ContextSourceInput,
 ): Promise<ContextSource> {
@@ -53,10 +51,7 @@ export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: 
 }
 
 /** Removes the source; no decision committed afterwards rests on its facts. Faults: not_found, those of refuseEnded. */
-export async function removeContextSource(
-  { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,
-  caller: KnownCaller,
-): Promise<void> {
+export async function removeContextSource({ db, clock, ids }: Recording, caller: KnownCaller): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(clock.now_us());
   await db.tenant(org_id, async (query) => {

@@ -1,8 +1,7 @@
 import type { IntentSubmission } from "@countersign/contract";
 import { contextErrors } from "@countersign/core";
 import type { Runtime } from "../runtime.ts";
-import type { OrgState } from "../shared/org-state.ts";
-import type { Pulled } from "./context-pulls.ts";
+import type { OrgState, Pulled } from "../shared/node-services.ts";
 
 /**
  * Asks for the facts of one submission: at most once for each registration of a source, however often the submission is

@@ -19,7 +19,7 @@ import type { Caller } from "../shared/caller.ts";
  * Faults: invalid_context with every problem, those of refuseEnded.
  */
 export async function putContext(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "contextPauses">,
   caller: Caller,
   subject: ContextSubject,
   document: ContextDocument,
@@ -46,14 +46,22 @@ export async function putContext(
 }
 
 /** The subject's document. Faults: not_found. */
-export async function getContext(runtime: Runtime, caller: Caller, subject: ContextSubject): Promise<StoredContext> {
+export async function getContext(
+  runtime: Pick<Runtime, "db">,
+  caller: Caller,
+  subject: ContextSubject,
+): Promise<StoredContext> {
   const [row] = await runtime.db.tenant(caller.org_id, (query) => readStoredContext(query, caller.org_id, [subject]));
   if (row === undefined) throw new Fault("not_found");
   return shown(subject, row.document, row.received_at);
 }
 
 /** Removes the subject's document. Faults: not_found, those of refuseEnded. */
-export async function deleteContext(runtime: Runtime, caller: Caller, subject: ContextSubject): Promise<void> {
+export async function deleteContext(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "contextPauses">,
+  caller: Caller,
+  subject: ContextSubject,
+): Promise<void> {
   await runtime.contextPauses.over(caller.org_id);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.tenant(caller.org_id, async (query) => {

@@ -6,11 +6,9 @@ import type { Caller } from "../shared/caller.ts";
 import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
-type CancelRuntime = Pick<Runtime, "db" | "ids" | "callers" | "deliveries">;
-
 /** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed, unavailable (stale each time). */
 export async function cancelEscalation(
-  runtime: CancelRuntime,
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
   caller: Caller,
   escalation_id: string,
   input: CancelInput,
@@ -30,7 +28,7 @@ export async function cancelEscalation(
 }
 
 async function cancelReview(
-  runtime: CancelRuntime,
+  runtime: Pick<Runtime, "ids">,
   query: Query,
   caller: Caller,
   escalation_id: string,

@@ -19,8 +19,6 @@ import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault } from "./ruling-faults.ts";
 
-type DecideRuntime = Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">;
-
 /**
  * Counts a vote. One block closes the review as block; approvals close it when the quorum is reached. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
@@ -28,7 +26,7 @@ type DecideRuntime = Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStat
  * else), invalid_request (modifications), modified_action_blocked, idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
-  runtime: DecideRuntime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
   caller: Caller,
   escalation_id: string,
   input: RulingInput,
@@ -54,7 +52,7 @@ export async function decideEscalation(
 
 /** Casts the vote in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
 async function castVote(
-  runtime: DecideRuntime,
+  runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
   escalation_id: string,
   input: RulingInput,

@@ -8,15 +8,13 @@ import type { Caller } from "../shared/caller.ts";
 import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 
-type ReassignRuntime = Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">;
-
 /**
  * Hands a review to other reviewers and mails them. The time limit and the votes so far stay.
  * Faults: not_found, escalation_closed, invalid_request (a reviewer who could not decide, too few for the quorum),
  * unavailable (stale each time).
  */
 export async function reassignEscalation(
-  runtime: ReassignRuntime,
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,
   caller: Caller,
   escalation_id: string,
   input: ReassignInput,
@@ -37,7 +35,7 @@ export async function reassignEscalation(
 }
 
 async function reassignReview(
-  runtime: ReassignRuntime,
+  runtime: Pick<Runtime, "ids">,
   query: Query,
   caller: Caller,
   escalation_id: string,

@@ -5,6 +5,7 @@
  * While the queue is far below its caps, submissions enter it concurrently. Near a cap they enter one after another on each
  * node, and each counts first, so one node never exceeds a cap. Each further node may exceed it by one submission.
  */
+
 import { limits } from "@countersign/contract";
 import { Fault, us_per_second } from "@countersign/core";
 import { LRUCache } from "lru-cache";
@@ -13,12 +14,7 @@ import type { Clock, Db } from "../../ports.ts";
 import type { DecisionRows } from "../../store/commit/commit-writer-rows.ts";
 import { countPendingReviews } from "../../store/escalations/escalations.ts";
 import { isReplay } from "../shared/idempotent.ts";
-
-/** One node's entrance to the review queues of all organizations. */
-export interface ReviewQueues {
-  /** Runs `commit` if the rows open no review, or the queue has room for it. Faults: review_queue_full, overloaded. */
-  enter<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T>;
-}
+import type { ReviewQueues } from "../shared/node-services.ts";
 
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
 /** Submissions enter concurrently below this share of a cap, so that several nodes together stay below the cap. */

@@ -13,7 +13,7 @@ const listed_max = 20;
  * pass except the person's own. Each escalation is mailed once, and again after it is reassigned, in the transaction that
  * marks it as mailed. Returns true if there may be more.
  */
-export async function tellReviewers(runtime: Runtime): Promise<boolean> {
+export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
     const untold = await takeUntold(query, at_once_max);
     let mails = 0;

@@ -3,11 +3,9 @@ import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
 import type { Runtime } from "../runtime.ts";
-import type { OrgState } from "../shared/org-state.ts";
+import type { OrgState } from "../shared/node-services.ts";
 import { attempts_max, demandRulesInForce, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { lockReview, readAction, takeStep } from "./review-steps.ts";
-
-type TimeOutRuntime = Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">;
 
 /** Reviews closed in one pass: 50 take about 0.3 s, then other organizations get their turn. */
 const batch_rows = 50;
@@ -21,7 +19,10 @@ const batch_rows = 50;
  * review, the pass leaves out the organization's other reviews too: each of them would wait for seconds again, and delay
  * all other organizations.
  */
-export async function timeOutEscalations(runtime: TimeOutRuntime, passed_over: string[]): Promise<boolean> {
+export async function timeOutEscalations(
+  runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">,
+  passed_over: string[],
+): Promise<boolean> {
   const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, passed_over));
   let closed = 0;
   const out_of_reach = new Set<string>();
@@ -47,7 +48,7 @@ export async function timeOutEscalations(runtime: TimeOutRuntime, passed_over: s
 }
 
 /** Faults: escalation_closed (another step came first), unavailable (stale each time). */
-async function timeOut(runtime: TimeOutRuntime, due: DueEscalation): Promise<void> {
+async function timeOut(runtime: Pick<Runtime, "db" | "ids" | "orgStates">, due: DueEscalation): Promise<void> {
   const { org_id, approves } = due;
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     // Only an approval rests on the rules in force.
@@ -60,7 +61,7 @@ async function timeOut(runtime: TimeOutRuntime, due: DueEscalation): Promise<voi
 
 /** `state`: the rules by which the time limit may approve; null: it blocks. */
 async function closeReview(
-  runtime: TimeOutRuntime,
+  runtime: Pick<Runtime, "ids" | "orgStates">,
   query: Query,
   { org_id, escalation_id }: DueEscalation,
   state: OrgState | null,

@@ -5,17 +5,10 @@
  * edge of its step, at most a sixteenth above the truth and never below it. 1.7 kB for an organization; the one that has
  * decided nothing for longest makes room, and begins anew when it comes back.
  */
-import type { Overview } from "@countersign/contract";
+
 import { formatTimestampUs } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-
-/** What this node has counted. */
-export interface DecisionLatencies {
-  /** One decision was committed at `at_us`; `elapsed_us` runs from the operation's start to the commit. */
-  decided(org_id: string, at_us: number, elapsed_us: number): void;
-  /** Null: no decision of this organization was counted here. */
-  of(org_id: string): Overview["latency"];
-}
+import type { DecisionLatencies } from "../shared/node-services.ts";
 
 const organizationsMax = 2_000;
 const steps_bits = 4;

@@ -3,17 +3,13 @@
  * with its first question, with the ruling, and when the service stops. A transaction for each, in an organization's half of
  * the sessions, answered 2,244 of 8,000 with 503, and of 8,000 that a stopping node let go half were cut off (measured).
  */
+
 import { setImmediate } from "node:timers/promises";
 import { Fault } from "@countersign/core";
 import type { Db, Timers } from "../../ports.ts";
 import { readDecisions, type StoredDecision } from "../../store/intents/intents.ts";
+import type { DecisionReads } from "../shared/node-services.ts";
 import { readAgain } from "../shared/read-again.ts";
-
-/** The reader of one node. */
-export interface DecisionReads {
-  /** The decision on one intent, or undefined. Sees whatever was committed before it was asked. Faults: unavailable. */
-  read(org_id: string, intent_id: string): Promise<StoredDecision | undefined>;
-}
 
 /** Statements of one organization under way: others that ask meanwhile share the next ones. */
 const statements_max = 2;

@@ -4,19 +4,10 @@
  * without a message having to arrive, and a thousand waiting agents cost one query. A look that fails is made again, and
  * one whose session hangs is not waited for: another is made on another session.
  */
+
 import type { Db, Log, Timers } from "../../ports.ts";
 import { readFinal } from "../../store/intents/intents.ts";
-
-/** The shared waiter of one node. */
-export interface DecisionWaits {
-  /**
-   * Resolves when the intent is no longer pending, or after `wait_ms`, or when whoever waits is `gone`, or when the service
-   * stops; never rejects.
-   */
-  untilFinal(org_id: string, intent_id: string, wait_ms: number, gone?: AbortSignal): Promise<void>;
-  /** Lets everybody go at once; later waits return immediately. */
-  stop(): void;
-}
+import type { DecisionWaits } from "../shared/node-services.ts";
 
 const look_ms = 50;
 /** A look that takes longer has lost its session, or the database is in trouble. */

@@ -1,4 +1,5 @@
 /** Computes a decision from memory, as the rows that would commit it. */
+
 import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
@@ -20,11 +21,10 @@ import { recordHash } from "../../store/audit/audit.ts";
 import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
-import type { Pulled } from "../context/context-pulls.ts";
 import { reviewersOf } from "../people/reviewers.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import type { DecidingMembrane, OrgState } from "../shared/org-state.ts";
+import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
 
 /** One submission, with what it is decided by. */
@@ -50,7 +50,7 @@ interface Made {
  * Decides by the cached state. Steps: gather the facts, decide, apply an override, write the record, and make its rows. Faults:
  * invalid_context, not_found and state_conflict (membrane).
  */
-export async function proposeDecision(runtime: Runtime, proposal: Proposal): Promise<DecisionRows> {
+export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<DecisionRows> {
   const { caller, state, submission } = proposal;
   const deciding = membraneOf(state, submission.membrane_id);
   const made = await decideIntent(runtime, proposal, deciding);
@@ -65,7 +65,7 @@ export async function proposeDecision(runtime: Runtime, proposal: Proposal): Pro
   return rowsOf(runtime, proposal, made, decision, escalation);
 }
 
-async function decideIntent(runtime: Runtime, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
+async function decideIntent(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
   const { caller, state, submission, asked_mode } = proposal;
   const { intent } = submission;
   const { now_us, facts } = await factsOf(runtime, proposal);
@@ -94,7 +94,7 @@ async function decideIntent(runtime: Runtime, proposal: Proposal, deciding: Deci
 }
 
 /** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
-async function factsOf(runtime: Runtime, { state, submission, pulled }: Proposal) {
+async function factsOf(runtime: Recording, { state, submission, pulled }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
   const stored = await state.storedContext(subjectsOf(submission));
@@ -113,7 +113,7 @@ function pullFailureOf(pulled: Pulled | null) {
   return pulled !== null && "failed" in pulled ? pulled.failed : null;
 }
 
-function decisionOf(runtime: Runtime, state: OrgState, deciding: DecidingMembrane, made: Made): Decision {
+function decisionOf(runtime: Recording, state: OrgState, deciding: DecidingMembrane, made: Made): Decision {
   const { input, decided, override_id } = made;
   const { content } = decided;
   const { mode } = input;
@@ -145,7 +145,7 @@ function decisionOf(runtime: Runtime, state: OrgState, deciding: DecidingMembran
 }
 
 function rowsOf(
-  runtime: Runtime,
+  runtime: Recording,
   { caller, state, pulled, idempotency }: Proposal,
   { input, decided, fingerprint, override_id }: Made,
   decision: Decision,
@@ -198,7 +198,7 @@ function rowsOf(
  * of test mode for test mode.
  */
 async function overridden(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   org_id: string,
   state: OrgState,
   fingerprint: string | null,

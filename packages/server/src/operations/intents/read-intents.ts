@@ -19,7 +19,7 @@ const isIntent = idPlace("intent");
 
 /** Returns an intent, the facts that it was decided on, and its decision. Faults: not_found. */
 export async function getIntent(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   intent_id: string,
 ): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
@@ -33,7 +33,7 @@ export async function getIntent(
  * (a key of one agent asks for another).
  */
 export async function listOwnIntents(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   filter: IntentFilter,
   limit: number,
@@ -66,7 +66,7 @@ export async function listOwnIntents(
  * over, or the caller disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "callers" | "decisionReads" | "waits">,
   caller: Caller,
   intent_id: string,
   wait_seconds: number,
@@ -86,7 +86,7 @@ export async function getDecision(
 
 /** Lists the audit rows of an intent, in order. Faults: not_found, invalid_request (cursor). */
 export async function listIntentAudit(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   intent_id: string,
   limit: number,

@@ -7,14 +7,14 @@ import { readDecision, readIntent } from "../../store/intents/intents.ts";
 import { insertObservation } from "../../store/intents/observations.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
 
 /** Adds an observation to an intent, which may have any number. Faults: not_found, idempotency_conflict. */
 export function recordObservation(
-  runtime: Runtime,
+  runtime: Recording,
   caller: Caller,
   intent_id: string,
   input: ObservationInput,
@@ -31,7 +31,7 @@ export function recordObservation(
 }
 
 async function observe(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "clock" | "ids">,
   caller: Caller,
   intent_id: string,
   input: ObservationInput,

@@ -2,10 +2,9 @@
 import type { BatchAnswer, BatchItem, Problem } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import pLimit from "p-limit";
-import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { createTurns } from "../shared/turns.ts";
-import { type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
+import { type Deciding, type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
 
 /** Throws a Fault, as of a body of its own, for what is no item. */
 export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => asserts item is BatchItem;
@@ -44,7 +43,7 @@ const handOn = createTurns(16);
  * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
  */
 export async function submitBatch(
-  runtime: Runtime,
+  runtime: Deciding,
   caller: Caller,
   { items, examine, mode }: BatchRequest,
   checkItem: ItemCheck,

@@ -9,15 +9,31 @@ import type { IntentSubmission } from "@countersign/contract";
 import { canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readFirstAnswer } from "../../store/intents/intents.ts";
-import type { Epochs } from "../../store/organizations/heads.ts";
-import type { Pulled } from "../context/context-pulls.ts";
+import type { Epochs } from "../../store/organizations/epochs.ts";
 import { pullContext } from "../context/pull-context.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
-import type { OrgState } from "../shared/org-state.ts";
+import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { proposeDecision } from "./propose-decision.ts";
+
+/** What deciding on a submission needs. */
+export type Deciding = Pick<
+  Runtime,
+  | "db"
+  | "clock"
+  | "ids"
+  | "writer"
+  | "orgStates"
+  | "callers"
+  | "contextPauses"
+  | "pulls"
+  | "reviewQueues"
+  | "latencies"
+  | "metrics"
+  | "deliveries"
+>;
 
 /** How one submission came in. */
 export interface SubmissionRequest {
@@ -55,7 +71,7 @@ const lost_races_max = 100;
  * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable.
  */
 export async function submitIntent(
-  runtime: Runtime,
+  runtime: Deciding,
   caller: Caller,
   request: SubmissionRequest,
 ): Promise<SubmissionAnswer> {
@@ -80,7 +96,7 @@ export async function submitIntent(
  * answer or a fault, or it is null: something that it assumed has changed, and the next attempt begins.
  */
 class Submission {
-  readonly #runtime: Runtime;
+  readonly #runtime: Deciding;
   readonly #request: SubmissionRequest;
   readonly #idempotency: IdempotencyRow | null;
   readonly #pull: ReturnType<typeof pullContext>;
@@ -92,7 +108,7 @@ class Submission {
   #lost_races = 0;
   #endPause: (() => void) | null = null;
 
-  constructor(runtime: Runtime, caller: Caller, request: SubmissionRequest) {
+  constructor(runtime: Deciding, caller: Caller, request: SubmissionRequest) {
     this.#started_us = runtime.clock.now_us();
     this.#runtime = runtime;
     this.#caller = caller;
@@ -195,7 +211,7 @@ class Submission {
 }
 
 function countDecided(
-  { metrics, latencies, clock }: Runtime,
+  { metrics, latencies, clock }: Pick<Runtime, "clock" | "latencies" | "metrics">,
   org_id: string,
   { verdict, mode }: Pick<DecisionRows["intent"], "verdict" | "mode">,
   started_us: number,
@@ -220,7 +236,7 @@ function restsOnState(error: unknown): boolean {
 }
 
 async function replay(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   caller: Caller,
   idempotency: IdempotencyRow | null,
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
@@ -233,7 +249,7 @@ async function replay(
 }
 
 async function quotaFault(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
   caller: Caller,
   request: SubmissionRequest,
   refused: Extract<CommitOutcome, { outcome: "quota_exceeded" }>,

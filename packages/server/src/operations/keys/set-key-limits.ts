@@ -3,7 +3,7 @@ import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { setKeyLimits as writeKeyLimits } from "../../store/keys/keys.ts";
 import { withHead } from "../../store/organizations/heads.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /** Requests per minute by category, each at least 1. */
@@ -15,7 +15,7 @@ export type KeyLimits = Readonly<Partial<Record<RateCategory, number>>>;
  * the one after. Faults: not_found. Source: contract §8 rule 3; used by `countersign keys limit`.
  */
 export async function setKeyLimits(
-  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  runtime: Recording,
   caller: Pick<Caller, "org_id" | "actor">,
   key_id: string,
   rate_limits: KeyLimits | null,

@@ -16,7 +16,7 @@ import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import { refuseAllProblems } from "../shared/all-problems.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
@@ -45,7 +45,7 @@ export const membraneDefaults = {
  * may not decide, verb that stands twice), idempotency_conflict.
  */
 export function createMembrane(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks">,
   caller: Caller,
   input: MembraneInput,
   idempotency_key: string | undefined,
@@ -78,7 +78,7 @@ export function createMembrane(
 
 /** Membranes, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
 export async function listMembranes(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db">,
   { org_id }: Caller,
   limit: number,
   cursor: string | undefined,
@@ -89,7 +89,11 @@ export async function listMembranes(
 }
 
 /** One membrane. Faults: not_found. */
-export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+export async function getMembrane(
+  runtime: Pick<Runtime, "db">,
+  caller: Caller,
+  membrane_id: string,
+): Promise<Membrane> {
   const membrane = await runtime.db.tenant(caller.org_id, (query) => readMembrane(query, caller.org_id, membrane_id));
   if (membrane === undefined) throw new Fault("not_found");
   return membrane;
@@ -100,7 +104,7 @@ export async function getMembrane(runtime: Runtime, caller: Caller, membrane_id:
  * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export function changeMembrane(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks">,
   caller: Caller,
   membrane_id: string,
   change: MembraneChange,
@@ -162,12 +166,12 @@ async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escala
 }
 
 /** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
-export function goLive(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+export function goLive(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
 }
 
 /** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict when it is in shadow already. */
-export function returnToShadow(runtime: Runtime, caller: Caller, membrane_id: string): Promise<Membrane> {
+export function returnToShadow(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
     moved(membrane, "shadow"),
   );
@@ -179,7 +183,7 @@ function moved(membrane: Membrane, status: Membrane["status"]): Membrane {
 }
 
 async function rewrite(
-  runtime: Runtime,
+  runtime: Recording,
   caller: Caller,
   membrane_id: string,
   type: "membrane_changed" | "membrane_went_live" | "membrane_returned_to_shadow",

@@ -1,4 +1,5 @@
 /** Which rules look at what agents asked a membrane for. */
+
 import { type Coverage, limits } from "@countersign/contract";
 import { classifyAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
 import { type DeclaredActions, readDeclaredActions } from "../../store/membranes/coverage.ts";
@@ -6,7 +7,7 @@ import { readAlongIndexes } from "../../store/membranes/overview.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { inTurns } from "../shared/in-turns.ts";
-import type { DecidingMembrane } from "../shared/org-state.ts";
+import type { DecidingMembrane } from "../shared/node-services.ts";
 
 type Kind = Pick<Coverage["actions"][number], "verb" | "type" | "data_classes" | "count" | "held">;
 

@@ -13,7 +13,11 @@ import { eventRow } from "../shared/event-row.ts";
  * head's lock, so that of any number of refused submissions on any number of nodes exactly one does. `batch_size` is the
  * number of intents in the submission that met the limit.
  */
-export async function announceQuotaExceeded(runtime: Runtime, org_id: string, batch_size: number): Promise<void> {
+export async function announceQuotaExceeded(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
+  org_id: string,
+  batch_size: number,
+): Promise<void> {
   const at_us = runtime.clock.now_us();
   const timestamp = formatTimestampUs(at_us);
   await runtime.db.tenant(org_id, (query) =>

@@ -2,7 +2,7 @@ import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { setPlan } from "../../store/organizations/organizations.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 
 /** A plan as the instance's operator gives it. */
 export interface Plan {
@@ -19,7 +19,7 @@ export interface Plan {
  * not_found. Source: api.md §7; used by `countersign orgs plan`.
  */
 export async function changePlan(
-  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  runtime: Recording,
   caller: { readonly org_id: string; readonly actor: string },
   plan: Plan,
 ): Promise<void> {

@@ -2,11 +2,11 @@
 import type { Intake, IntakeInput } from "@countersign/contract";
 import { formatTimestampUs, intakeSteps } from "@countersign/core";
 import { insertIntake } from "../../store/organizations/organizations.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 import { inTurns } from "../shared/in-turns.ts";
 
 /** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
-export async function recommend(runtime: Runtime, input: IntakeInput): Promise<Intake> {
+export async function recommend(runtime: Recording, input: IntakeInput): Promise<Intake> {
   const { recommended_packs, action_catalogue, next_steps } = await inTurns(intakeSteps(input));
   const answer: Intake = {
     intake_id: runtime.ids.next("intake"),

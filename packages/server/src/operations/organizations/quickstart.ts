@@ -10,7 +10,10 @@ import { createOrganization } from "./create-organization.ts";
  * Creates an organization, its default membrane in shadow, and a live admin key: the membrane decides the mode, so going
  * live needs no new key. Faults: not_found (intake).
  */
-export async function quickstart(runtime: Runtime, input: QuickstartInput): Promise<Quickstart> {
+export async function quickstart(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "settings">,
+  input: QuickstartInput,
+): Promise<Quickstart> {
   const org_id = runtime.ids.next("organization");
   return runtime.db.system(async (query) => {
     const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);

@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /** The organization's usage in the calendar month (UTC) of now. */
-export async function getUsage(runtime: Runtime, caller: Caller): Promise<Usage> {
+export async function getUsage(runtime: Pick<Runtime, "db" | "clock">, caller: Caller): Promise<Usage> {
   const now = formatTimestampUs(runtime.clock.now_us());
   const period = now.slice(0, 7);
   const usage = await runtime.db.tenant(caller.org_id, (query) => readUsage(query, caller.org_id, period));

@@ -24,8 +24,6 @@ import {
 import { conflict, forbiddenFault, notEnforcedFault, unmetDemandsFault } from "./override-faults.ts";
 import { overriddenChanges } from "./override-rows.ts";
 
-type OverrideRuntime = Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">;
-
 /** The most people that one override takes. Where a policy has a larger quorum, nobody may override. */
 const people_max = 2;
 
@@ -37,7 +35,7 @@ const people_max = 2;
  * each time).
  */
 export async function overrideBlock(
-  runtime: OverrideRuntime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
   caller: Caller,
   intent_id: string,
   input: OverrideInput,
@@ -63,7 +61,7 @@ export async function overrideBlock(
 
 /** Approves the override in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
 async function approveOverride(
-  runtime: OverrideRuntime,
+  runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
   intent_id: string,
   input: OverrideInput,

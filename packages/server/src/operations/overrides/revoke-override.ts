@@ -8,13 +8,15 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 
-type RevokeRuntime = Pick<Runtime, "db" | "ids" | "callers">;
-
 /**
  * Revokes an override before it is spent. After the answer no retry is approved by it. Faults: not_found, state_conflict
  * (spent, expired or revoked already), unavailable (stale each time).
  */
-export async function revokeOverride(runtime: RevokeRuntime, caller: Caller, override_id: string): Promise<void> {
+export async function revokeOverride(
+  runtime: Pick<Runtime, "db" | "ids" | "callers">,
+  caller: Caller,
+  override_id: string,
+): Promise<void> {
   let current = caller;
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const revoked = await unlessStale(
@@ -26,7 +28,7 @@ export async function revokeOverride(runtime: RevokeRuntime, caller: Caller, ove
   throw staleEachTime();
 }
 
-async function revoke(runtime: RevokeRuntime, query: Query, caller: Caller, override_id: string): Promise<void> {
+async function revoke(runtime: Pick<Runtime, "ids">, query: Query, caller: Caller, override_id: string): Promise<void> {
   const { org_id, actor } = caller;
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);

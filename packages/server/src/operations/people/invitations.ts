@@ -29,7 +29,7 @@ import {
 import { deleteToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { refuseEnded } from "./caller-ended.ts";
@@ -50,7 +50,7 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
  * idempotency_conflict.
  */
 export async function invitePerson(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
   caller: Caller,
   input: InvitationInput,
   idempotency_key: string | undefined,
@@ -99,7 +99,7 @@ export async function listInvitations(
 }
 
 /** Withdraws an invitation; its link is void. Faults: not_found, those of refuseEnded. */
-export async function revokeInvitation(runtime: Runtime, caller: Caller, invitation_id: string): Promise<void> {
+export async function revokeInvitation(runtime: Recording, caller: Caller, invitation_id: string): Promise<void> {
   const { org_id } = caller;
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
@@ -148,7 +148,11 @@ export async function voidInvitations(query: Query, org_id: string, which: Which
  * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
  * people it may), overloaded.
  */
-export async function acceptInvitation(runtime: Runtime, input: AcceptInvitationInput, client: Client): Promise<Begun> {
+export async function acceptInvitation(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
+  input: AcceptInvitationInput,
+  client: Client,
+): Promise<Begun> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(input.token);
   // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.

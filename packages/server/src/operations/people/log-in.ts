@@ -11,7 +11,11 @@ import { isTotp, useSecondFactor } from "./totp.ts";
  * Begins a session with e-mail and password. If the person has a second factor, the session waits for it. An unknown address takes
  * as long as a wrong password and gets the same answer. Faults: invalid_credentials, overloaded.
  */
-export async function logIn(runtime: Runtime, input: LoginInput, client: Client): Promise<Begun> {
+export async function logIn(
+  runtime: Pick<Runtime, "db" | "ids" | "passwords">,
+  input: LoginInput,
+  client: Client,
+): Promise<Begun> {
   const known = await runtime.db.system((query) => findPerson(query, input.email));
   const right = await runtime.passwords.verify(known?.password_hash ?? null, input.password);
   if (known === undefined || !right) throw new Fault("invalid_credentials");
@@ -29,7 +33,7 @@ export async function logIn(runtime: Runtime, input: LoginInput, client: Client)
  * this person; recovery codes are still taken, so nobody is locked out).
  */
 export async function verifySecondFactor(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer">,
   token: string | null,
   code: string,
   client: Client,

@@ -29,8 +29,6 @@ import {
   tokenHash,
 } from "./session.ts";
 
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">;
-
 const name_default = "Passkey";
 
 /**
@@ -38,7 +36,7 @@ const name_default = "Passkey";
  * Faults: forbidden when the session began too long ago.
  */
 export async function beginPasskeyRegistration(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
   caller: Caller,
   site: PasskeySite,
 ): Promise<PasskeyOptions> {
@@ -62,7 +60,7 @@ export async function beginPasskeyRegistration(
  * session), already_exists (as many as a person may have, or the same one again).
  */
 export async function finishPasskeyRegistration(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">,
   caller: Caller,
   site: PasskeySite,
   { credential, name = name_default }: PasskeyInput,
@@ -118,7 +116,11 @@ function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passk
  * Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found, missing_api_key (the session
  * ended meanwhile).
  */
-export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id: string): Promise<void> {
+export async function deletePasskey(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
+  caller: Caller,
+  passkey_id: string,
+): Promise<void> {
   const { org_id, user_id, session_id } = personCalling(caller);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
@@ -136,7 +138,10 @@ export async function deletePasskey(runtime: Needed, caller: Caller, passkey_id:
 }
 
 /** What the browser is to show a passkey with; it offers those that it has for this service. */
-export async function beginPasskeyLogin(runtime: Needed, site: PasskeySite): Promise<PasskeyOptions> {
+export async function beginPasskeyLogin(
+  runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
+  site: PasskeySite,
+): Promise<PasskeyOptions> {
   const challenge = newToken(runtime);
   await runtime.db.system((query) => insertToken(query, "passkey", tokenHash(challenge), null, { use: "login" }));
   return { options: await runtime.passkeys.loginOptions(site, challenge) };
@@ -147,7 +152,7 @@ export async function beginPasskeyLogin(runtime: Needed, site: PasskeySite): Pro
  * Faults: invalid_credentials, whatever the reason.
  */
 export async function finishPasskeyLogin(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys">,
   site: PasskeySite,
   { credential }: PasskeyInput,
   client: Client,
@@ -171,7 +176,7 @@ export async function finishPasskeyLogin(
 
 /** Uses up the challenge that a credential answers, also where the answer turns out wrong. Faults: invalid_credentials. */
 async function answeredChallenge(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db">,
   credential: Readonly<Record<string, unknown>>,
 ): Promise<{ challenge: string; subject: Readonly<Record<string, string>> }> {
   const challenge = challengeOf(credential);

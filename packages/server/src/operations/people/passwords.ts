@@ -24,7 +24,10 @@ import {
 import { linkFault } from "./sign-up.ts";
 
 /** Does the same and answers the same for every address. The owner is looked up when the mail is sent. */
-export async function forgotPassword(runtime: Runtime, email: string): Promise<void> {
+export async function forgotPassword(
+  runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">,
+  email: string,
+): Promise<void> {
   await runtime.db.system((query) => writeMail(runtime, query, "password", { to: email }));
   runtime.mails.poke();
 }
@@ -54,7 +57,10 @@ export async function newPasswordLink(
 }
 
 /** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
-export async function resetPassword(runtime: Runtime, input: PasswordResetInput): Promise<void> {
+export async function resetPassword(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords" | "mails">,
+  input: PasswordResetInput,
+): Promise<void> {
   const token_sha256 = tokenHash(input.token);
   // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.
   const token = await runtime.db.system((query) => readToken(query, "password", token_sha256));
@@ -78,7 +84,7 @@ export async function resetPassword(runtime: Runtime, input: PasswordResetInput)
  * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
  */
 export async function changePassword(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords" | "mails">,
   caller: Caller,
   input: PasswordChangeInput,
   client: Client,

@@ -15,7 +15,7 @@ import {
 } from "../../store/people/people.ts";
 import { deleteTokensOf } from "../../store/people/person-tokens.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
@@ -40,7 +40,7 @@ export async function listPeople(
 }
 
 /** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin, those of refuseEnded. */
-export async function changeRole(runtime: Runtime, caller: Caller, user_id: string, role: Role): Promise<User> {
+export async function changeRole(runtime: Recording, caller: Caller, user_id: string, role: Role): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
@@ -69,7 +69,7 @@ export async function changeRole(runtime: Runtime, caller: Caller, user_id: stri
  * person's choice.
  * Faults: not_found, state_conflict for the last admin, those of refuseEnded.
  */
-export async function removePerson(runtime: Runtime, caller: Caller, user_id: string): Promise<void> {
+export async function removePerson(runtime: Recording, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
@@ -93,7 +93,7 @@ export async function removePerson(runtime: Runtime, caller: Caller, user_id: st
 }
 
 /** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended meanwhile). */
-export async function changeProfile(runtime: Runtime, caller: Caller, { notify }: ProfileChange): Promise<User> {
+export async function changeProfile(runtime: Recording, caller: Caller, { notify }: ProfileChange): Promise<User> {
   const { org_id, user_id } = personCalling(caller);
   return runtime.db.tenant(org_id, async (query) => {
     const person = await lockPerson(query, org_id, user_id);

@@ -19,6 +19,12 @@ import { unsubscribeToken } from "./people.ts";
 import { tokenHash } from "./session.ts";
 
 const at_once_max = 10;
+/** What sending mails needs. */
+export type MailSending = Pick<
+  Runtime,
+  "db" | "clock" | "ids" | "log" | "metrics" | "settings" | "sealer" | "mailer" | "rateWindows"
+>;
+
 /** Somebody waits for these before a screen. */
 const waited_for: readonly MailKind[] = ["password", "signup", "invitation"];
 /** How long a mail is this node's: longer than any attempt takes, which a mailer ends after a minute. */
@@ -30,13 +36,13 @@ const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
  * Sends the mails that are due; true: there may be more. A mail is sent at least once: should the node die between the
  * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
  */
-export async function sendMails(runtime: Runtime, stop?: AbortSignal): Promise<boolean> {
+export async function sendMails(runtime: MailSending, stop?: AbortSignal): Promise<boolean> {
   const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waited_for));
   await Promise.all(due.map((mail) => sendOne(runtime, mail, stop)));
   return due.length === at_once_max;
 }
 
-async function sendOne(runtime: Runtime, due: DueMail, stop?: AbortSignal): Promise<void> {
+async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): Promise<void> {
   const { mail_id, kind, attempts } = due;
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
@@ -91,7 +97,7 @@ async function secondsToWait(
 
 /** The mail itself; null: nobody is to get it. `again`: it could not be sent before. */
 async function mailOf(
-  runtime: Runtime,
+  runtime: Pick<Runtime, "ids" | "settings" | "sealer">,
   query: Query,
   kind: MailKind,
   content: MailContents[MailKind],

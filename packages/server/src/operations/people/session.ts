@@ -19,7 +19,7 @@ import {
 } from "../../store/people/sessions.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 import { databaseNowUs } from "../../store/rows/database-now.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /** About 256 random bits. */
@@ -227,7 +227,7 @@ export async function replaceSessions(
 }
 
 /** Ends the session of a cookie, if there is one. */
-export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, token: string | null): Promise<void> {
+export async function logOut(runtime: Recording, token: string | null): Promise<void> {
   if (token === null) return;
   await runtime.db.system(async (query) => {
     const session = await readSession(query, tokenHash(token));
@@ -241,11 +241,7 @@ export async function logOut(runtime: Pick<Runtime, "db" | "clock" | "ids">, tok
  * Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found, missing_api_key (the calling session
  * was ended meanwhile, so it may not end sessions that began since).
  */
-export async function endOwnSessions(
-  runtime: Pick<Runtime, "db" | "clock" | "ids">,
-  caller: Caller,
-  session_id: string | null,
-): Promise<void> {
+export async function endOwnSessions(runtime: Recording, caller: Caller, session_id: string | null): Promise<void> {
   const person = personCalling(caller);
   await runtime.db.system(async (query) => {
     const which = session_id === null ? {} : { only: session_id };

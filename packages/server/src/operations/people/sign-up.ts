@@ -13,7 +13,10 @@ import { newToken, tokenHash } from "./session.ts";
  * Mails a link that makes the organization and its first admin. Does and answers the same for an address that has an
  * account: only its owner learns of that, from the mail. Faults: overloaded. Source: api.md §9.
  */
-export async function signUp(runtime: Runtime, input: SignupInput): Promise<void> {
+export async function signUp(
+  runtime: Pick<Runtime, "db" | "ids" | "sealer" | "passwords" | "mails">,
+  input: SignupInput,
+): Promise<void> {
   const password_hash = await runtime.passwords.hash(input.password);
   const token = newToken(runtime);
   const { email, org_name } = input;
@@ -30,7 +33,10 @@ export async function signUp(runtime: Runtime, input: SignupInput): Promise<void
  * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile;
  * invalid_credentials for another password than the signup's (the link stays good), overloaded.
  */
-export async function verifyEmail(runtime: Runtime, { token, password }: VerifyEmailInput): Promise<void> {
+export async function verifyEmail(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
+  { token, password }: VerifyEmailInput,
+): Promise<void> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(token);
   // The link is checked before the password: verifying one is expensive, and strangers can invent any number of links.

@@ -27,8 +27,6 @@ import { voidInvitations } from "./invitations.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings">;
-
 /** What is kept, sealed, between begin and finish. */
 interface Started extends OpenIdLogin {
   /** SHA-256 of the cookie by which the browser is known again, hex. */
@@ -42,7 +40,7 @@ interface Started extends OpenIdLogin {
  * Faults: invalid_request (not exactly one of the two), not_found (no provider, or more than one), unavailable.
  */
 export async function beginSingleSignOn(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "ids" | "settings" | "sealer" | "openId">,
   { email, org_id }: SingleSignOnBegin,
 ): Promise<{ readonly location: string; readonly browser: string }> {
   if ((email === undefined) === (org_id === undefined)) {
@@ -73,7 +71,7 @@ export async function beginSingleSignOn(
  * unavailable.
  */
 export async function finishSingleSignOn(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings">,
   { org_id, callback_query }: SingleSignOnFinish,
   browser: string | null,
   client: Client,
@@ -110,7 +108,7 @@ async function findProvider(
 
 /** Uses up a login that was begun, also where it comes back wrong. Faults: invalid_credentials. */
 async function takeStarted(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "sealer">,
   org_id: string,
   state: string | null,
   browser: string | null,
@@ -147,7 +145,7 @@ function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_v
 
 /** The person, made if need be, under the lock of the organization's head: two first logins at once make one. */
 async function personVouchedFor(
-  runtime: Needed,
+  runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
   asked: StoredSingleSignOn,
   vouched: OpenIdPerson,

@@ -11,12 +11,10 @@ import {
   type StoredSingleSignOn,
   writeSingleSignOn,
 } from "../../store/people/single-sign-on.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { newToken } from "./session.ts";
-
-type Needed = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut" | "openId" | "settings">;
 
 /** Anybody has an address there: that two people do says nothing about either. */
 const public_mail_domains: ReadonlySet<string> = new Set([
@@ -45,7 +43,7 @@ export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingl
  * state_conflict (a domain of which no admin has confirmed an address).
  */
 export async function putSingleSignOn(
-  runtime: Needed,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut" | "openId" | "settings">,
   caller: KnownCaller,
   input: SingleSignOnInput,
 ): Promise<SingleSignOn> {
@@ -80,14 +78,17 @@ export async function putSingleSignOn(
 }
 
 /** The provider; its secret is never shown. Faults: not_found. */
-export async function getSingleSignOn(runtime: Needed, { org_id }: Pick<Caller, "org_id">): Promise<SingleSignOn> {
+export async function getSingleSignOn(
+  runtime: Pick<Runtime, "db" | "settings">,
+  { org_id }: Pick<Caller, "org_id">,
+): Promise<SingleSignOn> {
   const row = await runtime.db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
   if (row === undefined) throw new Fault("not_found");
   return shown(runtime, row);
 }
 
 /** Removes the provider: no login that begins or finishes later succeeds with it. Faults: not_found, those of refuseEnded. */
-export async function removeSingleSignOn(runtime: Needed, caller: KnownCaller): Promise<void> {
+export async function removeSingleSignOn(runtime: Recording, caller: KnownCaller): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
@@ -99,7 +100,7 @@ export async function removeSingleSignOn(runtime: Needed, caller: KnownCaller): 
   });
 }
 
-async function acceptedIssuer({ httpOut }: Needed, given: string): Promise<string> {
+async function acceptedIssuer({ httpOut }: Pick<Runtime, "httpOut">, given: string): Promise<string> {
   const verdict = await httpOut.check(given);
   if ("refused" in verdict) throw invalid("/issuer", "not_allowed", verdict.refused);
   const { search, hash } = new URL(verdict.href);
@@ -108,13 +109,17 @@ async function acceptedIssuer({ httpOut }: Needed, given: string): Promise<strin
 }
 
 /** Whether a login could begin there. */
-async function tryProvider(runtime: Needed, org_id: string, provider: OpenIdProvider): Promise<void> {
+async function tryProvider(
+  runtime: Pick<Runtime, "ids" | "settings" | "openId">,
+  org_id: string,
+  provider: OpenIdProvider,
+): Promise<void> {
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
   const answer = await runtime.openId.begin(provider, login, redirectUri(runtime, org_id), null);
   if ("failed" in answer) throw invalid("/issuer", "not_allowed", answer.text);
 }
 
-function shown(runtime: Needed, row: StoredSingleSignOn): SingleSignOn {
+function shown(runtime: Pick<Runtime, "settings">, row: StoredSingleSignOn): SingleSignOn {
   const { org_id, issuer, client_id, email_domains, default_role, updated_at } = row;
   const login_url = `${runtime.settings.public_url()}/login?org_id=${org_id}`;
   const shown = { issuer, client_id, email_domains: [...email_domains], default_role, updated_at };

@@ -30,6 +30,9 @@ import {
   requireStanding,
 } from "./session.ts";
 
+/** What a change of the second factor needs: it writes rows, seals the seed and mails the person. */
+type FactorChange = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">;
+
 /** 119 bits; in base32 the 32 characters that authenticators expect. */
 const seed_chars = 20;
 /** 59 bits each: guessing one is hopeless at five tries a login. */
@@ -96,7 +99,10 @@ async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: P
  * Makes a seed that a first code has to confirm.
  * Faults: state_conflict when the second factor is on, forbidden when the session began too long ago.
  */
-export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpEnrolment> {
+export async function enrolTotp(
+  runtime: Pick<Runtime, "db" | "ids" | "sealer">,
+  caller: Caller,
+): Promise<TotpEnrolment> {
   const { org_id, user_id, session_id } = personCalling(caller);
   const seed = runtime.ids.secret(seed_chars);
   return runtime.db.tenant(org_id, async (query) => {
@@ -115,7 +121,7 @@ export async function enrolTotp(runtime: Runtime, caller: Caller): Promise<TotpE
  * Faults: state_conflict (on already, or no seed), invalid_credentials, missing_api_key (the session ended meanwhile).
  */
 export async function confirmTotp(
-  runtime: Runtime,
+  runtime: FactorChange,
   caller: Caller,
   code: string,
   client: Client,
@@ -136,7 +142,7 @@ export async function confirmTotp(
 }
 
 /** Switches the second factor off. Faults: state_conflict (off already), invalid_credentials. */
-export async function disableTotp(runtime: Runtime, caller: Caller, code: string): Promise<void> {
+export async function disableTotp(runtime: FactorChange, caller: Caller, code: string): Promise<void> {
   await withSecondFactor(runtime, caller, code, async (query, person) => {
     const { org_id, user_id } = person;
     await confirmTotpSeed(query, org_id, user_id, null);
@@ -146,7 +152,7 @@ export async function disableTotp(runtime: Runtime, caller: Caller, code: string
 }
 
 /** Makes new recovery codes; the old ones are void. Faults: state_conflict (no second factor), invalid_credentials. */
-export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: string): Promise<RecoveryCodes> {
+export function replaceRecoveryCodes(runtime: FactorChange, caller: Caller, code: string): Promise<RecoveryCodes> {
   return withSecondFactor(runtime, caller, code, (query, person) =>
     newRecoveryCodes(runtime, query, person, "recovery_codes_replaced"),
   );
@@ -154,7 +160,7 @@ export function replaceRecoveryCodes(runtime: Runtime, caller: Caller, code: str
 
 /** Does what asks for a code. After five wrong ones the session ends. */
 async function withSecondFactor<T>(
-  runtime: Runtime,
+  runtime: FactorChange,
   caller: Caller,
   code: string,
   work: (query: Query, person: Person) => Promise<T>,

@@ -6,11 +6,9 @@ import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { insertPolicyVersion, readPolicy, type StoredPolicy, updatePolicy } from "../../store/policies/policies.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 import { refuseTakenName } from "./create-policy.ts";
 import { acceptedDocument, refuseRedTests } from "./policy-documents.ts";
-
-type Needed = Pick<Runtime, "db" | "clock" | "ids">;
 
 /**
  * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
@@ -18,7 +16,7 @@ type Needed = Pick<Runtime, "db" | "clock" | "ids">;
  * Source: api.md §10.
  */
 export async function replacePolicy(
-  runtime: Needed,
+  runtime: Recording,
   caller: KnownCaller,
   policy_id: string,
   input: PolicyInput,
@@ -52,7 +50,7 @@ export async function replacePolicy(
  * Source: api.md §10.
  */
 export async function activatePolicy(
-  runtime: Needed,
+  runtime: Recording,
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
@@ -84,7 +82,7 @@ function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: 
 
 /** Null: the newest version is not the one whose cases were green. */
 async function activate(
-  runtime: Needed,
+  runtime: Recording,
   caller: KnownCaller,
   policy_id: string,
   input: ActivateInput,
@@ -105,7 +103,7 @@ async function activate(
 }
 
 /** Takes the policy out of force for good. Faults: not_found, state_conflict when it is retired. Source: api.md §10. */
-export function retirePolicy(runtime: Needed, caller: KnownCaller, policy_id: string): Promise<StoredPolicy> {
+export function retirePolicy(runtime: Recording, caller: KnownCaller, policy_id: string): Promise<StoredPolicy> {
   return change(runtime, caller, policy_id, async (policy) => {
     const { name, active_version } = policy;
     const after = { ...policy, status: "retired" as const, active_version: null };
@@ -121,7 +119,7 @@ interface Change {
 
 /** Under the lock of the head, so that changes of one policy follow each other. Null: nothing is to change. */
 function change(
-  runtime: Needed,
+  runtime: Recording,
   caller: KnownCaller,
   policy_id: string,
   decide: (policy: StoredPolicy, at: string, query: Query) => Promise<Change | null>,

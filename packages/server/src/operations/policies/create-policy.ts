@@ -6,7 +6,7 @@ import { withHead } from "../../store/organizations/heads.ts";
 import { insertPolicy, insertPolicyVersion, readPolicyName, type StoredPolicy } from "../../store/policies/policies.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { acceptedDocument } from "./policy-documents.ts";
@@ -19,7 +19,7 @@ const policies_max = 1_000;
  * saved. Faults: policy_invalid, already_exists (name, or 1,000 policies), idempotency_conflict. Source: api.md §10.
  */
 export async function createPolicy(
-  runtime: Pick<Runtime, "db" | "clock" | "ids">,
+  runtime: Recording,
   caller: KnownCaller & Pick<Caller, "lineage_id">,
   input: PolicyInput,
   idempotency_key?: string,

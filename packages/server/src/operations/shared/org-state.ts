@@ -6,11 +6,11 @@
  * again. So a policy, membrane or fact changed on any node governs every decision committed after the change, and
  * nobody polls.
  */
+
 import type { Membrane } from "@countersign/contract";
 import type { PolicySet, PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../../ports.ts";
-import type { ContextSourceRow } from "../../store/context/context-source.ts";
 import {
   type ContextSubject,
   readStoredContext,
@@ -21,41 +21,8 @@ import { readDecidingHead } from "../../store/intents/deciding-head.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/policies.ts";
+import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
-
-/** A membrane ready to decide with. */
-export interface DecidingMembrane {
-  readonly membrane: Membrane;
-  readonly policySet: PolicySet;
-}
-
-/** One organization as of two epochs. */
-export interface OrgState {
-  readonly policy_epoch: number;
-  readonly context_epoch: number;
-  /** Event types that an active webhook of the whole organization hears; changing them raises the policy epoch. */
-  readonly heard: ReadonlySet<string>;
-  /** Some override may be good; making one raises the policy epoch. False: no block needs to look for one. */
-  readonly overrides: boolean;
-  /** The endpoint to ask for facts; changing it raises the context epoch. */
-  readonly source: ContextSourceRow | null;
-  /** The membrane of this id, the default one for undefined; undefined when there is none. */
-  membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
-  /** Whether the policies and membranes are still these, whatever has raised the epoch. Exact under the head's lock only. */
-  isInForce(query: Query): Promise<boolean>;
-  /** Documents pushed for these subjects. */
-  storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
-}
-
-/** The states of all organizations in use on this node. */
-export interface OrgStates {
-  /** The state in memory, else a fresh one. Rejects when the organization does not exist. */
-  get(org_id: string): Promise<OrgState>;
-  /** Drops a state that a commit found stale, unless a newer one has replaced it already. */
-  forget(org_id: string, state: OrgState): void;
-  /** True, and the state is dropped, when policies or membranes changed since it was read. */
-  isOutdated(org_id: string, state: OrgState): Promise<boolean>;
-}
 
 const organizationsMax = 2_000;
 /** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */

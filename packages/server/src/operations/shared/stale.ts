@@ -9,12 +9,13 @@
  *   }
  *   throw staleEachTime();
  */
+
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { Head, StateEpochs } from "../../store/organizations/heads.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
-import type { OrgState } from "./org-state.ts";
+import type { OrgState } from "./node-services.ts";
 
 /** Thrown in a transaction that read stale data; the message says which. */
 export class Stale extends Error {}

@@ -1,9 +1,11 @@
 /** Every sealed place under a change of the master key, beside two nodes that seal with different keys. Source: decision 0019. */
+
 import { networkList } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
 import { createSealer, masterKeyId } from "../../edge/start/sealer.ts";
+import type { KeyRing } from "../../ports.ts";
 import { type SealedPlace, sealedPlaces } from "../../store/upkeep/sealed-texts.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testCertificates } from "../../testing/network/certificates.ts";
@@ -16,7 +18,6 @@ import { mailContext } from "../people/mail.ts";
 import { unsubscribeToken } from "../people/people.ts";
 import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
-import type { KeyRing } from "../shared/sealer.ts";
 import { resealAll, sealedStatus, unreadablePlaces } from "./reseal.ts";
 
 const [key_a, key_b, key_c] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];

@@ -2,7 +2,7 @@
  * Reseals everything with the current master key while nodes run. No list says what is left to do: a text that names
  * another key is left. So the next run finishes an interrupted one. Source: decision 0019.
  */
-import type { Db } from "../../ports.ts";
+import type { Db, KeyRing } from "../../ports.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
 import {
   countSealedTexts,
@@ -18,7 +18,6 @@ import { mailContext } from "../people/mail.ts";
 import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
 import { totpContext } from "../people/totp.ts";
-import type { KeyRing } from "../shared/sealer.ts";
 
 /** Which keys the sealed texts of one place need. */
 export interface SealedCount {

@@ -4,14 +4,10 @@ import { withHead } from "../../store/organizations/heads.ts";
 import { cancelDeliveries } from "../../store/webhooks/deliveries.ts";
 import { lockWebhook, deleteWebhook as removeWebhook } from "../../store/webhooks/webhooks.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
-import type { Runtime } from "../runtime.ts";
+import type { Recording } from "../runtime.ts";
 
 /** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found, those of refuseEnded. Source: contract §4. */
-export async function deleteWebhook(
-  runtime: Pick<Runtime, "db" | "clock" | "ids">,
-  caller: KnownCaller,
-  webhook_id: string,
-): Promise<void> {
+export async function deleteWebhook(runtime: Recording, caller: KnownCaller, webhook_id: string): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.tenant(org_id, async (query) => {

@@ -3,8 +3,9 @@
  * PostgreSQL's binary format (what `array_recv` and `record_recv` read). With text a third of the server's work was to cut,
  * to unescape and to read it (decision 0012).
  */
+
 import type { AuditRow } from "../audit/audit.ts";
-import type { Epochs } from "../organizations/heads.ts";
+import type { Epochs } from "../organizations/epochs.ts";
 import {
   arrayHead,
   type BinaryType,

@@ -13,11 +13,35 @@
  *                       pauses, until the callers' time is over; it looks for its own intents first, so nothing is stored twice
  */
 import { Fault } from "@countersign/core";
+import type { Clock, Log, Timers } from "../../ports.ts";
 import { sqlState } from "../database/connection.ts";
-import { orderOf } from "./commit-records.ts";
+import { type EncodedRows, orderOf } from "./commit-records.ts";
 import { decode } from "./commit-statement.ts";
-import type { CommitWriterOptions, Pending } from "./commit-writer.ts";
 import type { CommitConnection, SharedConnection } from "./commit-writer-connection.ts";
+import type { CommitOutcome } from "./commit-writer-rows.ts";
+
+/** A row set in the queue or in flight, and the callbacks of its caller. */
+export interface Pending {
+  readonly encoded: EncodedRows;
+  /** Two row sets with the same key never share a statement, because its check would not see its own insert. */
+  readonly once: string | null;
+  readonly due_us: number;
+  readonly resolve: (outcome: CommitOutcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Counts statements. */
+export interface CommitMetrics {
+  statement(rows: number, statement_ms: number, queue_rows: number): void;
+}
+
+/** What a lane needs of its node. */
+export interface LaneParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly metrics?: CommitMetrics;
+}
 
 /** Carries batches one after the other. */
 export interface Lane {
@@ -35,7 +59,7 @@ const conflicts_max = 10;
 
 /** Creates a lane. `expire` is called after every lost attempt, to reject row sets that waited too long in the queue. */
 export function createLane(
-  options: CommitWriterOptions,
+  options: LaneParts,
   shared: SharedConnection,
   expire: (now_us: number, error: Fault) => void,
 ): Lane {
@@ -55,11 +79,11 @@ interface Carried {
 }
 
 class RetryingLane {
-  readonly #options: CommitWriterOptions;
+  readonly #options: LaneParts;
   readonly #shared: SharedConnection;
   readonly #expire: (now_us: number, error: Fault) => void;
 
-  constructor(options: CommitWriterOptions, shared: SharedConnection, expire: (now_us: number, error: Fault) => void) {
+  constructor(options: LaneParts, shared: SharedConnection, expire: (now_us: number, error: Fault) => void) {
     this.#options = options;
     this.#shared = shared;
     this.#expire = expire;

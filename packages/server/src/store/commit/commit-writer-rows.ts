@@ -1,6 +1,7 @@
-/** What a decision is committed as, and what can come of it. */
+/** The rows that a decision is committed as, the possible outcomes, and the writer that commits them. */
+
 import type { AuditRow } from "../audit/audit.ts";
-import type { Epochs } from "../organizations/heads.ts";
+import type { Epochs } from "../organizations/epochs.ts";
 
 /** The verdict and the documents of one submission. Documents are JSON text and come back byte for byte. */
 export interface IntentRow {
@@ -92,3 +93,19 @@ export type CommitOutcome =
       /** False: `quota.exceeded` was not yet sent in this period; see operations/announce-quota-exceeded.ts. */
       readonly announced: boolean;
     };
+
+/** Commits the row sets of concurrent requests with few statements. */
+export interface CommitWriter {
+  /**
+   * Resolves when the outcome is on disk. Faults: overloaded (the queue is full, nothing was written), unavailable (the
+   * database was away until the deadline; the outcome is unknown, and a retry with the same idempotency key is safe).
+   * Rejects with another error if the database refuses this row set; then nothing was written.
+   */
+  commit(rows: DecisionRows): Promise<CommitOutcome>;
+  /** Resolves when every earlier commit is answered. */
+  settle(): Promise<void>;
+  /** Settles, then ends the sessions. A later `commit` rejects with Fault `unavailable`. */
+  close(): Promise<void>;
+  /** Returns the number of row sets that are queued or in flight. */
+  depth(): number;
+}

@@ -9,44 +9,20 @@
  * disk. But only once as many rows wait as are in flight: many small statements would cost it more than the wait. When a
  * statement ends, the pump runs again and its callers are answered, so batches grow with load.
  */
+
 import { Fault } from "@countersign/core";
-import type { Clock, Log, Timers } from "../../ports.ts";
-import { type EncodedRows, encode } from "./commit-records.ts";
+import type { Clock } from "../../ports.ts";
+import { encode } from "./commit-records.ts";
 import { type ConnectCommit, type SharedConnection, shareConnection } from "./commit-writer-connection.ts";
-import { createLane, type Lane } from "./commit-writer-lane.ts";
-import type { CommitOutcome, DecisionRows } from "./commit-writer-rows.ts";
+import { createLane, type Lane, type LaneParts, type Pending } from "./commit-writer-lane.ts";
+import type { CommitOutcome, CommitWriter, DecisionRows } from "./commit-writer-rows.ts";
 
 export { type CommitConnection, type ConnectCommit, connectCommit } from "./commit-writer-connection.ts";
 export type * from "./commit-writer-rows.ts";
 
-/** Coalesces the row sets of concurrent requests into few durable statements. */
-export interface CommitWriter {
-  /**
-   * Resolves once the outcome is on disk. Rejects with Fault `overloaded` when the queue is full (nothing was written), with
-   * Fault `unavailable` when the database stayed away until the deadline (outcome unknown: a retry with the same
-   * idempotency key is safe), and with another error when this row set itself is unacceptable (nothing was written).
-   */
-  commit(rows: DecisionRows): Promise<CommitOutcome>;
-  /** Resolves when everything that was pushed before is answered. */
-  settle(): Promise<void>;
-  /** Settles, then ends the sessions. A later `commit` is refused with Fault `unavailable`. */
-  close(): Promise<void>;
-  /** Row sets that are queued or in flight. */
-  depth(): number;
-}
-
-/** What the metrics want to know of every statement. */
-export interface CommitMetrics {
-  statement(rows: number, statement_ms: number, queue_rows: number): void;
-}
-
 /** How a writer is set up. */
-export interface CommitWriterOptions {
+export interface CommitWriterOptions extends LaneParts {
   readonly connect: ConnectCommit;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly metrics?: CommitMetrics;
   /** Statements in flight at once: one that is executed, one behind it, one on its way to the disk. */
   readonly lanes?: number;
   readonly batch_rows_max?: number;
@@ -55,16 +31,6 @@ export interface CommitWriterOptions {
   readonly queue_rows_max?: number;
   /** How long a lost database is looked for before the callers are told, counted from the push. */
   readonly give_up_ms?: number;
-}
-
-/** A row set on its way, and who waits for it. */
-export interface Pending {
-  readonly encoded: EncodedRows;
-  /** Two row sets with the same key never share a statement: it could not see one insert in the other's check. */
-  readonly once: string | null;
-  readonly due_us: number;
-  readonly resolve: (outcome: CommitOutcome) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /** Creates a writer. It connects at the first commit. */

@@ -3,28 +3,13 @@
  * other changes by `lockHead` or `withHead`. So an organization's changes have one order, its audit trail has no gap, and
  * the commit detects each decision whose epochs were raised meanwhile.
  */
+
 import type { Query } from "../../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "../audit/audit.ts";
 import type { EventRow } from "../commit/commit-writer-rows.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
-
-/**
- * A decision commits only if all three epochs are those that it was computed under. Each change raises them, and nodes cache
- * what they read under them. Restoring a dump, or failing over to an incomplete copy, sets them back. Counts would then
- * repeat with other keys, rules and facts behind them: one decision was approved by rules that no longer existed, under a
- * key that the database did not have. So the epochs of keys and of stored context are the database's time of the change in
- * microseconds, which never repeats, and a change of policies raises that of stored context too. The epoch of policies stays
- * a count, because decisions show it as `policy_set.version`.
- */
-export interface Epochs {
-  /** Keys. */
-  readonly auth: number;
-  /** Policies, packs, membranes, event types that webhooks subscribe to, and active overrides. */
-  readonly policy: number;
-  /** Stored context. */
-  readonly context: number;
-}
+import type { Epochs } from "./epochs.ts";
 
 /** The head row, locked until the transaction ends. */
 export interface Head {

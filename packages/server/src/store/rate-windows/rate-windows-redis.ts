@@ -21,8 +21,8 @@
 import { limits } from "@countersign/contract";
 import { type RateTake, rateTake } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import type { Log } from "../../ports.ts";
-import { NodeRateWindows, type RateWindows } from "./rate-windows.ts";
+import type { Log, RateWindows } from "../../ports.ts";
+import { NodeRateWindows } from "./rate-windows.ts";
 import { RedisBreaker } from "./redis-breaker.ts";
 import { connectRedis, type RedisConnection, type Reply } from "./redis-connection.ts";
 

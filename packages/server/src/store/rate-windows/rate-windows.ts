@@ -1,15 +1,7 @@
-/** Where rate windows are kept: the interface, and the windows of a single node. */
-import { type RateTake, RateWindow } from "@countersign/core";
+/** The rate windows of a single node. */
 
-/** Counts requests by bucket (category and caller). Answers at once where it can, so that the hot path awaits nothing. */
-export interface RateWindows {
-  /** Counts a request unless `limit` already count; a refused one is not counted. Never rejects. */
-  take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** What `take` would say, without counting: for requests that may end in a 304. Never rejects. */
-  look(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Takes back a request that `take` allowed (it never was the caller's), and says what is left then. Never rejects. */
-  refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
-}
+import { type RateTake, RateWindow } from "@countersign/core";
+import type { RateWindows } from "../../ports.ts";
 
 /** 285 bytes each while nearly empty (measured): a flood from many addresses takes 85 MB at most, then the oldest go. */
 const windowsMax = 300_000;

@@ -1,4 +1,4 @@
-/** What `countersign doctor` wants to know of a database and of Redis, without changing either. */
+/** Reads what `countersign doctor` reports about a database, and changes nothing. */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { readMigrations } from "../database/migrate.ts";
 import { settingsOff } from "../database/settings-off.ts";
@@ -80,29 +80,5 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
     return { ...state, applied, pending };
   } finally {
     await client.end();
-  }
-}
-
-/** The version of the Redis or Valkey behind this URL. Rejects when it cannot be reached within two seconds. */
-export async function inspectRedis(url: string): Promise<string> {
-  // In the built program a library in the older format of modules that is loaded late has its names in `default` alone.
-  const { default: library } = await import("ioredis");
-  const redis = new library.Redis(url, {
-    lazyConnect: true,
-    connectTimeout: 2_000,
-    commandTimeout: 2_000,
-    retryStrategy: () => null,
-  });
-  let reason: unknown;
-  redis.on("error", (error) => {
-    reason = error; // says more than "Connection is closed."
-  });
-  try {
-    await redis.connect();
-    return /^(?:valkey|redis)_version:(\S+)/m.exec(await redis.info("server"))?.[1] ?? "unknown version";
-  } catch (error) {
-    throw reason ?? error;
-  } finally {
-    redis.disconnect();
   }
 }

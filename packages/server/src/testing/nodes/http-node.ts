@@ -1,4 +1,5 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
+
 import { openModeOrgId, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
@@ -19,9 +20,9 @@ import { buildServer } from "../../http/server.ts";
 import { insertNewKey, type KeyToCreate } from "../../operations/keys/create-key.ts";
 import { createOrganization, ensureOpenModeOrganization } from "../../operations/organizations/create-organization.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
-import type { Clock, Log } from "../../ports.ts";
+import type { Clock, Log, RateWindows } from "../../ports.ts";
 import type { Database } from "../../store/database/db.ts";
-import { NodeRateWindows, type RateWindows } from "../../store/rate-windows/rate-windows.ts";
+import { NodeRateWindows } from "../../store/rate-windows/rate-windows.ts";
 import { checkAnswer, exemptStandIns } from "../answer-check.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 import { silentLog } from "./silent-log.ts";

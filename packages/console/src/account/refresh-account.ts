@@ -1,0 +1,7 @@
+/** Reads the signed-in person's account again. */
+import { useQueryClient } from "@tanstack/react-query";
+
+export function useRefreshAccount(): () => void {
+  const queries = useQueryClient();
+  return () => void queries.invalidateQueries({ queryKey: ["session"] });
+}

@@ -1,0 +1,192 @@
+/** How an admin configures single sign-on. */
+import type { SingleSignOn } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useSession } from "../api/session.tsx";
+import { CopyButton } from "../parts/forms/copy.tsx";
+import { Confirm } from "../parts/forms/dialog.tsx";
+import { SelectField, TextField } from "../parts/forms/field.tsx";
+import { Loaded } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
+import { useToasts } from "../parts/toasts.tsx";
+import { FormError } from "./outside.tsx";
+
+/** The roles that a person can get at the first sign-in. */
+const default_roles = ["reviewer", "operator", "auditor", "agent"] as const;
+
+export function SingleSignOnSettings() {
+  const [asked, setAsked] = useState(false);
+  const { query, save, remove } = useConfiguration(() => setAsked(false));
+  return (
+    <section className="card stack" aria-label="Single sign-on">
+      <h2>Single sign-on</h2>
+      <p className="muted">People of your domains sign in through your own OpenID provider.</p>
+      <Loaded query={query} what="the configuration">
+        {(known) => (
+          <>
+            <Addresses known={known} />
+            <SettingsForm key={known?.updated_at ?? "none"} known={known} save={save} onRemove={() => setAsked(true)} />
+          </>
+        )}
+      </Loaded>
+      {asked && (
+        <Confirm
+          title="Switch single sign-on off?"
+          action="Switch off"
+          tone="bad"
+          busy={remove.isPending}
+          onConfirm={() => remove.mutate()}
+          onClose={() => setAsked(false)}
+        >
+          <p>Sessions go on. People without a password set one by mail.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** Reads, saves and deletes the configuration. The query gives null when there is none. */
+function useConfiguration(onRemoved: () => void) {
+  const { client } = useSession();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const refresh = () => void queries.invalidateQueries({ queryKey: ["single-sign-on"] });
+  const query = useQuery({
+    queryKey: ["single-sign-on"],
+    queryFn: async () => {
+      try {
+        return await client.getSingleSignOn();
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }
+    },
+  });
+  const save = useMutation({
+    mutationFn: (form: FormData) => client.putSingleSignOn(inputOf(form)),
+    onSuccess: () => {
+      toasts.done("Single sign-on saved");
+      refresh();
+    },
+  });
+  const remove = useMutation({
+    mutationFn: () => client.deleteSingleSignOn(),
+    onSuccess: () => toasts.done("Single sign-on is off"),
+    onError: toasts.failed,
+    onSettled: () => {
+      onRemoved();
+      refresh();
+    },
+  });
+  return { query, save, remove };
+}
+
+function inputOf(form: FormData) {
+  const text = (name: string) => String(form.get(name) ?? "").trim();
+  return {
+    issuer: text("issuer"),
+    client_id: text("client_id"),
+    ...(text("client_secret") === "" ? {} : { client_secret: text("client_secret") }),
+    email_domains: text("email_domains")
+      .split(/[\s,]+/)
+      .filter((domain) => domain !== ""),
+    default_role: text("default_role") as (typeof default_roles)[number],
+  };
+}
+
+/** The address that the provider redirects to, as the service will name it once single sign-on is saved. */
+const redirectAddress = (org_id: string) => `${location.origin}/sso/callback/${org_id}`;
+
+function Addresses({ known }: { readonly known: SingleSignOn | null }) {
+  const { caller } = useSession();
+  return (
+    <>
+      <dl className="pairs">
+        <dt>Redirect address</dt>
+        <dd>
+          <Address text={known?.redirect_uri ?? redirectAddress(caller?.org_id ?? "")} />
+        </dd>
+        {known !== null && (
+          <>
+            <dt>Sign-in page</dt>
+            <dd>
+              <Address text={known.login_url} />
+            </dd>
+          </>
+        )}
+      </dl>
+      {known === null && (
+        <p className="muted small">
+          The provider asks for it before it gives a client id. It begins as the address of this page does: open the
+          console at its public address.
+        </p>
+      )}
+    </>
+  );
+}
+
+function Address({ text }: { readonly text: string }) {
+  return (
+    <>
+      <Data text={text} /> <CopyButton text={text} />
+    </>
+  );
+}
+
+function SettingsForm({
+  known,
+  save,
+  onRemove,
+}: {
+  readonly known: SingleSignOn | null;
+  readonly save: ReturnType<typeof useConfiguration>["save"];
+  readonly onRemove: () => void;
+}) {
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate(new FormData(event.currentTarget));
+      }}
+    >
+      <TextField label="Issuer" name="issuer" type="url" required defaultValue={known?.issuer ?? ""} />
+      <div className="grid-2">
+        <TextField label="Client id" name="client_id" required defaultValue={known?.client_id ?? ""} />
+        <TextField
+          label="Client secret"
+          name="client_secret"
+          type="password"
+          autoComplete="off"
+          required={known === null}
+          hint={known === null ? "" : "Empty: as it is"}
+        />
+        <TextField
+          label="E-mail domains"
+          name="email_domains"
+          required
+          hint="Separated by commas"
+          defaultValue={known?.email_domains.join(", ") ?? ""}
+        />
+        <SelectField
+          label="Role of new people"
+          name="default_role"
+          defaultValue={known?.default_role ?? "reviewer"}
+          options={default_roles.map((role) => [role, role] as const)}
+        />
+      </div>
+      <FormError error={save.error} />
+      <div className="actions start">
+        <button type="submit" className="button primary" disabled={save.isPending}>
+          Save
+        </button>
+        {known !== null && (
+          <button type="button" className="button bad" onClick={onRemove}>
+            Switch off
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}

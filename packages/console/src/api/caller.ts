@@ -1,0 +1,97 @@
+/** Who uses this tab: the owner of its key, or the person of the browser's session. */
+import type { CallerInfo } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { onOtherTab } from "../browser/other-tabs.ts";
+import { keepKey, keptKey } from "../browser/storage.ts";
+import { useToasts } from "../parts/toasts.tsx";
+import { adviceOn } from "./advice.ts";
+import { connect } from "./connection.ts";
+
+/** A name for the caller that no other caller has. A page and the data on it belong to one caller. */
+export function callerName({ org_id, type, id }: CallerInfo): string {
+  return `${org_id} ${type} ${id}`;
+}
+
+/** The key of this tab; null: the browser's session. Every sign-in gets another `n`, so no answer goes to the next one. */
+interface Used {
+  readonly apiKey: string | null;
+  readonly n: number;
+}
+
+/** Asks who the caller is. `use` signs in with a key, or with the browser's session (null). */
+export function useCaller() {
+  const queries = useQueryClient();
+  const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
+  const { apiKey } = used;
+  /** The last caller of this tab; null: there was none, or this tab itself is changing the caller. */
+  const last = useRef<CallerInfo | null>(null);
+  const askFor = useQuestion(last, setUsed);
+  const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
+  // Other tabs report a change. When no report arrives, this tab asks as soon as it gets the focus.
+  const query = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
+  // A key belongs to this tab only, so changes of the session do not matter to it.
+  useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
+  const use = useCallback(
+    async (next: string | null) => {
+      keepKey(next);
+      last.current = null;
+      const after = { apiKey: next, n: used.n + 1 };
+      setUsed(after);
+      await queries.prefetchQuery(askFor(after));
+    },
+    [queries, askFor, used.n],
+  );
+  return { apiKey, query, last, use, lookAgain };
+}
+
+/** Returns the query that finds the caller; its data is null when nobody is signed in. */
+function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) => void) {
+  const toasts = useToasts();
+  const compare = useComparison(last);
+  return useCallback(
+    ({ apiKey, n }: Used) => ({
+      queryKey: ["caller", n],
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+        let found: CallerInfo | null = null;
+        try {
+          found = await connect(apiKey, null, () => undefined).getCaller();
+        } catch (error) {
+          if (!(error instanceof ApiError && error.status === 401)) throw error;
+          if (apiKey !== null && !signal.aborted) {
+            // The key has ended for good. The tab goes on with the browser's session, or somebody signs in.
+            const { title, todo } = adviceOn(error);
+            toasts.told(title, todo);
+            keepKey(null);
+            setUsed({ apiKey: null, n: n + 1 });
+          }
+        }
+        if (signal.aborted) return found;
+        compare(found);
+        last.current = found ?? last.current;
+        return found;
+      },
+      staleTime: 60_000,
+    }),
+    [toasts, compare, last, setUsed],
+  );
+}
+
+/** Returns a function that drops the data of the last caller when another one is found, and tells the new caller. */
+function useComparison(last: RefObject<CallerInfo | null>) {
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useCallback(
+    (found: CallerInfo | null) => {
+      if (found !== null && last.current !== null && callerName(found) === callerName(last.current)) return;
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "caller" });
+      if (found !== null && last.current !== null)
+        toasts.told(
+          "Another person is signed in",
+          `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
+        );
+    },
+    [queries, toasts, last],
+  );
+}

@@ -1,0 +1,85 @@
+/** Revokes a key, or replaces the caller's own key. */
+import type { ApiKey } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useClient, useSession } from "../../../api/session.tsx";
+import { Confirm } from "../../../parts/forms/dialog.tsx";
+import { useShowSecret } from "../../../parts/forms/shown-secret.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { useToasts } from "../../../parts/toasts.tsx";
+
+/** What ends the key. */
+export interface KeyEnd {
+  readonly act: "revoke" | "rotate";
+  readonly key: ApiKey;
+}
+
+export function useKeyEnds(onSettled: () => void) {
+  const client = useClient();
+  const { signIn } = useSession();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const showSecret = useShowSecret();
+  const settle = () => {
+    onSettled();
+    void queries.invalidateQueries({ queryKey: ["keys"] });
+  };
+  const revoke = useMutation({
+    mutationFn: (key_id: string) => client.revokeApiKey(key_id),
+    onSuccess: () => toasts.done("Key revoked", "No request that begins from now on succeeds with it."),
+    onError: toasts.failed,
+    onSettled: settle,
+  });
+  const rotate = useMutation({
+    mutationFn: (key_id: string) => client.rotateApiKey(key_id),
+    onSuccess: async ({ api_key }) => {
+      showSecret({
+        title: "Your new key; the old one has ended",
+        about: "Store it now.",
+        text: api_key,
+        label: "Copy the key",
+      });
+      await signIn(api_key);
+    },
+    onError: toasts.failed,
+    onSettled: settle,
+  });
+  return {
+    busy: revoke.isPending || rotate.isPending,
+    end: ({ act, key: { key_id } }: KeyEnd) => (act === "revoke" ? revoke : rotate).mutate(key_id),
+  };
+}
+
+/** Asks before the key ends. */
+export function KeyEndQuestion({
+  end: { act, key },
+  ...question
+}: {
+  readonly end: KeyEnd;
+  readonly busy: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}) {
+  const { caller } = useSession();
+  return (
+    <Confirm
+      title={act === "revoke" ? "Revoke this key?" : "Replace your key?"}
+      action={act === "revoke" ? "Revoke" : "Replace it"}
+      tone={act === "revoke" ? "bad" : "primary"}
+      {...question}
+    >
+      <p>
+        <strong>
+          <Data text={key.name ?? "unnamed"} />
+        </strong>{" "}
+        <span className="mono small muted">{key.key_id}</span>
+      </p>
+      <p>
+        {act === "revoke"
+          ? key.key_id === caller?.id
+            ? "This is the key you are using: you will be signed out."
+            : "Whoever uses it is refused from the next request on. This cannot be undone."
+          : "The old key ends at once, and this tab goes on with the new one."}
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,106 @@
+/** The open invitations, and the dialog that sends one. */
+import { limits, type Role } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { FormEvent } from "react";
+import { FormError } from "../../../account/outside.tsx";
+import { useClient } from "../../../api/session.tsx";
+import { Dialog, FormActions } from "../../../parts/forms/dialog.tsx";
+import { EmailField, SelectField } from "../../../parts/forms/field.tsx";
+import { Badge } from "../../../parts/records/badge.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { Paged, usePaged } from "../../../parts/tables/paged.tsx";
+import { Time } from "../../../parts/time.tsx";
+import { useToasts } from "../../../parts/toasts.tsx";
+import { roles } from "./roles.ts";
+
+export function Invitations() {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const list = usePaged(["people", "invitations"], async (cursor) => {
+    const page = await client.listInvitations(cursor === undefined ? {} : { cursor });
+    return { rows: page.invitations, next_cursor: page.next_cursor };
+  });
+  const revoke = useMutation({
+    mutationFn: (invitation_id: string) => client.revokeInvitation(invitation_id),
+    onSuccess: () => toasts.done("Invitation withdrawn"),
+    onError: toasts.failed,
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["people"] }),
+  });
+  return (
+    <section className="card stack tight" aria-label="Invitations">
+      <h2>Open invitations</h2>
+      <Paged list={list} what="invitations" empty={<p className="muted">None.</p>}>
+        {(rows) => (
+          <ul className="plain stack tight">
+            {rows.map((each) => (
+              <li key={each.invitation_id} className="row between">
+                <span>
+                  <Data text={each.email} /> <Badge text={each.role} />
+                  <span className="small muted">
+                    {" ends "}
+                    <Time at={each.expires_at} />
+                  </span>
+                </span>
+                <button
+                  type="button"
+                  className="button small"
+                  disabled={revoke.isPending}
+                  onClick={() => revoke.mutate(each.invitation_id)}
+                >
+                  Withdraw
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Paged>
+    </section>
+  );
+}
+
+export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const invite = useMutation({
+    mutationFn: async (form: FormData) => {
+      const email = String(form.get("email")).trim();
+      // The answer does not say whether the address had an invitation before. The list says it and fits one page.
+      const { invitations } = await client.listInvitations({ limit: limits.open_invitations_per_organization_max });
+      const invitation = await client.inviteUser({ email, role: String(form.get("role")) as Role });
+      const before = invitations.find((each) => each.email.toLowerCase() === email.toLowerCase());
+      // A retry after a lost answer returns the same invitation.
+      return { invitation, before: before?.invitation_id === invitation.invitation_id ? undefined : before };
+    },
+    onSuccess: ({ invitation, before }) => {
+      const { email, role } = invitation;
+      const void_link = "The link in the first mail does not serve any more.";
+      if (before === undefined) toasts.done("Invitation sent", `to ${email}`);
+      else if (before.role === role) toasts.done("Invitation sent again", `to ${email}. ${void_link}`);
+      else
+        toasts.told(
+          "This invitation replaces an earlier one",
+          `${email} was invited as ${before.role}, and now as ${role}. ${void_link}`,
+        );
+      void queries.invalidateQueries({ queryKey: ["people"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="Invite somebody" onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event: FormEvent<HTMLFormElement>) => {
+          event.preventDefault();
+          invite.mutate(new FormData(event.currentTarget));
+        }}
+      >
+        <EmailField autoComplete="off" />
+        <SelectField label="Role" name="role" options={roles} />
+        <FormError error={invite.error} />
+        <FormActions action="Send invitation" disabled={invite.isPending} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}

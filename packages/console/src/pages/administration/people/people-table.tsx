@@ -1,0 +1,62 @@
+/** The table of people. */
+import type { Role, User } from "@countersign/contract";
+import { useMay, useSession } from "../../../api/session.tsx";
+import { Badge } from "../../../parts/records/badge.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { ListTable } from "../../../parts/tables/list-table.tsx";
+import { Time } from "../../../parts/time.tsx";
+import type { PersonChange } from "./person-change.tsx";
+import { roles } from "./roles.ts";
+
+export function PeopleTable({
+  rows,
+  onAsk,
+}: {
+  readonly rows: readonly User[];
+  readonly onAsk: (change: PersonChange) => void;
+}) {
+  const { caller } = useSession();
+  const may = useMay("admin");
+  return (
+    <ListTable heads={["E-mail", "Role", "Second factor", "Last seen"]} actions>
+      {rows.map((user) => (
+        <tr key={user.user_id}>
+          <td>
+            <Data text={user.email} />
+            {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
+            <div className="mono small muted">{user.user_id}</div>
+          </td>
+          <td>{may ? <RoleField user={user} onChoose={(role) => onAsk({ user, role })} /> : user.role}</td>
+          <td>
+            <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
+          </td>
+          <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
+          <td>
+            {may && (
+              <button type="button" className="button small bad" onClick={() => onAsk({ user, role: null })}>
+                Remove
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ListTable>
+  );
+}
+
+function RoleField({ user, onChoose }: { readonly user: User; readonly onChoose: (role: Role) => void }) {
+  const choices = [...new Set<Role>([...roles.map(([role]) => role), user.role])];
+  return (
+    <select
+      aria-label={`Role of ${user.email}`}
+      value={user.role}
+      onChange={(event) => onChoose(event.target.value as Role)}
+    >
+      {choices.map((role) => (
+        <option key={role} value={role}>
+          {role}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,59 @@
+/** The questions before a webhook gets a new secret or is deleted. */
+import type { Webhook } from "@countersign/contract";
+import { Confirm } from "../../../parts/forms/dialog.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import type { WebhookChanges } from "./webhook-changes.ts";
+
+export function NewSecretQuestion({
+  webhook,
+  rotate,
+  onClose,
+}: {
+  readonly webhook: Webhook;
+  readonly rotate: WebhookChanges["rotate"];
+  readonly onClose: () => void;
+}) {
+  return (
+    <Confirm
+      title="Give it a new signing secret?"
+      action="Replace the secret"
+      tone="bad"
+      busy={rotate.isPending}
+      onConfirm={() => rotate.mutate(webhook)}
+      onClose={onClose}
+    >
+      <p>
+        {"What "}
+        <Data text={webhook.url} />
+        {
+          " is sent from then on is signed with the new secret, at once. Until the receiver knows it, messages fail; those you can send again below."
+        }
+      </p>
+    </Confirm>
+  );
+}
+
+export function DeleteQuestion({
+  webhook,
+  remove,
+  onClose,
+}: {
+  readonly webhook: Webhook;
+  readonly remove: WebhookChanges["remove"];
+  readonly onClose: () => void;
+}) {
+  return (
+    <Confirm
+      title="Delete this webhook?"
+      action="Delete"
+      tone="bad"
+      busy={remove.isPending}
+      onConfirm={() => remove.mutate(webhook)}
+      onClose={onClose}
+    >
+      <p>
+        <Data text={webhook.url} /> gets nothing more. Deliveries under way end.
+      </p>
+    </Confirm>
+  );
+}

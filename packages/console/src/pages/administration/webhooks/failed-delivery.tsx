@@ -1,0 +1,112 @@
+/** One failed delivery: its attempts, and the button to send it again. */
+import type { Delivery } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useClient } from "../../../api/session.tsx";
+import { Badge } from "../../../parts/records/badge.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { ListTable } from "../../../parts/tables/list-table.tsx";
+import { Time } from "../../../parts/time.tsx";
+import { useToasts } from "../../../parts/toasts.tsx";
+
+/** The result of the last retry, by the status of its delivery. */
+const afterwards: Record<Delivery["status"], { readonly text: string; readonly tone: string }> = {
+  pending: { text: "sent again: under way", tone: "escalate" },
+  delivered: { text: "sent again: delivered", tone: "approve" },
+  failed: { text: "sent again: failed", tone: "block" },
+  cancelled: { text: "sent again: cancelled with its webhook", tone: "plain" },
+};
+
+export function FailedDelivery({ delivery, url }: { readonly delivery: Delivery; readonly url: string }) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const retry = useMutation({
+    mutationFn: () => client.retryDelivery(delivery.delivery_id),
+    onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts of its own."),
+    onError: toasts.failed,
+    // Awaited, so that the button stays disabled until the list shows the retry as under way.
+    onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
+  });
+  const again = delivery.latest_retry?.status;
+  return (
+    <li className="reason">
+      <div className="row between">
+        <span className="grow">
+          <strong>{delivery.event_type}</strong>
+          {" to "}
+          <Data text={url} chars_max={120} />
+        </span>
+        <button
+          type="button"
+          className="button small"
+          disabled={retry.isPending || again === "pending"}
+          onClick={() => retry.mutate()}
+        >
+          Send again
+        </button>
+      </div>
+      <p className="small muted">
+        <span className="mono">{delivery.delivery_id}</span>
+        {" failed "}
+        {delivery.failed_at !== null && <Time at={delivery.failed_at} />}
+        {delivery.intent_id !== null && (
+          <>
+            {" · "}
+            <Link to="/decisions/$intent_id" params={{ intent_id: delivery.intent_id }}>
+              its decision
+            </Link>
+          </>
+        )}
+      </p>
+      {again !== undefined && (
+        <p>
+          <Badge {...afterwards[again]} />
+        </p>
+      )}
+      <Attempts delivery={delivery} />
+    </li>
+  );
+}
+
+function Attempts({ delivery: { delivery_id, attempts } }: { readonly delivery: Delivery }) {
+  const last = attempts.at(-1);
+  return (
+    <details className="small">
+      <summary>
+        {attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts, the last`}
+        {": "}
+        {last !== undefined && <Answer attempt={last} />}
+      </summary>
+      <ListTable heads={["Attempt", "When", "Answer", "Took"]} numbers={1} caption={`Attempts of ${delivery_id}`}>
+        {attempts.map((attempt) => (
+          <tr key={attempt.number}>
+            <td>{attempt.number}</td>
+            <td>
+              <Time at={attempt.at} />
+            </td>
+            <td>
+              <Answer attempt={attempt} />
+            </td>
+            <td className="num">{`${Math.round(attempt.duration_ms)} ms`}</td>
+          </tr>
+        ))}
+      </ListTable>
+    </details>
+  );
+}
+
+/** What the receiver answered to one attempt, or why there was no answer. */
+function Answer({ attempt: { response_status, error } }: { readonly attempt: Delivery["attempts"][number] }) {
+  return (
+    <>
+      {response_status ?? "no answer"}
+      {error !== null && (
+        <>
+          {" – "}
+          <Data text={error} chars_max={200} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,133 @@
+/** The result of a backtest. */
+import type { Backtest } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { Figure } from "../../parts/figure.tsx";
+import { Empty } from "../../parts/states.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+import { ListTable } from "../../parts/tables/list-table.tsx";
+import { spanText } from "../../parts/time.tsx";
+import { Flips, Matrix } from "./verdict-changes.tsx";
+
+export function Result({ result }: { readonly result: Backtest }) {
+  if (result.evaluated === 0)
+    return (
+      <section className="card">
+        <Empty title="Nothing was recorded in this time">
+          <p>Choose a longer time, or let agents ask for a while.</p>
+        </Empty>
+      </section>
+    );
+  return (
+    <>
+      <Figures result={result} />
+      <section className="card stack tight">
+        <h2>From recorded to candidate</h2>
+        <Matrix result={result} />
+      </section>
+      {result.not_reproduced.total > 0 && <NotReproduced not_reproduced={result.not_reproduced} />}
+      <section className="card stack tight">
+        <h2>Verdicts that would be others</h2>
+        <Flips flips={result.flips} total={result.flips_total} />
+      </section>
+      <div className="grid-2">
+        <section className="card stack tight">
+          <h2>By rule</h2>
+          <RuleTable rules={result.per_policy} />
+        </section>
+        <section className="card stack tight">
+          <h2>Facts that were missing</h2>
+          <UnknownFacts facts={result.unknown_facts} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+const percent = (value: number | null) => (value === null ? "–" : `${(value * 100).toFixed(1)} %`);
+
+function Figures({ result }: { readonly result: Backtest }) {
+  return (
+    <div className="figures">
+      <Figure
+        name="Decided again"
+        value={result.evaluated.toLocaleString("en")}
+        about={`in ${spanText(result.elapsed_ms / 1000)}`}
+      />
+      <Figure
+        name="Same verdict"
+        value={percent(result.reproduced ?? 1 - result.flips_total / result.evaluated)}
+        about={`${result.flips_total.toLocaleString("en")} would change`}
+      />
+      <Figure
+        name="Reviews a day"
+        value={result.escalations_per_day.candidate.toFixed(1)}
+        about={`recorded ${result.escalations_per_day.recorded.toFixed(1)}`}
+      />
+      <Figure
+        name="Agrees with reviewers"
+        value={percent(result.human_agreement)}
+        about={
+          result.human_agreement === null
+            ? "no person has ruled on any of these"
+            : "of what people ruled on and these rules would not ask about"
+        }
+      />
+    </div>
+  );
+}
+
+function NotReproduced({
+  not_reproduced: { total, intents },
+}: {
+  readonly not_reproduced: Backtest["not_reproduced"];
+}) {
+  return (
+    <section className="card stack tight">
+      <h2>{`${total.toLocaleString("en")} could not be decided again as they were`}</h2>
+      <ul className="plain stack tight small">
+        {intents.slice(0, 20).map((each) => (
+          <li key={each.intent_id}>
+            <Link className="mono" to="/decisions/$intent_id" params={{ intent_id: each.intent_id }}>
+              {each.intent_id}
+            </Link>{" "}
+            {each.because.replaceAll("_", " ")}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function RuleTable({ rules }: { readonly rules: Backtest["per_policy"] }) {
+  return (
+    <ListTable heads={["Rule", "Fired", "Decisive"]} numbers={2} caption="How often each rule fired">
+      {rules.slice(0, 50).map((each) => (
+        <tr key={each.policy}>
+          <td>
+            <Data text={each.policy} />
+          </td>
+          <td className="num">{each.fired.toLocaleString("en")}</td>
+          <td className="num">{each.decisive.toLocaleString("en")}</td>
+        </tr>
+      ))}
+    </ListTable>
+  );
+}
+
+function UnknownFacts({ facts }: { readonly facts: Backtest["unknown_facts"] }) {
+  return (
+    <>
+      {facts.length === 0 && <p className="muted">None.</p>}
+      <ul className="plain stack tight small">
+        {facts.slice(0, 30).map((each) => (
+          <li key={each.path} className="row between">
+            <span className="mono">
+              <Data text={each.path} />
+            </span>
+            {each.count.toLocaleString("en")}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

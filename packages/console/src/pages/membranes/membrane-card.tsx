@@ -1,0 +1,147 @@
+/** One membrane: its settings, what it does, and the way to go live or back to shadow. */
+import type { Membrane } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useClient, useMay } from "../../api/session.tsx";
+import { Confirm } from "../../parts/forms/dialog.tsx";
+import { KnownTools } from "../../parts/forms/known-tools.tsx";
+import { Badge } from "../../parts/records/badge.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+import { spanText } from "../../parts/time.tsx";
+import { useToasts } from "../../parts/toasts.tsx";
+import { Uncovered } from "../../parts/uncovered.tsx";
+import { ShadowReport } from "./shadow-report.tsx";
+
+export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
+  const may = useMay("admin");
+  /** The status that the dialog asks about. It stays when somebody else changes the membrane meanwhile. */
+  const [asked, setAsked] = useState<Membrane["status"] | null>(null);
+  const move = useMove(membrane, () => setAsked(null));
+  const live = membrane.status === "live";
+  return (
+    <section className="card stack" aria-label={membrane.name}>
+      <div className="row between">
+        <span className="row">
+          <h2>
+            <Data text={membrane.name} />
+          </h2>
+          <Badge text={membrane.status} tone={live ? "live" : "shadow"} />
+          {membrane.is_default && <Badge text="default" />}
+        </span>
+        {may && (
+          <span className="row">
+            <button type="button" className="button small" onClick={onEdit}>
+              Change
+            </button>
+            <button
+              type="button"
+              className={live ? "button small bad" : "button small primary"}
+              onClick={() => setAsked(live ? "shadow" : "live")}
+            >
+              {live ? "Return to shadow" : "Go live"}
+            </button>
+          </span>
+        )}
+      </div>
+      <Settings membrane={membrane} />
+      {!live && <ShadowReport membrane={membrane} />}
+      <Uncovered membrane={membrane} />
+      {asked !== null && (
+        <MoveQuestion
+          membrane={membrane}
+          to={asked}
+          busy={move.isPending}
+          onConfirm={() => move.mutate(asked)}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Moves the membrane to live or to shadow. */
+function useMove({ membrane_id }: Membrane, onSettled: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: (to: Membrane["status"]) =>
+      to === "live" ? client.goLive(membrane_id) : client.returnToShadow(membrane_id),
+    onSuccess: (after) =>
+      toasts.done(
+        after.status === "live"
+          ? "Live: its decisions are enforced from now on"
+          : "In shadow: nothing is held any more",
+      ),
+    onError: toasts.failed,
+    onSettled: () => {
+      onSettled();
+      void queries.invalidateQueries({ queryKey: ["membranes"] });
+    },
+  });
+}
+
+const share = (value: number | null) => (value === null ? "never" : `from risk ${value}`);
+
+/** The membrane blocks from `block_at` on. If `escalate_at` is not below it, no risk leads to a review. */
+function reviewShare({ escalate_at, block_at }: Membrane["thresholds"]): string {
+  if (escalate_at === null || block_at === null || escalate_at < block_at) return share(escalate_at);
+  return `never: blocked from risk ${block_at} on, before it would be asked for (${escalate_at})`;
+}
+
+function Settings({ membrane }: { readonly membrane: Membrane }) {
+  const { quorum, timeout_seconds, on_timeout } = membrane.escalation;
+  return (
+    <dl className="pairs">
+      <dt>When no rule fires</dt>
+      <dd>{membrane.default_verdict}</dd>
+      <dt>Review by risk alone</dt>
+      <dd>{reviewShare(membrane.thresholds)}</dd>
+      <dt>Block by risk alone</dt>
+      <dd>{share(membrane.thresholds.block_at)}</dd>
+      <dt>Packs</dt>
+      <dd>{membrane.packs.length === 0 ? "none" : <Data text={membrane.packs.join(", ")} />}</dd>
+      <dt>Reviews</dt>
+      <dd>
+        {`${quorum} approval${quorum === 1 ? "" : "s"} within ${spanText(timeout_seconds)}, else ${on_timeout === "block" ? "blocked" : "approved"}`}
+      </dd>
+      <dt>Known tools</dt>
+      <dd>
+        <KnownTools membrane={membrane} />
+      </dd>
+      <dt>Id</dt>
+      <dd className="mono small">{membrane.membrane_id}</dd>
+    </dl>
+  );
+}
+
+function MoveQuestion({
+  membrane,
+  to,
+  ...question
+}: {
+  readonly membrane: Membrane;
+  readonly to: Membrane["status"];
+  readonly busy: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}) {
+  return (
+    <Confirm
+      title={to === "shadow" ? "Stop holding actions?" : "Enforce its decisions from now on?"}
+      action={to === "shadow" ? "Return to shadow" : "Go live"}
+      tone={to === "shadow" ? "bad" : "primary"}
+      {...question}
+    >
+      <p>
+        {"Membrane "}
+        <strong>
+          <Data text={membrane.name} />
+        </strong>
+        {to === "shadow"
+          ? ": agents go on whatever the verdict. Reviews that are open stay open."
+          : ": blocked actions are refused and escalated ones wait for a person. Look first at what it would have held."}
+      </p>
+    </Confirm>
+  );
+}

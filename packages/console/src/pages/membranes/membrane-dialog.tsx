@@ -1,0 +1,197 @@
+/** The form of one membrane. */
+import { limits, type Membrane, type MembraneChange } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useClient } from "../../api/session.tsx";
+import { Dialog, FormActions } from "../../parts/forms/dialog.tsx";
+import { SelectField, TextField } from "../../parts/forms/field.tsx";
+import { usePacks } from "../../parts/packs.ts";
+import { changedOnly } from "../../parts/records/changed-only.ts";
+import { Failed, Loaded } from "../../parts/states.tsx";
+import { useToasts } from "../../parts/toasts.tsx";
+
+/** `membrane`: the one to change; null: a new one. */
+export function MembraneDialog({
+  membrane,
+  onClose,
+}: {
+  readonly membrane: Membrane | null;
+  readonly onClose: () => void;
+}) {
+  const packs = usePacks();
+  const save = useSave(membrane, packs.data !== undefined, onClose);
+  return (
+    <Dialog title={membrane === null ? "Add a membrane" : "Change the membrane"} onClose={onClose} broad>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(new FormData(event.currentTarget));
+        }}
+      >
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={limits.name_chars_max}
+          defaultValue={membrane?.name ?? ""}
+        />
+        <div className="grid-2">
+          <VerdictFields membrane={membrane} />
+          <RiskFields membrane={membrane} />
+          <ReviewFields membrane={membrane} />
+        </div>
+        <fieldset className="stack tight">
+          <legend className="small muted">Packs</legend>
+          <Loaded query={packs} what="the packs">
+            {(all) => <PackChoice packs={all} chosen={membrane?.packs ?? []} />}
+          </Loaded>
+        </fieldset>
+        {save.error !== null && <Failed error={save.error} />}
+        <FormActions action="Save" disabled={save.isPending} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}
+
+const riskOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
+
+/** The membrane as the form has it. Without `with_packs` the packs stay as they are. */
+function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
+  const text = (name: string) => String(form.get(name) ?? "");
+  return {
+    name: text("name").trim(),
+    default_verdict: text("default_verdict") as Membrane["default_verdict"],
+    thresholds: { escalate_at: riskOf(text("escalate_at")), block_at: riskOf(text("block_at")) },
+    ...(with_packs ? { packs: form.getAll("packs").map(String) } : {}),
+    escalation: {
+      reviewers: membrane?.escalation.reviewers ?? [{ type: "role", id: "reviewer" }],
+      timeout_seconds: Math.round(Number(text("hours")) * 3_600),
+      on_timeout: text("on_timeout") as "block",
+      quorum: Number(text("quorum")),
+    },
+  };
+}
+
+/** `packs_shown`: the form has the packs. Before that, saving must not switch them off. */
+function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: async (form: FormData) => {
+      const input = inputOf(form, membrane, packs_shown);
+      return membrane === null
+        ? client.createMembrane(input)
+        : client.changeMembrane(
+            membrane.membrane_id,
+            // Reads the membrane again, because packs are saved as a whole and others may have changed them.
+            changedOnly(input, membrane, await client.getMembrane(membrane.membrane_id)),
+          );
+    },
+    onSuccess: () => {
+      toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");
+      void queries.invalidateQueries({ queryKey: ["membranes"] });
+      onSaved();
+    },
+  });
+}
+
+interface FieldsProps {
+  readonly membrane: Membrane | null;
+}
+
+function VerdictFields({ membrane }: FieldsProps) {
+  return (
+    <>
+      <SelectField
+        label="When no rule fires"
+        name="default_verdict"
+        defaultValue={membrane?.default_verdict ?? "approve"}
+        options={[
+          ["approve", "approve"],
+          ["escalate", "ask a person"],
+          ["block", "block"],
+        ]}
+      />
+      <SelectField
+        label="When nobody answers in time"
+        name="on_timeout"
+        defaultValue={membrane?.escalation.on_timeout ?? "block"}
+        options={[
+          ["block", "block"],
+          ["approve", "approve"],
+        ]}
+      />
+    </>
+  );
+}
+
+function RiskFields({ membrane }: FieldsProps) {
+  const range = { type: "number", step: "any", min: 0, max: 1 } as const;
+  return (
+    <>
+      <TextField
+        label="Ask a person from risk"
+        hint="0 to 1; empty: never"
+        name="escalate_at"
+        {...range}
+        defaultValue={membrane?.thresholds.escalate_at ?? ""}
+      />
+      <TextField
+        label="Block from risk"
+        hint="0 to 1; empty: never. From here on nobody is asked"
+        name="block_at"
+        {...range}
+        defaultValue={membrane?.thresholds.block_at ?? ""}
+      />
+    </>
+  );
+}
+
+function ReviewFields({ membrane }: FieldsProps) {
+  const terms = membrane?.escalation;
+  return (
+    <>
+      <TextField
+        label="Hours for a review"
+        name="hours"
+        type="number"
+        step="any"
+        min={0.0003}
+        max={limits.escalation_timeout_seconds_max / 3_600}
+        required
+        defaultValue={(terms?.timeout_seconds ?? limits.escalation_timeout_seconds_default) / 3_600}
+      />
+      <TextField
+        label="Approvals needed"
+        name="quorum"
+        type="number"
+        min={1}
+        max={limits.escalation_quorum_max}
+        required
+        defaultValue={terms?.quorum ?? 1}
+      />
+    </>
+  );
+}
+
+function PackChoice({
+  packs,
+  chosen,
+}: {
+  readonly packs: readonly { readonly name: string; readonly title: string }[];
+  readonly chosen: readonly string[];
+}) {
+  return (
+    <div className="grid-2">
+      {packs.map((pack) => (
+        <label key={pack.name} className="check small">
+          <input type="checkbox" name="packs" value={pack.name} defaultChecked={chosen.includes(pack.name)} />
+          <span>
+            {pack.name} <span className="muted">{pack.title}</span>
+          </span>
+        </label>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** What a membrane in shadow would have held. */
+import type { Membrane, Verdict } from "@countersign/contract";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useClient } from "../../api/session.tsx";
+import { beginOf } from "../../browser/clock.ts";
+import { useSeen } from "../../browser/seen.ts";
+import { HorizontalBars } from "../../parts/charts.tsx";
+import { Loaded } from "../../parts/states.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+
+export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
+  const client = useClient();
+  const [element, seen] = useSeen<HTMLDivElement>();
+  const query = useQuery({
+    queryKey: ["overview", "shadow-report", membrane.membrane_id],
+    enabled: seen,
+    queryFn: () =>
+      client.getOverview({ from: beginOf(31 * 86_400_000), membrane_id: membrane.membrane_id, mode: "shadow" }),
+    staleTime: 30_000,
+  });
+  return (
+    <div className="stack tight" ref={element}>
+      <h3>What it would have held in the last 31 days</h3>
+      <Loaded query={query} what="the report">
+        {(report) => {
+          const count = (verdict: Verdict) =>
+            report.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
+          const { membrane_id } = membrane;
+          const decisions = (done: string, verdict: Verdict) => (
+            <Link to="/decisions" search={{ mode: "shadow", verdict, membrane_id, from: report.from } as never}>
+              {`${done} ${count(verdict).toLocaleString("en")}`}
+            </Link>
+          );
+          if (report.decisions === 0)
+            return <p className="muted">No decision in shadow so far: let agents ask for a while before going live.</p>;
+          return (
+            <>
+              <p>
+                {`Of ${report.decisions.toLocaleString("en")} actions it would have `}
+                {decisions("blocked", "block")}
+                {", "}
+                {decisions("asked a person about", "escalate")}
+                {", and "}
+                {decisions("changed", "approve_modified")}.
+              </p>
+              <HorizontalBars
+                rows={report.policies.slice(0, 6).map((each) => ({
+                  key: `${each.policy} ${each.effect}`,
+                  label: <Data text={each.policy} chars_max={80} />,
+                  count: each.count,
+                }))}
+              />
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}

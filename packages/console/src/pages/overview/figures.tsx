@@ -1,0 +1,166 @@
+/** The figures and charts of an overview. */
+import type { Overview } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
+import { useSubmits } from "../../api/session.tsx";
+import { DecisionsChart, HorizontalBars, RiskChart } from "../../parts/charts.tsx";
+import { Figure } from "../../parts/figure.tsx";
+import { Badge } from "../../parts/records/badge.tsx";
+import { Empty } from "../../parts/states.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Latency, Quota } from "./limits.tsx";
+
+export function Figures({ overview }: { readonly overview: Overview }) {
+  return (
+    <>
+      <Totals overview={overview} />
+      {overview.decisions === 0 ? (
+        <>
+          <NoDecisions />
+          <div className="grid-2">
+            <Latency latency={overview.latency} />
+            <Quota />
+          </div>
+        </>
+      ) : (
+        <>
+          <section className="card stack tight">
+            <h2>Decisions over time</h2>
+            <DecisionsChart overview={overview} />
+            <Modes overview={overview} />
+          </section>
+          <div className="grid-2">
+            <Risk overview={overview} />
+            <div className="stack">
+              <Latency latency={overview.latency} />
+              <Quota />
+            </div>
+            <StoppingRules policies={overview.policies} />
+            <BusiestAgents agents={overview.agents} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function Totals({ overview }: { readonly overview: Overview }) {
+  const total = (verdict: string) =>
+    overview.buckets.reduce((sum, each) => (each.verdict === verdict ? sum + each.count : sum), 0);
+  const share = (count: number) =>
+    overview.decisions === 0 ? "–" : `${((count / overview.decisions) * 100).toFixed(1)} %`;
+  const blocked = total("block");
+  const escalated = total("escalate");
+  const { pending, oldest_at } = overview.queue;
+  return (
+    <div className="figures">
+      <Figure
+        name="Decisions"
+        value={overview.decisions.toLocaleString("en")}
+        about={overview.complete ? "all counted" : "the newest of more"}
+      />
+      <Figure name="Blocked" value={blocked.toLocaleString("en")} about={share(blocked)} />
+      <Figure name="Escalated" value={escalated.toLocaleString("en")} about={share(escalated)} />
+      <Figure
+        name="Waiting for review"
+        value={pending.toLocaleString("en")}
+        about={
+          oldest_at === null ? (
+            "nothing waits"
+          ) : (
+            <>
+              {"oldest "}
+              <Time at={oldest_at} />
+              {" · "}
+              <Link to="/review">open</Link>
+            </>
+          )
+        }
+      />
+    </div>
+  );
+}
+
+function NoDecisions() {
+  const submits = useSubmits();
+  return (
+    <section className="card">
+      <Empty title="No decisions in this time">
+        <p>{submits ? "Choose a longer time, or send a test intent." : "Choose a longer time."}</p>
+        {submits && <Link to="/settings">Send a test intent</Link>}
+      </Empty>
+    </section>
+  );
+}
+
+function Modes({ overview }: { readonly overview: Overview }) {
+  const modes = (["live", "shadow", "test"] as const).map(
+    (mode) => [mode, overview.buckets.reduce((sum, each) => (each.mode === mode ? sum + each.count : sum), 0)] as const,
+  );
+  return (
+    <p className="row small">
+      <span className="muted">By mode:</span>
+      {modes.map(([mode, count]) => (
+        <span key={mode}>{`${mode} ${count.toLocaleString("en")}`}</span>
+      ))}
+    </p>
+  );
+}
+
+function Risk({ overview: { risk, decisions } }: { readonly overview: Overview }) {
+  const rated = risk.reduce((sum, count) => sum + count, 0);
+  return (
+    <section className="card stack tight">
+      <h2>Risk</h2>
+      <RiskChart risk={risk} />
+      {rated < decisions && (
+        <p className="small muted">
+          {`Of ${rated.toLocaleString("en")} decisions: only the newest of very many large ones are read for this.`}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function StoppingRules({ policies }: { readonly policies: Overview["policies"] }) {
+  return (
+    <section className="card stack tight">
+      <h2>Rules that stopped or changed most</h2>
+      {policies.length === 0 && <p className="muted">No rule stopped or changed anything.</p>}
+      <HorizontalBars
+        rows={policies.map(({ policy_id, policy, effect, count }) => ({
+          key: `${policy_id} ${effect}`,
+          count,
+          label: (
+            <span className="row">
+              <Data text={policy} chars_max={80} />
+              <Badge text={effect === "approve_modified" ? "changes" : effect} tone={effect} />
+            </span>
+          ),
+        }))}
+      />
+    </section>
+  );
+}
+
+function BusiestAgents({ agents }: { readonly agents: Overview["agents"] }) {
+  return (
+    <section className="card stack tight">
+      <h2>Busiest agents</h2>
+      <HorizontalBars
+        rows={agents.map(({ agent_id, count, held }) => ({
+          key: agent_id,
+          count,
+          label: (
+            <>
+              <Link to="/decisions" search={{ agent_id } as never}>
+                <Data text={agent_id} chars_max={60} />
+              </Link>
+              <span className="muted">{` ${held} held`}</span>
+            </>
+          ),
+        }))}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+/** The editor of a policy with its check, its marks and its buttons. */
+import type { Policy } from "@countersign/contract";
+import { Link, useBlocker } from "@tanstack/react-router";
+import { useMay } from "../../api/session.tsx";
+import { CodeEditor } from "../../policies/code-editor.tsx";
+import type { Mark } from "../../policies/document-text.ts";
+import { type Checked, useCheck } from "./policy-check.ts";
+import { type PolicyText, usePolicyText } from "./policy-text.ts";
+import { NewerVersionQuestion, SaveFailed, useSavePolicy } from "./save-policy.tsx";
+
+/** `policy`: the one to change; null: a new one. */
+export function Editor({ policy }: { readonly policy: Policy | null }) {
+  const may = useMay("admin");
+  const written = usePolicyText(policy);
+  const { text, dirty, restored } = written;
+  const checked = useCheck(text);
+  const { save, newer, setNewer } = useSavePolicy(policy, written);
+  useBlocker({
+    shouldBlockFn: () => dirty && !confirm("Leave without saving what you wrote?"),
+    enableBeforeUnload: () => dirty,
+  });
+  return (
+    <section className="card stack tight" aria-label="Policy text">
+      <CodeEditor
+        text={text}
+        onChange={written.setText}
+        marks={checked.marks}
+        label="Policy document, YAML"
+        readOnly={!may}
+      />
+      <div className="row between">
+        <p className="small" role="status">
+          {statusText(checked)}
+        </p>
+        {may && (
+          <EditorButtons
+            policy={policy}
+            written={written}
+            busy={save.isPending}
+            onSave={() => save.mutate(written.begun.current)}
+          />
+        )}
+      </div>
+      {restored && dirty && (
+        <p className="small">What you had written here and not saved is back. “Take back” drops it.</p>
+      )}
+      {may && dirty && checked.has_comments && (
+        <p className="small">Comments are not saved: the service keeps the document, not its text.</p>
+      )}
+      {newer !== null && (
+        <NewerVersionQuestion
+          version={newer}
+          busy={save.isPending}
+          onConfirm={() => save.mutate(newer)}
+          onClose={() => setNewer(null)}
+        />
+      )}
+      {checked.marks.length > 0 && <Marks marks={checked.marks} text={text} />}
+      {save.error !== null && <SaveFailed error={save.error} />}
+      {policy === null && (
+        <p className="small muted">
+          Try it against what was decided already with a <Link to="/backtest">backtest</Link> once it is saved.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function EditorButtons({
+  policy,
+  written: { restored, dirty, takeBack },
+  busy,
+  onSave,
+}: {
+  readonly policy: Policy | null;
+  readonly written: PolicyText;
+  readonly busy: boolean;
+  readonly onSave: () => void;
+}) {
+  return (
+    <span className="row">
+      {(policy !== null || restored) && dirty && (
+        <button type="button" className="button" onClick={takeBack}>
+          Take back
+        </button>
+      )}
+      <button type="button" className="button primary" disabled={busy || (policy !== null && !dirty)} onClick={onSave}>
+        {policy === null ? "Save policy" : "Save new version"}
+      </button>
+    </span>
+  );
+}
+
+function statusText({ error, checking, marks, tests }: Checked): string {
+  if (error !== null && error !== undefined) return "It could not be checked; it is checked again when it is saved.";
+  return checking ? "Checking …" : foundIn(marks, tests);
+}
+
+/** Says what the check found; `tests`: how many tests the document has. */
+function foundIn(marks: readonly Mark[], tests: number): string {
+  const warnings = marks.filter(({ severity }) => severity === "warning").length;
+  const mistakes = marks.length - warnings;
+  if (mistakes > 0) return `${mistakes} ${mistakes === 1 ? "mistake" : "mistakes"}`;
+  const tried = tests === 0 ? "there are no tests" : tests === 1 ? "its test passes" : `its ${tests} tests pass`;
+  if (warnings > 0) return `No mistakes; ${warnings} ${warnings === 1 ? "warning" : "warnings"}; ${tried}.`;
+  return `No mistakes; ${tried}.`;
+}
+
+function Marks({ marks, text }: { readonly marks: readonly Mark[]; readonly text: string }) {
+  return (
+    <ol className="plain stack tight small">
+      {marks.map((mark) => (
+        <li key={`${mark.from} ${mark.message}`} className="reason">
+          <span className="muted">{lineOf(text, mark.from)}</span>
+          {mark.message}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function lineOf(text: string, at: number): string {
+  const before = text.slice(0, at).split("\n");
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}

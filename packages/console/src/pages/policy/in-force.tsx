@@ -1,0 +1,125 @@
+/** Which version of a policy is in force, and the buttons to change that. */
+import type { Policy } from "@countersign/contract";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useClient, useMay } from "../../api/session.tsx";
+import { Confirm } from "../../parts/forms/dialog.tsx";
+import { useToasts } from "../../parts/toasts.tsx";
+
+/** What the dialog asks about. It keeps the version on the screen, because a newer one may arrive meanwhile. */
+interface Asked {
+  readonly what: "live" | "shadow" | "retire";
+  readonly version: number;
+}
+
+export function InForce({ policy }: { readonly policy: Policy }) {
+  const may = useMay("admin");
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const act = useAct(policy, () => setAsked(null));
+  const newest = policy.active_version === policy.version;
+  return (
+    <section className="card row between" aria-label="In force">
+      <p>
+        {policy.active_version === null
+          ? "Not in force: it decides nothing."
+          : `Version ${policy.active_version} is in force${policy.status === "shadow" ? " in shadow: it is evaluated and recorded, and holds nothing" : ""}.`}
+        {policy.active_version !== null && !newest && ` Version ${policy.version} waits for activation.`}
+      </p>
+      {may && <Buttons policy={policy} onAsk={(what) => setAsked({ what, version: policy.version })} />}
+      {asked !== null && (
+        <Question
+          asked={asked}
+          policy={policy}
+          busy={act.isPending}
+          onConfirm={() => act.mutate(asked)}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Activates or retires the policy. */
+function useAct({ policy_id }: Policy, onSettled: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  return useMutation({
+    mutationFn: ({ what, version }: Asked) =>
+      what === "retire" ? client.retirePolicy(policy_id) : client.activatePolicy(policy_id, what, version),
+    onSuccess: (after) => {
+      queries.setQueryData(["policies", "one", after.policy_id], after);
+      toasts.done(
+        after.status === "retired" ? "Retired" : `Version ${after.active_version} is in force (${after.status})`,
+        "Every decision committed from now on follows it.",
+      );
+    },
+    onError: toasts.failed,
+    onSettled: () => {
+      onSettled();
+      void queries.invalidateQueries({ queryKey: ["policies"] });
+    },
+  });
+}
+
+function Buttons({ policy, onAsk }: { readonly policy: Policy; readonly onAsk: (what: Asked["what"]) => void }) {
+  const newest = policy.active_version === policy.version;
+  return (
+    <span className="row">
+      <Link to="/backtest" search={{ policy_id: policy.policy_id } as never} className="button">
+        Backtest
+      </Link>
+      {!(policy.status === "live" && newest) && (
+        <button type="button" className="button primary" onClick={() => onAsk("live")}>
+          Activate
+        </button>
+      )}
+      {!(policy.status === "shadow" && newest) && (
+        <button type="button" className="button" onClick={() => onAsk("shadow")}>
+          Activate in shadow
+        </button>
+      )}
+      {policy.active_version !== null && (
+        <button type="button" className="button bad" onClick={() => onAsk("retire")}>
+          Retire
+        </button>
+      )}
+    </span>
+  );
+}
+
+const actions = { live: "Activate", shadow: "Activate in shadow", retire: "Retire" } as const;
+const consequences = {
+  live: "It governs every decision from the next one on, on every node.",
+  shadow: "It is evaluated and recorded from the next decision on, and holds nothing.",
+  retire: "It stops deciding with the next decision. It cannot be put in force again, and its name stays taken.",
+} as const;
+
+function Question({
+  asked: { what, version },
+  policy,
+  ...question
+}: {
+  readonly asked: Asked;
+  readonly policy: Policy;
+  readonly busy: boolean;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}) {
+  return (
+    <Confirm
+      title={what === "retire" ? "Retire this policy?" : `Put version ${version} in force?`}
+      action={actions[what]}
+      tone={what === "retire" ? "bad" : "primary"}
+      {...question}
+    >
+      <p>
+        {consequences[what]}
+        {what === "shadow" &&
+          policy.status === "live" &&
+          ` Version ${policy.active_version}, which is live, then holds nothing any more.`}
+      </p>
+    </Confirm>
+  );
+}

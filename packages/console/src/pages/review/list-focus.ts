@@ -1,0 +1,34 @@
+/** Keeps the focus in the list of cases when a ruling removes the element that had it. */
+import { useEffect, useRef } from "react";
+import { focusIsLost } from "../../browser/focus.ts";
+import type { Group } from "../../review/escalation-data.ts";
+
+export function useListFocus({
+  chosen,
+  ruled,
+  alike,
+}: {
+  readonly chosen: string | undefined;
+  readonly ruled: readonly string[];
+  /** The group in the open dialog; null: no dialog is open. */
+  readonly alike: Group | null;
+}) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // The last case is gone, and the focused element with it.
+    if (chosen === undefined && ruled.length > 0 && focusIsLost()) place.current?.focus({ preventScroll: true });
+  }, [chosen, ruled]);
+  const group_gone = useRef(false);
+  useEffect(() => {
+    if (alike === null && group_gone.current) place.current?.focus({ preventScroll: true });
+    group_gone.current = false;
+  }, [alike]);
+  return {
+    /** Goes to the element of the list. */
+    place,
+    /** The closed dialog would give the focus back to a button of the group, and the group disappears. */
+    takeWhenGroupIsGone: () => {
+      group_gone.current = true;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** The buttons of an open escalation: approve, change, block; and reassign or cancel for operators. */
+import type { Escalation } from "@countersign/contract";
+import { InOtherHands } from "../../parts/records/who.tsx";
+import { RuleBar } from "../rule-bar.tsx";
+import type { Act } from "../ruling.tsx";
+import type { RulingRights } from "./ruling-rights.ts";
+
+export function RulingButtons({
+  escalation,
+  rights,
+  onAct,
+}: {
+  readonly escalation: Escalation;
+  readonly rights: RulingRights;
+  readonly onAct: (act: Act) => void;
+}) {
+  if (!rights.reviews) return null;
+  return (
+    <RuleBar>
+      {rights.mine ? (
+        <VoteButtons rights={rights} onAct={onAct} />
+      ) : (
+        <p className="small">
+          <InOtherHands reviewers={escalation.reviewers} />
+        </p>
+      )}
+      {rights.operates && (
+        <span className="others">
+          <button
+            type="button"
+            className="button small quiet"
+            disabled={!rights.seen}
+            onClick={() => onAct("reassign")}
+          >
+            Reassign
+          </button>
+          <button type="button" className="button small quiet" disabled={!rights.seen} onClick={() => onAct("cancel")}>
+            Cancel review
+          </button>
+        </span>
+      )}
+    </RuleBar>
+  );
+}
+
+function VoteButtons({
+  rights: { can, approved, same, approval },
+  onAct,
+}: {
+  readonly rights: RulingRights;
+  readonly onAct: (act: Act) => void;
+}) {
+  return (
+    <>
+      <button type="button" className="button good" disabled={!can || approved} onClick={() => onAct(approval)}>
+        {approved ? "You have approved" : same === null ? "Approve" : "Approve the same"} <kbd>a</kbd>
+      </button>
+      <button type="button" className="button" disabled={!can} onClick={() => onAct("approve_modified")}>
+        With changes <kbd>m</kbd>
+      </button>
+      <button type="button" className="button bad" disabled={!can} onClick={() => onAct("block")}>
+        Block <kbd>b</kbd>
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+/** What the signed-in caller may do with one escalation. */
+import type { Escalation } from "@countersign/contract";
+import { useMay, useSession } from "../../api/session.tsx";
+import { useInHands } from "../../parts/records/who.tsx";
+
+/** `loaded`: the action is on the screen. Nobody rules on an action before that. */
+export function useRulingRights(escalation: Escalation, loaded: boolean) {
+  const reviews = useMay("reviewer");
+  const operates = useMay("operator");
+  const { caller } = useSession();
+  const open = escalation.status === "pending";
+  const seen = open && reviews && loaded;
+  const mine = useInHands()(escalation);
+  // A second approval by one person does not count. That person may still change the action, or block it.
+  const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
+  const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
+  // All approvals must be for the same action.
+  const same = others.find((vote) => vote.modifications)?.modifications ?? null;
+  return {
+    /** The escalation is open and the caller has the role of a reviewer. */
+    reviews: open && reviews,
+    operates,
+    seen,
+    /** The caller is among the reviewers of this escalation. */
+    mine,
+    can: seen && mine,
+    /** The caller has approved already. */
+    approved,
+    /** The changes under which others approved; null: nobody changed the action. */
+    same,
+    approval: same === null ? ("approve" as const) : ("approve_same" as const),
+  };
+}
+
+export type RulingRights = ReturnType<typeof useRulingRights>;

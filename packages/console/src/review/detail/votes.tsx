@@ -1,0 +1,43 @@
+/** How far the review is: approvals, who decides, and each vote. */
+import type { Escalation } from "@countersign/contract";
+import { VerdictBadge } from "../../parts/records/badge.tsx";
+import { Reviewers, Who } from "../../parts/records/who.tsx";
+import { Data } from "../../parts/tables/data.tsx";
+import { Time } from "../../parts/time.tsx";
+import { ChangesOf, Ending } from "../case.tsx";
+
+export function Votes({ escalation, content }: { readonly escalation: Escalation; readonly content: unknown }) {
+  const { votes, quorum, reviewers, status } = escalation;
+  const missing = quorum.required - quorum.approvals;
+  return (
+    <section className="stack tight" aria-label="Review">
+      <h2>Review</h2>
+      {status === "pending" && quorum.approvals > 0 && (
+        <div className="banner warn">
+          <div>
+            <strong>
+              {missing === 1 ? "One more person has to approve" : `${missing} more people have to approve`}
+            </strong>
+            The action waits until then. One rejection blocks it.
+          </div>
+        </div>
+      )}
+      <p className="small muted">
+        {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: `}
+        <Reviewers reviewers={reviewers} />.
+      </p>
+      {votes.map((vote) => (
+        <div key={`${vote.reviewer} ${vote.at}`} className="reason">
+          <div className="row">
+            <VerdictBadge verdict={vote.outcome} />
+            <Who id={vote.reviewer} />
+            <Time at={vote.at} />
+          </div>
+          {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.modifications && <ChangesOf changes={vote.modifications} content={content} />}
+        </div>
+      ))}
+      <Ending escalation={escalation} />
+    </section>
+  );
+}

@@ -1,0 +1,35 @@
+/** What every dialog of an act shows: the case, and why the act failed. */
+import type { Escalation } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+import { adviceOn } from "../../api/advice.ts";
+import { CaseLine, Ending } from "../case.tsx";
+
+/** The mistake in the form, or the service's refusal with the rules that it names. */
+export function Wrong({ error }: { readonly error: unknown }) {
+  const { title, todo } = adviceOn(error);
+  const rules =
+    error instanceof ApiError
+      ? error.details.flatMap((each) => (typeof each["policy"] === "string" ? [each["policy"]] : []))
+      : [];
+  return (
+    <div className="banner bad" role="alert">
+      <div>
+        <strong>{title}</strong>
+        {todo}
+        {rules.length > 0 && ` Rules: ${rules.join(", ")}.`}
+      </div>
+    </div>
+  );
+}
+
+/** The case, and whether it has ended while the dialog was open. */
+export function CaseOf({ escalation }: { readonly escalation: Escalation }) {
+  return (
+    <>
+      <p>
+        <CaseLine escalation={escalation} />
+      </p>
+      <Ending escalation={escalation} meanwhile />
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+/** The dialog in which a reviewer approves, approves with changes, or blocks. */
+import { limits, type Outcome } from "@countersign/contract";
+import { useRef } from "react";
+import { Dialog } from "../../parts/forms/dialog.tsx";
+import { TextArea } from "../../parts/forms/field.tsx";
+import { Reviewers } from "../../parts/records/who.tsx";
+import { ChangesOf } from "../case.tsx";
+import { EditParameters } from "../edit-parameters.tsx";
+import { CaseOf, Wrong } from "./dialog-parts.tsx";
+import { type RulingForm, type RulingProps, useRulingForm } from "./ruling-form.ts";
+
+const titles: Record<Outcome, string> = {
+  approve: "Approve this action",
+  approve_modified: "Approve with changes",
+  block: "Block this action",
+};
+const buttons: Record<Outcome, string> = {
+  approve: "Approve",
+  approve_modified: "Approve changed action",
+  block: "Block",
+};
+
+export function RulingDialog(props: RulingProps) {
+  const { outcome, escalation, content, offered } = props;
+  const ruling = useRulingForm(props);
+  const { act, parameters, same } = ruling;
+  const form = useRef<HTMLFormElement>(null);
+  return (
+    <Dialog
+      title={titles[outcome]}
+      // Stays open during the request, because the answer belongs to what was sent.
+      onClose={act.isPending ? null : ruling.leave}
+      onConfirm={() => form.current?.requestSubmit()}
+      broad={outcome === "approve_modified"}
+    >
+      <form
+        ref={form}
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          ruling.submit();
+        }}
+      >
+        <CaseOf escalation={escalation} />
+        {ruling.open && !ruling.mine && (
+          <div className="banner warn" role="status">
+            <div>
+              <strong>This has been handed to others meanwhile</strong>
+              Decided by: <Reviewers reviewers={escalation.reviewers} />.
+            </div>
+          </div>
+        )}
+        {same !== null && <ChangesOf changes={same} content={content} />}
+        {ruling.edits && (
+          <EditParameters
+            content={content ?? {}}
+            text={parameters.text}
+            edited={parameters.edited}
+            offered={offered}
+            onText={ruling.write}
+          />
+        )}
+        <TextArea
+          label="Comment (kept in the audit trail)"
+          maxLength={limits.comment_chars_max}
+          value={ruling.comment}
+          onChange={(event) => ruling.setComment(event.target.value)}
+          autoFocus={!ruling.edits}
+        />
+        {act.error !== null && <Wrong error={act.error} />}
+        {ruling.unsent !== null && <NothingSent because={ruling.unsent} />}
+        <Buttons outcome={outcome} ruling={ruling} />
+      </form>
+    </Dialog>
+  );
+}
+
+function NothingSent({ because }: { readonly because: string }) {
+  return (
+    <div className="banner warn" role="alert">
+      <div>
+        <strong>Nothing was sent</strong>
+        {because}
+      </div>
+    </div>
+  );
+}
+
+function Buttons({ outcome, ruling }: { readonly outcome: Outcome; readonly ruling: RulingForm }) {
+  return (
+    <div className="actions">
+      <button type="button" className="button" disabled={ruling.act.isPending} onClick={ruling.leave}>
+        {ruling.open ? "Cancel" : "Close"}
+      </button>
+      <button type="submit" className={outcome === "block" ? "button bad" : "button primary"} disabled={!ruling.ready}>
+        {buttons[outcome]} <kbd>Ctrl ↵</kbd>
+      </button>
+    </div>
+  );
+}

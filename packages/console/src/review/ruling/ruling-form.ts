@@ -1,0 +1,85 @@
+/** The state of the ruling dialog: comment, edited parameters, and whether they can be sent. */
+import type { Outcome } from "@countersign/contract";
+import { useMemo, useState } from "react";
+import { useDraft } from "../../api/draft.ts";
+import { useClient } from "../../api/session.tsx";
+import { useInHands } from "../../parts/records/who.tsx";
+import { editableJson } from "../../parts/visible-text.ts";
+import type { Changes } from "../case.tsx";
+import { type Offered, readEdited, whyUnready } from "../edit-parameters.tsx";
+import { type ActProps, useAct } from "./act.ts";
+
+export interface RulingProps extends ActProps {
+  readonly outcome: Outcome;
+  readonly content: unknown;
+  readonly same: Changes | null;
+  readonly offered: Offered;
+}
+
+export function useRulingForm(props: RulingProps) {
+  const { outcome, escalation, content } = props;
+  // The changes that the reviewer looked at, even if others vote meanwhile.
+  const [same] = useState(props.same);
+  const edits = outcome === "approve_modified" && same === null;
+  const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
+  const parameters = useEditedParameters(escalation.escalation_id, content);
+  const { edited } = parameters;
+  const onClose = () => {
+    dropComment();
+    parameters.drop();
+    props.onClose();
+  };
+  const client = useClient();
+  const act = useAct(
+    () =>
+      client.decideEscalation(escalation.escalation_id, {
+        outcome,
+        ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+        ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
+        ...(same === null ? {} : { modifications: same }),
+      }),
+    outcome === "block" ? "Blocked" : "Approved",
+    { ...props, onClose },
+  );
+  const open = escalation.status === "pending";
+  const mine = useInHands()(escalation);
+  const unready = edits ? whyUnready(edited) : null;
+  const sendable = open && mine && unready === null;
+  /** Why the last press of Ctrl+Enter sent nothing; null: it sent the form, or the text has changed since. */
+  const [unsent, setUnsent] = useState<string | null>(null);
+  return {
+    same,
+    edits,
+    comment,
+    setComment,
+    parameters,
+    act,
+    open,
+    mine,
+    ready: sendable && !act.isPending,
+    unsent,
+    write: (text: string) => {
+      parameters.setText(text);
+      setUnsent(null);
+    },
+    submit: () => {
+      if (sendable && !act.isPending) act.mutate();
+      else if (open && mine) setUnsent(unready);
+    },
+    /** Closes the dialog. Asks first if that drops changes. */
+    leave: () => {
+      if (edits && open && parameters.changed && !confirm("Leave without sending your changes?")) return;
+      onClose();
+    },
+  };
+}
+
+export type RulingForm = ReturnType<typeof useRulingForm>;
+
+/** The parameters of the action as JSON text, kept as a draft. */
+function useEditedParameters(escalation_id: string, content: unknown) {
+  const unchanged = useMemo(() => editableJson(content ?? {}), [content]);
+  const [text, setText, drop] = useDraft(`changes.${escalation_id}`, unchanged);
+  const edited = useMemo(() => readEdited(content ?? {}, text), [content, text]);
+  return { text, setText, drop, edited, changed: text !== unchanged };
+}

@@ -1,0 +1,103 @@
+/**
+ * The face of the service for the command line: what a command can do with an open database, by subject. Each member loads
+ * its code when a command calls it, because that code doubled the start of every command.
+ */
+import type { Readable, Writable } from "node:stream";
+import type { Log } from "../../ports.ts";
+import { isConnectionLost, isOutOfTime } from "../../store/database/connection.ts";
+import { organizationOfKey } from "../../store/keys/key-organization.ts";
+import {
+  countLostOrganizations,
+  type ListedOrganization,
+  listOrganizations,
+} from "../../store/organizations/organizations.ts";
+import { readDocumentsInForce } from "../../store/policies/policies.ts";
+import { type DatabaseState, inspectDatabase, node_sessions_max } from "../../store/upkeep/inspect.ts";
+import { command_line_actor, type InstanceKeys, instanceKeys } from "./keys.ts";
+import { type DatabaseSettings, type OpenedDatabase, type Opening, openDatabase } from "./open-database.ts";
+import { type InstanceSecrets, instanceSecrets } from "./secrets.ts";
+
+type Verify = typeof import("../../operations/audit/verify-organization.ts").verifyOrganization;
+type Plan = import("../../operations/organizations/change-plan.ts").Plan;
+
+/** An instance whose database is open until `close`. */
+export interface Instance {
+  readonly organizations: {
+    /** Returns all organizations, the oldest first. */
+    list(): Promise<ListedOrganization[]>;
+    /** Returns the organization of a key. Undefined: there is no such key. */
+    ofKey(key_id: string): Promise<string | undefined>;
+    /** Changes the plan of an organization. Faults: not_found. */
+    plan(org_id: string, plan: Plan): Promise<void>;
+    /** Creates open mode's organization if it does not exist. */
+    ensureOpenMode(): Promise<void>;
+    /** Counts the organizations of keys and people that are missing, as after a restore of an incomplete dump. */
+    countLost(): Promise<number>;
+  };
+  readonly keys: InstanceKeys;
+  readonly policies: {
+    /** Returns the documents that are in force in an organization. */
+    inForce(org_id: string): ReturnType<typeof readDocumentsInForce>;
+  };
+  readonly audit: {
+    /** Verifies the audit trail of an organization and the records that it covers. Reads only. */
+    verify(org_id: string, expect_root: string | undefined, told: Parameters<Verify>[3]): ReturnType<Verify>;
+  };
+  readonly secrets: InstanceSecrets;
+  readonly database: {
+    /** Where the database runs; `running`: the embedded server of another process. */
+    readonly source: OpenedDatabase["source"];
+    /** Reads the state of the server and the schema, and how many sessions a node needs. Changes nothing. */
+    inspect(): Promise<InspectedDatabase>;
+    /** Writes the database as one SQL script. */
+    export(output: Writable): Promise<{ rows: number }>;
+    /** Restores a dump into an empty database, whole or not at all. Returns when the dump was written. Throws `StartRefused`. */
+    restore(dump: Readable): Promise<string>;
+    /** Returns true if the error means that the database was lost or that a statement took too long. */
+    isFailure(error: unknown): boolean;
+  };
+  close(): Promise<void>;
+}
+
+/** The state of a database and the sessions that one node opens in it. */
+export type InspectedDatabase = DatabaseState & { readonly node_sessions_max: number };
+
+/** Opens an instance as `openDatabase` does. */
+export async function openInstance(config: DatabaseSettings, log: Log, opening?: Opening): Promise<Instance> {
+  const opened = await openDatabase(config, log, opening);
+  const { db, connection, source } = opened;
+  return {
+    organizations: {
+      list: () => db.system(listOrganizations),
+      ofKey: (key_id) => db.system((query) => organizationOfKey(query, key_id)),
+      async plan(org_id, plan) {
+        const { changePlan } = await import("../../operations/organizations/change-plan.ts");
+        await changePlan(opened, { org_id, actor: command_line_actor }, plan);
+      },
+      async ensureOpenMode() {
+        const { ensureOpenModeOrganization } = await import("../../operations/organizations/create-organization.ts");
+        await ensureOpenModeOrganization(opened);
+      },
+      countLost: () => db.system((query) => countLostOrganizations(query, null)),
+    },
+    keys: instanceKeys(opened),
+    policies: {
+      inForce: (org_id) => db.tenant(org_id, (query) => readDocumentsInForce(query, org_id)),
+    },
+    audit: {
+      async verify(org_id, expect_root, told) {
+        const { verifyOrganization } = await import("../../operations/audit/verify-organization.ts");
+        return verifyOrganization(db, org_id, expect_root, told);
+      },
+    },
+    secrets: instanceSecrets(opened),
+    database: {
+      source,
+      inspect: async () => ({ ...(await inspectDatabase(connection)), node_sessions_max }),
+      export: async (output) => (await import("../../store/upkeep/export.ts")).exportDump(connection, output),
+      restore: async (dump) => (await import("../../store/upkeep/export.ts")).restoreDump(connection, dump, log),
+      isFailure: (error) => isConnectionLost(error) || isOutOfTime(error),
+    },
+    close: opened.close,
+  };
+}

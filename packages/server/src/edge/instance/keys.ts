@@ -1,0 +1,62 @@
+/** API keys as the command line manages them. */
+import { type ApiKey, type ApiKeyCreated, ApiKeyInput } from "@countersign/contract";
+import type { FaultDetail } from "@countersign/core";
+import type { KeyLimits } from "../../operations/keys/set-key-limits.ts";
+import { readRateLimits } from "../start/setting-values.ts";
+import type { OpenedDatabase } from "./open-database.ts";
+
+/** The actor of audit rows for what the command line does. */
+export const command_line_actor = "command_line";
+
+/** What a command can do with keys. */
+export interface InstanceKeys {
+  /** Checks a key's input as the API does. Null: it is valid. */
+  problems(input: ApiKeyInput): Promise<readonly FaultDetail[] | null>;
+  create(org_id: string, input: ApiKeyInput): Promise<ApiKeyCreated>;
+  /** Returns all keys of an organization, the newest first. */
+  list(org_id: string): Promise<ApiKey[]>;
+  /** Revokes a key on all nodes. Faults: not_found. */
+  revoke(org_id: string, key_id: string): Promise<void>;
+  /** Reads limits such as `intents=6000,general=600`. `categories` are the ones that the expectation names. */
+  readLimits(text: string, categories: readonly string[]): ReturnType<typeof readRateLimits>;
+  /** Sets the rate limits of a key; null: those of the instance. Faults: not_found. */
+  limit(org_id: string, key_id: string, limits: KeyLimits | null): Promise<void>;
+}
+
+/** Returns the operations on keys of an open database. */
+export function instanceKeys(opened: OpenedDatabase): InstanceKeys {
+  const callerOf = (org_id: string) => ({
+    ...{ org_id, key_id: null, user_id: null, session_id: null, lineage_id: null },
+    actor: command_line_actor,
+  });
+  return {
+    async problems(input) {
+      const { compileCheck } = await import("../../http/request/validate.ts");
+      return compileCheck(ApiKeyInput)(input, 0);
+    },
+    async create(org_id, input) {
+      const { createKey } = await import("../../operations/keys/create-key.ts");
+      return (await createKey(opened, callerOf(org_id), input)).response;
+    },
+    async list(org_id) {
+      const { listKeys } = await import("../../operations/keys/list-keys.ts");
+      const keys: ApiKey[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listKeys(opened, { org_id }, cursor === undefined ? {} : { cursor });
+        keys.push(...page.api_keys);
+        cursor = page.next_cursor ?? undefined;
+      } while (cursor !== undefined);
+      return keys;
+    },
+    async revoke(org_id, key_id) {
+      const { revokeKey } = await import("../../operations/keys/revoke-key.ts");
+      await revokeKey(opened, callerOf(org_id), key_id);
+    },
+    readLimits: readRateLimits,
+    async limit(org_id, key_id, limits) {
+      const { setKeyLimits } = await import("../../operations/keys/set-key-limits.ts");
+      await setKeyLimits(opened, callerOf(org_id), key_id, limits);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/** Opens the database of an instance for a command, which runs beside the service or without it. */
+import { randomBytes } from "node:crypto";
+import type { Clock, Ids, Log, Sealer } from "../../ports.ts";
+import type { ConnectionOptions } from "../../store/database/connection.ts";
+import { type Database, openDb } from "../../store/database/db.ts";
+import { migrate } from "../../store/database/migrate.ts";
+import { openSharedDatabase, type SharedDatabase, startSharedDatabase } from "../../store/database/shared-database.ts";
+import { startRefusal } from "../../store/database/start-database.ts";
+import { inspectDatabase } from "../../store/upkeep/inspect.ts";
+import { createClock } from "../clock.ts";
+import { createIds } from "../ids.ts";
+import type { Config } from "../start/config.ts";
+import { createSealer } from "../start/sealer.ts";
+
+/**
+ * How the database is opened:
+ *
+ *   migrate      brings the schema up to date
+ *   keep_schema  creates the schema in an empty database only, because nodes of an older version may use it
+ *   inspect      changes nothing, and does not wait for a server that does not answer
+ *   restore      changes nothing, and refuses a data directory that a running service uses
+ */
+export type Opening = "migrate" | "keep_schema" | "inspect" | "restore";
+
+/** The settings that name the database. */
+export type DatabaseSettings = Pick<Config, "database_url" | "data_dir" | "path">;
+
+/** An open database, and what operations need besides it. */
+export interface OpenedDatabase {
+  readonly db: Database;
+  readonly connection: ConnectionOptions;
+  readonly source: SharedDatabase["source"];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Seals for this process only: the command line sends no idempotency keys, so nothing that it seals is stored. */
+  readonly sealer: Sealer;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database of `DATABASE_URL`, else the embedded database of the data directory. If a service or another command
+ * runs the embedded server, it connects to that one; otherwise it runs the server until `close`. Throws `StartRefused` for
+ * the same reasons as the start of the service.
+ */
+export async function openDatabase(
+  config: DatabaseSettings,
+  log: Log,
+  opening: Opening = "migrate",
+): Promise<OpenedDatabase> {
+  const database = await shared(config, log, opening);
+  const db = openDb(database.connection, log);
+  const close = async () => {
+    await db.close();
+    await database.stop();
+  };
+  try {
+    if (await wantsMigration(database.connection, opening)) await migrate(database.connection, log);
+  } catch (error) {
+    await close();
+    throw startRefusal(error);
+  }
+  const { connection, source } = database;
+  const clock = createClock();
+  return { db, connection, source, clock, ids: createIds(clock), log, sealer: createSealer(randomBytes(32)), close };
+}
+
+function shared(config: DatabaseSettings, log: Log, opening: Opening): Promise<SharedDatabase> {
+  const settings = { ...config, search: { path: config.path } };
+  if (opening === "restore") return startSharedDatabase(settings, withoutStatementErrors(log));
+  return opening === "inspect" ? openSharedDatabase(settings, log, 0) : openSharedDatabase(settings, log);
+}
+
+async function wantsMigration(connection: ConnectionOptions, opening: Opening): Promise<boolean> {
+  if (opening === "keep_schema") return (await inspectDatabase(connection)).applied.length === 0;
+  return opening === "migrate";
+}
+
+/** Leaves out errors of statements in the embedded server: a command that restores a dump prints why it failed. */
+function withoutStatementErrors(log: Log): Log {
+  return {
+    ...log,
+    warn: (fields, message) => {
+      if (!("postgres" in fields && String(fields.postgres).startsWith("ERROR"))) log.warn(fields, message);
+    },
+  };
+}
