@@ -64,7 +64,7 @@ function replayed(concluded: Concluded): ReplayedDecision {
 }
 
 function redacts({ evaluation, modified }: Concluded): boolean {
-  return [evaluation, modified.again?.evaluation].some((each) =>
+  return [evaluation, modified.reevaluation].some((each) =>
     each?.votes.some(({ placed }) => placed.policy.redactions.length > 0),
   );
 }

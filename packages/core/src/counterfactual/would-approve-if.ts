@@ -1,5 +1,5 @@
 import type { ApprovalChange, Reason } from "@countersign/contract";
-import { type ViewsByProfile, viewsOf } from "../deciding/bind-facts.ts";
+import { type ViewsByProfile, viewsOfContent } from "../deciding/bind-facts.ts";
 import { classify } from "../deciding/classify.ts";
 import { judge } from "../deciding/decide.ts";
 import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
@@ -131,7 +131,7 @@ function situationOf(
   const { prepared, content } = classified.action;
   const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
   const views_by_changes = new Map<string, ViewsByProfile>();
-  const shown = viewsOf(classified, shown_content);
+  const shown = viewsOfContent(classified, shown_content);
   const options = shown(0).options;
   const freshAt = (place: ChangePlace): boolean =>
     place.kind === "param" ||
@@ -148,7 +148,7 @@ function situationOf(
         const changed = changedWithin(trial, changes);
         if (changed === null) return null;
         const reclassified = classify(changed);
-        views = viewsOf(reclassified, reclassified.action.content);
+        views = viewsOfContent(reclassified, reclassified.action.content);
         views_by_changes.set(key, views);
       }
       return views(profileOf(policy)).fresh.bindings;

@@ -24,45 +24,48 @@ export interface Bindings extends Record<string, unknown>, VariableMemo {
   vars: LazyObject<never> | null;
 }
 
-/** The action under one reading of the facts, with the evaluation that all policies share. */
+/** One reading of the facts: what expressions read, and the running evaluation that all policies share. */
 export interface View {
   readonly bindings: Bindings;
   readonly evaluation: EvaluationContext;
 }
 
-/** The views of one action under the age limits of one staleness profile. */
+/**
+ * The views of one action for one staleness profile. A profile is a set of age limits for facts; policies with the same
+ * `max_age_seconds` share one profile.
+ */
 export interface Views {
-  /** Stale facts are unknown. */
+  /** In this view stale facts are unknown. */
   readonly fresh: View;
-  /** Stale facts count as given; null when no fact is stale. */
+  /** In this view stale facts have their given values. Null when no fact is stale. */
   readonly raw: View | null;
-  /** Like `raw`, but without the stale fact that says which laws apply; null when that fact is not stale. */
+  /** The raw view without the fact `scope_fact`; null when that fact is not stale. */
   readonly unscoped: View | null;
   /** Why the context source gave no facts; null when it did, or when the membrane has none. */
   readonly not_pulled: PullFailure | null;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
 }
 
-/** Returns the views for a staleness profile, an index into `PreparedMembrane.limits`. */
+/** Returns the views for one staleness profile; `profile` is an index into `PreparedMembrane.limits`. */
 export type ViewsByProfile = (profile: number) => Views;
 
 /** The record after `bindFacts`. */
 export interface Bound extends Classified {
   /** Views of the submitted action. */
-  readonly views: ViewsByProfile;
+  readonly viewsFor: ViewsByProfile;
 }
 
 /** Stage 2: binds the action and its facts to the names that expressions read. */
 export function bindFacts(record: Classified): Bound {
   const { input, action } = record;
-  return { input, action, views: viewsOf(record, action.content) };
+  return { input, action, viewsFor: viewsOfContent(record, action.content) };
 }
 
 /**
- * Returns the views of the action with this content. The views of a profile are created when the first policy of that profile
- * is evaluated. All profiles share one cost budget.
+ * Returns the views of the action with `content` as its payload.content. The views of a profile are created when the first
+ * policy of that profile is evaluated. All profiles share one cost budget.
  */
-export function viewsOf(record: Classified, content: Content | null): ViewsByProfile {
+export function viewsOfContent(record: Classified, content: Content | null): ViewsByProfile {
   const { input, action } = record;
   const created: Views[] = [];
   const raw = rawView(input.facts, marker);
@@ -91,11 +94,14 @@ export function viewsOf(record: Classified, content: Content | null): ViewsByPro
   };
 }
 
-/** A fact that is null counts as missing in the raw view. In the fresh view a stale null counts as missing, too. */
+/**
+ * Marks facts without a usable value. A null counts as missing, but an expression may compare it with the literal null. A
+ * stale fact is unknown. A stale null is unknown too, and its reason is still "null".
+ */
 const marker: Marker = (path, reason) =>
   reason === "null" ? nullFact(path) : unknown(path, reason === "stale" ? "stale" : "null");
 
-/** The fact that says which laws apply. A stale list may lack a law that applies by now. */
+/** The fact that lists the laws that apply. A stale list must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";
 
 function isScopeStale(raw: FactBindings, fresh: FactBindings): boolean {
@@ -129,12 +135,15 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
   };
 }
 
-/** Binds the variables of this policy. Each is computed when it is first read, and at most once until the next call. */
+/**
+ * Binds the variables of this policy. Call it before you run the programs of a policy on a view. A variable is computed when
+ * it is first read, and at most once until the next call.
+ */
 export function bindVariables(policy: CompiledPolicy, bindings: Bindings): void {
   bindings.vars = policy.thunks === null ? null : (lazy(policy.thunks) as unknown as LazyObject<never>);
 }
 
-/** Runs a program on a view to which `bindVariables` bound its policy, and takes the cost from the shared budget. */
+/** Runs a program on a view, and takes its cost from the shared budget. Call `bindVariables` first. */
 export function runOn(program: Program, { evaluation }: View, { budget }: Views["options"]): Result {
   evaluation.left = budget.left;
   const result = program.evaluateIn(evaluation);

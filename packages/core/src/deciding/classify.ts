@@ -14,7 +14,7 @@ interface Action {
   /** The catalogue and age limits of the membrane, prepared for the policy set. */
   readonly prepared: PreparedMembrane;
   readonly decided_as: ActionClass;
-  /** The names that `match` of a policy is compared with. */
+  /** The values that a policy's `match` is compared with. */
   readonly key: ActionKey;
   /** payload.content as policies see it; null without content. */
   readonly content: Content | null;
@@ -28,13 +28,13 @@ export interface Classified {
   readonly action: Action;
 }
 
-/** A claim that only the service or an attesting role may make. */
+/** The field of payload.content that claims a review. Only the service or a role that may attest makes this claim. */
 export const attested_claim = "human_reviewed";
 
 const none: readonly string[] = Object.freeze([]);
 const no_overrides: ReadonlySet<string> = new Set();
 
-/** Stage 1: names the action in the terms that policies match, and removes claims that the submitter may not make. */
+/** Stage 1: names the action in the terms that policies match, and removes a claim of a review that nobody attested. */
 export function classify(input: DecideInput): Classified {
   const { intent, overrides } = input;
   const prepared = input.policySet.prepare(input.membrane);
@@ -43,7 +43,7 @@ export function classify(input: DecideInput): Classified {
     prepared,
     decided_as,
     key: { type: decided_as.type, verb: intent.action.verb, agent_id: intent.agent.id },
-    content: attestedContent(input),
+    content: trustedContent(input),
     overrides: overrides === undefined || overrides.length === 0 ? no_overrides : new Set(overrides),
   };
   return { input, action };
@@ -60,12 +60,15 @@ export function classifyAction(
 ): ActionClass {
   const entry = catalogue.get(intent.action.verb);
   const type = entry?.type ?? intent.action.type ?? unclassifiedActionType;
-  const known = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
-  return { type: type.toLowerCase(), data_classes: known?.map((name) => name.trim().toLowerCase()) ?? none };
+  const classes = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
+  return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };
 }
 
-/** Returns payload.content with the service's own claim of a review, and without a claim that nobody attested. */
-function attestedContent(input: DecideInput): Content | null {
+/**
+ * Returns payload.content with a claim of a review that policies may trust. If a person reviewed the action in the service, the
+ * claim is true. Otherwise the submitter's claim stays only if the submitter may attest.
+ */
+function trustedContent(input: DecideInput): Content | null {
   const content = input.intent.payload?.content ?? null;
   if (input.human_reviewed === true) return { ...content, [attested_claim]: true };
   if (content === null || input.attested === true || !Object.hasOwn(content, attested_claim)) return content;

@@ -6,10 +6,11 @@ import { type RiskContribution, riskScore } from "./risk.ts";
 
 /** The vote of the membrane itself: its default verdict, or a threshold that the risk has reached. */
 export interface MembraneVote {
+  /** `default_verdict_name` or `risk_threshold_name`. */
   readonly policy: string;
   readonly effect: "block" | "escalate";
-  /** The threshold; null for the default verdict. */
-  readonly at: number | null;
+  /** Null for the default verdict. */
+  readonly threshold: number | null;
   /** The risk of the modified action if only that risk has reached the threshold; else null. */
   readonly modified_risk: number | null;
 }
@@ -29,11 +30,11 @@ export interface Concluded extends Reevaluated {
 
 /** Stage 6: the verdict is the strictest effect of all votes that no override cancels. */
 export function conclude(record: Reevaluated): Concluded {
-  const { input, action, views, evaluation, draft, modified } = record;
+  const { input, action, viewsFor, evaluation, draft, modified } = record;
   const { plan, objections } = modified;
   const contributions = contributionsOf(evaluation.votes);
   const membrane_votes = membraneVotesOf(record, contributions);
-  // An overridden vote may still redact.
+  // A redaction modifies the action even if an override cancels its vote.
   let verdict: Verdict = plan.modifications.length > 0 ? "approve_modified" : "approve";
   for (const votes of [plan.votes, objections]) {
     for (const vote of votes) {
@@ -42,7 +43,7 @@ export function conclude(record: Reevaluated): Concluded {
   }
   for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
   const conclusion = { contributions, membrane_votes, verdict };
-  return { input, action, views, evaluation, draft, modified, conclusion };
+  return { input, action, viewsFor, evaluation, draft, modified, conclusion };
 }
 
 function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
@@ -54,18 +55,18 @@ function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
 }
 
 function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
-  const { again } = record.modified;
+  const { reevaluation } = record.modified;
   const { overrides } = record.action;
   const { default_verdict, thresholds } = record.input.membrane;
   const votes: MembraneVote[] = [];
   if (default_verdict !== "approve" && !overrides.has(default_verdict_name)) {
-    votes.push({ policy: default_verdict_name, effect: default_verdict, at: null, modified_risk: null });
+    votes.push({ policy: default_verdict_name, effect: default_verdict, threshold: null, modified_risk: null });
   }
   if (overrides.has(risk_threshold_name)) return votes;
   const reached = thresholdVote(thresholds, contributions);
   if (reached !== null) votes.push(reached);
-  if (again === null) return votes;
-  const modified_contributions = contributionsOf(again.evaluation.votes);
+  if (reevaluation === null) return votes;
+  const modified_contributions = contributionsOf(reevaluation.votes);
   const modified = thresholdVote(thresholds, modified_contributions);
   if (modified !== null && (reached === null || strictness[modified.effect] > strictness[reached.effect])) {
     votes.push({ ...modified, modified_risk: riskScore(modified_contributions) });
@@ -73,7 +74,7 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
   return votes;
 }
 
-/** Returns a vote for the stricter of the thresholds that the risk has reached, or null. */
+/** Returns the vote of the strictest threshold that the risk has reached, or null. */
 function thresholdVote(
   { block_at, escalate_at }: MembraneSettings["thresholds"],
   contributions: readonly RiskContribution[],
@@ -81,6 +82,7 @@ function thresholdVote(
   if (block_at === null && escalate_at === null) return null;
   const score = riskScore(contributions);
   const reached = { policy: risk_threshold_name, modified_risk: null };
-  if (block_at !== null && score >= block_at) return { ...reached, effect: "block", at: block_at };
-  return escalate_at !== null && score >= escalate_at ? { ...reached, effect: "escalate", at: escalate_at } : null;
+  if (block_at !== null && score >= block_at) return { ...reached, effect: "block", threshold: block_at };
+  if (escalate_at !== null && score >= escalate_at) return { ...reached, effect: "escalate", threshold: escalate_at };
+  return null;
 }

@@ -1,5 +1,5 @@
 import type { Change } from "../policy/compile.ts";
-import { type ViewsByProfile, viewsOf } from "./bind-facts.ts";
+import { type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import type { Content } from "./decision.ts";
 import { type Evaluation, evaluatePolicies, isOverridden, obstructed, type Vote } from "./evaluate.ts";
 import { mergeChanges } from "./merge-changes.ts";
@@ -10,10 +10,15 @@ import type { PlacedPolicy } from "./policy-set.ts";
 interface ModifiedAction {
   /** The draft, with the redactions that objections add. */
   readonly plan: Plan;
-  /** The evaluation of the modified action; null if nothing is modified. */
-  readonly again: ModifiedEvaluation | null;
-  /** Votes against the modified action that the submitted action did not get. */
+  /** Null if the draft modifies nothing. */
+  readonly reevaluation: Reevaluation | null;
   readonly objections: readonly Vote[];
+}
+
+/** The evaluation of the modified action. */
+interface Reevaluation extends Evaluation {
+  /** Views of the modified action. */
+  readonly viewsFor: ViewsByProfile;
 }
 
 /** The record after `evaluateAgain`. */
@@ -21,59 +26,57 @@ export interface Reevaluated extends Planned {
   readonly modified: ModifiedAction;
 }
 
-interface ModifiedEvaluation {
-  readonly views: ViewsByProfile;
-  readonly evaluation: Evaluation;
-}
-
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Stage 5: evaluates the modified action. A plan without modifications needs no second evaluation. An escalation does, because
- * reviewers approve the modified action. A block does, because an override lets the modified action through.
+ * Stage 5: evaluates the modified action. A plan without modifications needs no second evaluation. A plan of an escalated action
+ * needs one, because reviewers approve the modified action. So does a plan of a blocked action, because an override lets the
+ * modified action through.
  */
 export function evaluateAgain(record: Planned): Reevaluated {
-  const { input, action, views, evaluation, draft } = record;
-  const modified = draft.modifications.length > 0 ? modify(record) : { plan: draft, again: null, objections: none };
-  return { input, action, views, evaluation, draft, modified };
+  const { input, action, viewsFor, evaluation, draft } = record;
+  const unmodified = draft.modifications.length === 0;
+  const modified = unmodified ? { plan: draft, reevaluation: null, objections: none } : settleObjections(record);
+  return { input, action, viewsFor, evaluation, draft, modified };
 }
 
-/** Evaluates the modified action until its objections add no further redactions to the plan. */
-function modify(record: Planned): ModifiedAction {
+/** Evaluates the modified action, adds the redactions of its objections to the plan, and repeats both until none is new. */
+function settleObjections(record: Planned): ModifiedAction {
   let plan = record.draft;
-  let again = evaluateModified(record, plan);
+  let reevaluation = evaluateModified(record, plan);
   const objections: Vote[] = [];
-  const redactions: Change[] = [];
+  const late_redactions: Change[] = [];
   for (;;) {
     const earlier = [...plan.votes, ...objections];
-    const found = objectionsTo(plan, again.evaluation.votes, earlier, record);
+    const found = objectionsTo(plan, reevaluation.votes, earlier, record);
     objections.push(...found);
     const added = found.flatMap((vote) => (isPlanned(earlier, vote.placed) ? none : vote.changes));
     // The loop ends, because each policy adds its redactions at most once.
-    if (added.length === 0) break;
-    redactions.push(...added);
-    plan = planOf(record.evaluation.votes, record.action.content, redactions);
-    again = evaluateModified(record, plan);
+    if (added.length === 0) return { plan, reevaluation, objections };
+    late_redactions.push(...added);
+    plan = planOf(record.evaluation.votes, record.action.content, late_redactions);
+    reevaluation = evaluateModified(record, plan);
   }
-  return { plan, again, objections };
 }
 
 /**
- * Evaluates the same policies on the planned content. Policies that a vote with changes suppresses stay suppressed: the change
- * may remove the reason for which that policy fired, and then it would not suppress them again.
+ * Evaluates the same policies on the planned content. A policy may suppress others and also change the action. Those others stay
+ * suppressed, because the change may remove the reason why the policy fired.
  */
-function evaluateModified(record: Planned, plan: Plan): ModifiedEvaluation {
-  const { input, evaluation } = record;
-  const views = viewsOf(record, plan.content);
+function evaluateModified(record: Planned, plan: Plan): Reevaluation {
+  const viewsFor = viewsOfContent(record, plan.content);
   const suppressed = plan.votes.flatMap(({ changes, suppresses }) => (changes.length > 0 ? suppresses : none));
-  const { group, candidates } = evaluation;
-  return { views, evaluation: evaluatePolicies(group, candidates, views, input.now_us, suppressed) };
+  const { group, candidates } = record.evaluation;
+  return { viewsFor, ...evaluatePolicies(group, candidates, viewsFor, record.input.now_us, suppressed) };
 }
 
 /**
- * Returns the votes on the modified action that are new: blocks, escalations, and requests for further changes. Further
- * changes are not made, because changes are computed from the submitted content. Such a vote has its fallback effect, as in a
- * conflict. Its redactions are made nevertheless, also under an override.
+ * Returns the objections among the votes on the modified action. A vote is an objection if it asks for a further change, or
+ * stops the action and no override cancels it. An effect that this policy had in `earlier` is no objection again, unless the
+ * vote adds redactions.
+ *
+ * The plan takes no further writes, because changes are computed from the submitted content. A vote that asks for one has its
+ * fallback effect. Its redactions are made, also under an override.
  */
 function objectionsTo(
   { content }: Plan,
@@ -83,23 +86,23 @@ function objectionsTo(
 ): Vote[] {
   const redactions = earlier.flatMap(({ changes, placed }) => (changes.length > 0 ? placed.policy.redactions : none));
   return votes.flatMap((vote) => {
-    const planned = isPlanned(earlier, vote.placed);
-    const asks = planned
+    const is_planned = isPlanned(earlier, vote.placed);
+    const asks_change = is_planned
       ? breaksBound(vote, content, redactions, draft.votes, action.content)
       : isNeeded(content, vote.changes);
     const objection =
-      asks && vote.effect === "approve_modified"
+      asks_change && vote.effect === "approve_modified"
         ? obstructed(vote, "the action asks for it only as others modify it")
         : vote;
     const stops = objection.effect === "block" || objection.effect === "escalate";
-    if (!asks && (!stops || isOverridden(objection, action.overrides))) return [];
-    const redacts_more = asks && !planned && objection.changes.length > 0;
+    if (!asks_change && (!stops || isOverridden(objection, action.overrides))) return [];
+    const adds_redactions = asks_change && !is_planned && objection.changes.length > 0;
     const is_known = earlier.some(({ placed, effect }) => placed === vote.placed && effect === objection.effect);
-    return is_known && !redacts_more ? [] : [objection];
+    return is_known && !adds_redactions ? [] : [objection];
   });
 }
 
-/** Whether the plan makes changes of this policy, or at least its redactions. */
+/** Whether one of these votes by this policy has changes, so that the plan contains its redactions. */
 function isPlanned(votes: readonly Vote[], placed: PlacedPolicy): boolean {
   return votes.some((vote) => vote.placed === placed && vote.changes.length > 0);
 }
@@ -112,8 +115,8 @@ function isNeeded(content: Content | null, changes: readonly Change[]): boolean 
 }
 
 /**
- * Whether the modified content exceeds a cap or floor of this policy that the submitted content kept. A bound on a redacted
- * value does not count, unless another list entry moved to the place of the value.
+ * Whether the modified content breaks a cap or floor of this vote's policy that the submitted content kept. A bound on a
+ * redacted value does not count. It counts if a list entry was removed and another one moved to its place.
  */
 function breaksBound(
   { placed, changes }: Vote,
@@ -122,12 +125,13 @@ function breaksBound(
   draft_votes: readonly Vote[],
   submitted: Content | null,
 ): boolean {
-  const isGone = (path: string): boolean =>
+  const isRedacted = (path: string): boolean =>
     redactions.some((redaction) => `${path}/`.startsWith(`${redaction.path}/`) && !isNeeded(content, [redaction]));
+  const drafted = draft_votes.flatMap((vote) => (vote.placed === placed ? vote.changes : none));
   return changes.some((bound) => {
-    if ((bound.op !== "cap" && bound.op !== "floor") || !isNeeded(content, [bound]) || isGone(bound.path)) return false;
-    const asked = draft_votes.flatMap((vote) => (vote.placed === placed ? vote.changes : none));
-    const same = asked.filter(({ op, path }) => op === bound.op && path === bound.path);
-    return same.length > 0 && !isNeeded(submitted, same);
+    if (bound.op !== "cap" && bound.op !== "floor") return false;
+    if (!isNeeded(content, [bound]) || isRedacted(bound.path)) return false;
+    const kept = drafted.filter(({ op, path }) => op === bound.op && path === bound.path);
+    return kept.length > 0 && !isNeeded(submitted, kept);
   });
 }

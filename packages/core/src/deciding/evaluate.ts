@@ -8,13 +8,14 @@ import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 
 /** What one policy says about the action. */
 export interface Vote {
+  /** The policy that votes. */
   readonly placed: PlacedPolicy;
   readonly effect: Reason["effect"];
   /** The changes that the policy asks for; with an `obstacle` only its redactions. */
   readonly changes: readonly Change[];
   /** The effect if the changes cannot be made. */
   readonly fallback: Reason["effect"];
-  /** From 0 to 1. */
+  /** The risk that the policy adds, from 0 to 1. */
   readonly risk: number;
   /** Why the conditions of the policy are unknown; empty when the policy fired. */
   readonly unknowns: readonly Cause[];
@@ -26,10 +27,10 @@ export interface Vote {
   readonly suppresses: readonly number[];
 }
 
-/** How much of a policy was evaluated. */
+/** Which parts of a policy were evaluated: none (outside its period), `when` alone, or all. */
 export const parts_read = { nothing: 0, when: 1, all: 2 } as const;
 
-/** Every policy that matches the action, evaluated once. */
+/** The result of evaluating every policy that matches the action, on one content. */
 export interface Evaluation {
   readonly group: PolicyGroup;
   /** Places of the policies that match. */
@@ -48,18 +49,18 @@ export interface Evaluated extends Bound {
 
 /** Stage 3: evaluates the live policies that match the submitted action. */
 export function evaluate(record: Bound): Evaluated {
-  const { input, action, views } = record;
+  const { input, action, viewsFor } = record;
   const { live } = input.policySet;
-  const evaluation = evaluatePolicies(live, live.candidates(action.key), views, input.now_us);
-  return { input, action, views, evaluation };
+  const evaluation = evaluatePolicies(live, live.candidates(action.key), viewsFor, input.now_us);
+  return { input, action, viewsFor, evaluation };
 }
 
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Evaluates every candidate. No verdict ends the loop early, because audit and risk need all votes. Only a policy that fires
- * on every view suppresses others, because stale facts may switch policies on and never off. The policies at the places
- * `suppressed` never vote.
+ * Evaluates every candidate. No verdict ends the loop early, because audit and risk need all votes. A policy suppresses others
+ * only if it fires on every view, because stale facts may switch policies on and never off. `suppressed`: the places of
+ * policies that must not vote in any case.
  */
 export function evaluatePolicies(
   group: PolicyGroup,
@@ -70,46 +71,48 @@ export function evaluatePolicies(
 ): Evaluation {
   const read = new Uint8Array(candidates.length);
   const votes: Vote[] = [];
-  let silent: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
+  /** Places of the policies without a vote; null: none yet. */
+  let silenced: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
   for (let i = 0; i < candidates.length; i += 1) {
     const placed = group.placed[candidates[i] as number] as PlacedPolicy;
     const { policy } = placed;
     if (now_us < policy.effective_from_us || now_us >= policy.effective_until_us) continue;
     const views = viewsFor(placed.profile);
     const outcome = outcomeOf(policy, views);
-    read[i] = outcome === not_applicable ? parts_read.when : parts_read.all;
+    read[i] = outcome.read;
     if (outcome.state === "not_fired") continue;
     const vote = voteOf(placed, outcome, views);
     const suppresses = placed.suppresses.length > 0 && outcome.state === "fired" && firesOnEveryView(policy, views);
     if (vote !== null) votes.push(suppresses ? { ...vote, suppresses: placed.suppresses } : vote);
     if (suppresses) {
-      silent ??= new Set();
-      for (const place of placed.suppresses) silent.add(place);
+      silenced ??= new Set();
+      for (const place of placed.suppresses) silenced.add(place);
     }
   }
-  const gone = silent;
-  return {
-    group,
-    candidates,
-    read,
-    votes: gone === null ? votes : votes.filter((vote) => !gone.has(vote.placed.place)),
-  };
+  return { group, candidates, read, votes: silenced === null ? votes : votesWithout(silenced, votes) };
 }
 
-/** Whether a policy fired; `unknowns` say why it is unknown. */
+function votesWithout(silenced: ReadonlySet<number>, votes: readonly Vote[]): readonly Vote[] {
+  return votes.filter(({ placed }) => !silenced.has(placed.place));
+}
+
+/** Whether a policy fired. */
 interface Outcome {
   readonly state: "fired" | "unknown" | "not_fired";
+  /** Why the state is unknown. */
   readonly unknowns: readonly Cause[];
+  readonly read: (typeof parts_read)["when" | "all"];
 }
 
-const fired: Outcome = Object.freeze({ state: "fired", unknowns: none });
+const fired: Outcome = Object.freeze({ state: "fired", unknowns: none, read: parts_read.all });
 /** `when` is definitely false, so `require` was not evaluated. */
-const not_applicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none });
-const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none });
+const not_applicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: parts_read.when });
+/** `require` is definitely true. */
+const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: parts_read.all });
 
 /**
- * Evaluates one policy. It fires when `when` holds and `require`, if present, does not. A policy also fires if it fires with
- * stale facts as given: stale bad news counts, stale good news does not.
+ * Evaluates one policy. A policy fires when `when` holds and `require`, if present, does not. One view on which it fires is
+ * enough, so stale bad news counts and stale good news does not.
  */
 function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   const fresh = outcomeOn(policy, views.fresh, views);
@@ -119,8 +122,7 @@ function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   if (raw.state === "fired") return raw;
   const unscoped = views.unscoped === null ? fresh : outcomeOn(policy, views.unscoped, views);
   if (unscoped.state === "fired") return unscoped;
-  if (fresh.state === "unknown") return fresh;
-  return unscoped.state === "unknown" ? unscoped : raw.state === "unknown" ? raw : fresh;
+  return [fresh, unscoped, raw].find(({ state }) => state === "unknown") ?? fresh;
 }
 
 function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outcome {
@@ -136,10 +138,10 @@ function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outc
     if (holds.kind !== "value") unknowns = unknowns === null ? causesOf(holds) : mergeCauses(unknowns, causesOf(holds));
     else if (holds.value === true) return satisfied;
   }
-  return unknowns === null ? fired : { state: "unknown", unknowns };
+  return unknowns === null ? fired : { state: "unknown", unknowns, read: parts_read.all };
 }
 
-/** Whether a condition holds on every view. Conditions that soften the verdict must, because stale facts never soften it. */
+/** Whether a condition holds on every view. A condition that softens the verdict must, because stale facts never soften it. */
 function holdsOnEveryView({ fresh, raw, unscoped }: Views, holds: (view: View) => boolean): boolean {
   return [fresh, raw, unscoped].every((view) => view === null || holds(view));
 }
@@ -149,9 +151,10 @@ function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
 }
 
 /**
- * Returns the vote of a policy that fired or is unknown. `on_unknown` decides for an unknown policy: `fire`, `escalate`,
- * `block` or `skip`. `skip` gives null, except that a policy which only adds risk adds half of it. A policy that ran out of
- * budget votes at least `escalate`, because a large payload must not switch policies off.
+ * Returns the vote of a policy that fired or is unknown, or null if an unknown policy does not vote. `on_unknown` says what an
+ * unknown policy does: `fire`, `escalate`, `block` or `skip`. An unknown policy adds half of its risk. With `skip` only a policy
+ * without another effect adds it. If the budget ran out, a policy adds all of its risk and votes at least `escalate` unless it
+ * fires, because a large payload must not switch policies off.
  */
 function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views): Vote | null {
   const { policy } = placed;
@@ -167,6 +170,10 @@ function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views
   return policy.effect === "none" ? plainVote(placed, unknowns, "none", risk / 2) : null;
 }
 
+/**
+ * Returns the vote of a policy that fires. If the value of one change cannot be computed, the vote has its fallback effect and
+ * makes only its redactions.
+ */
 function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: Views, risk: number): Vote {
   const { policy } = placed;
   const plain = plainVote(placed, unknowns, policy.effect, risk);
@@ -192,6 +199,17 @@ function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: View
   return { ...plain, effect: "approve_modified", changes, fallback };
 }
 
+/** Whether a policy modifies the action instead of its effect, because its `modify_when` holds. */
+function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
+  const { modify_when } = policy;
+  if (modify_when === null) return false;
+  return holdsOnEveryView(views, (view) => {
+    bindVariables(policy, view.bindings);
+    const result = runOn(modify_when, view, views.options);
+    return result.kind === "value" && result.value === true;
+  });
+}
+
 function plainVote(placed: PlacedPolicy, unknowns: readonly Cause[], effect: Reason["effect"], risk: number): Vote {
   return {
     placed,
@@ -206,7 +224,7 @@ function plainVote(placed: PlacedPolicy, unknowns: readonly Cause[], effect: Rea
   };
 }
 
-/** Returns the vote with its fallback effect. It writes no value, but still redacts, because nothing prevents that. */
+/** Returns the vote with its fallback effect. Of its changes only the redactions stay, because nothing prevents those. */
 export function obstructed(vote: Vote, obstacle: string): Vote {
   return { ...vote, effect: vote.fallback, changes: vote.placed.policy.redactions, obstacle };
 }
@@ -216,17 +234,7 @@ export function isOverridden({ placed, effect }: Vote, overrides: ReadonlySet<st
   return overrides.has(placed.policy.policy_id) && (effect === "block" || effect === "escalate");
 }
 
-function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
-  const { modify_when } = policy;
-  if (modify_when === null) return false;
-  return holdsOnEveryView(views, (view) => {
-    bindVariables(policy, view.bindings);
-    const result = runOn(modify_when, view, views.options);
-    return result.kind === "value" && result.value === true;
-  });
-}
-
-/** Returns the risk that a policy adds. If it rests on stale facts, the greater of the fresh and the raw risk counts. */
+/** Returns the risk that a policy adds. If stale facts leave it unknown, the greater of the fresh and the raw risk counts. */
 function riskOf(policy: CompiledPolicy, views: Views): number {
   if (typeof policy.risk === "number") return policy.risk;
   const fresh = riskOn(policy, policy.risk, views.fresh, views);
@@ -234,7 +242,7 @@ function riskOf(policy: CompiledPolicy, views: Views): number {
   return Math.max(fresh.risk, riskOn(policy, policy.risk, views.raw, views).risk);
 }
 
-/** A risk that cannot be computed counts as 0.5, and as 1 when the budget ran out. */
+/** Returns the risk on one view. A risk that cannot be computed counts as 0.5, or as 1 when the budget ran out. */
 function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Views): { risk: number; known: boolean } {
   bindVariables(policy, view.bindings);
   const result = runOn(program, view, views.options);
@@ -243,7 +251,7 @@ function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Vie
   return { risk: causesOf(result).some(({ reason }) => reason === "cost") ? 1 : 0.5, known: false };
 }
 
-/** Returns why a result is not a value. An error is its own cause, without NUL characters. */
+/** Returns why a result is not a value. The cause of an error is its message, without the NUL that `mergeCauses` uses. */
 function causesOf(result: Result): readonly Cause[] {
   if (result.kind === "unknown") return result.unknowns;
   return result.kind === "error" ? [{ path: "", reason: clipText(result.message.replaceAll("\0", "\ufffd"), 64) }] : [];

@@ -1,8 +1,9 @@
-import { hiddenTexts } from "@countersign/contract";
+import { hiddenTexts, type Reason } from "@countersign/contract";
+import type { Change } from "../policy/compile.ts";
 import { mergeTerms } from "../policy/escalation-terms.ts";
 import { formatTimestampUs } from "../time.ts";
 import { applyPatch } from "../values/json-patch.ts";
-import { viewsOf } from "./bind-facts.ts";
+import { viewsOfContent } from "./bind-facts.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
 import { evaluatePolicies, isOverridden, type Vote } from "./evaluate.ts";
@@ -15,22 +16,13 @@ import { validUntilUs } from "./valid-until.ts";
 /** Stage 7: puts the verdict into words, without the values that policies redact. */
 export function explain(record: Concluded): Decided {
   const { input, action, conclusion } = record;
-  const { content, overrides } = action;
-  const { plan, again, objections } = record.modified;
+  const { plan, objections } = record.modified;
   const { verdict } = conclusion;
   const { policySet } = input;
   const risk = combineRisk(conclusion.contributions);
-  const all_votes = [...record.evaluation.votes, ...(again?.evaluation.votes ?? []), ...objections];
-  const shown = contentShown(all_votes, content);
-  const shown_views = shown.content === content ? record.views : viewsOf(record, shown.content);
-  const redacted = hiddenTexts(content, shown.content);
-  const reasons = reasonsOf(plan.votes, overrides, shown_views, redacted);
-  if (again !== null && objections.length > 0) {
-    const modified = contentShown(all_votes, plan.content);
-    const modified_views = modified.content === plan.content ? again.views : viewsOf(record, modified.content);
-    const texts = [...redacted, ...hiddenTexts(plan.content, modified.content)];
-    reasons.push(...reasonsOf(objections, overrides, modified_views, texts));
-  }
+  const redactions = allRedactions(record);
+  const shown = shownContent(action.content, redactions);
+  const reasons = liveReasons(record, shown, redactions);
   for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
   const votes = [...plan.votes, ...objections];
   const is_modified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
@@ -50,24 +42,50 @@ export function explain(record: Concluded): Decided {
     escalation: verdict === "escalate" ? escalationTerms(record, votes) : null,
     shown_content: shown.content,
     withheld: shown.paths,
-    shadow_reasons: shadowReasons(record, shown.content, redacted),
+    shadow_reasons: shadowReasons(record, shown),
   };
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Returns the content without the values that these votes redact, and the JSON Pointers of those values. */
-function contentShown(
-  votes: readonly Vote[],
-  content: Content | null,
-): { readonly content: Content | null; readonly paths: readonly string[] } {
-  const redactions = votes.flatMap(({ placed }) => placed.policy.redactions);
-  if (content === null || redactions.length === 0) return { content, paths: none };
-  const redacted = redactContent(content, redactions);
-  return { content: redacted.content, paths: redacted.operations.map(({ path }) => path) };
+/** Returns the redactions of all policies that voted, on the submitted or on the modified action. */
+function allRedactions({ evaluation, modified: { reevaluation, objections } }: Concluded): Change[] {
+  const votes = [...evaluation.votes, ...(reevaluation?.votes ?? []), ...objections];
+  return votes.flatMap(({ placed }) => placed.policy.redactions);
 }
 
-/** Applies the modifications to payload.content as the agent sent it: policies may have seen another claim of a review. */
+/** A content as people see it. */
+interface ShownContent {
+  readonly content: Content | null;
+  /** JSON Pointers of the redacted values. */
+  readonly paths: readonly string[];
+  /** The redacted texts. Messages must not quote them. */
+  readonly texts: readonly string[];
+}
+
+function shownContent(content: Content | null, redactions: readonly Change[]): ShownContent {
+  if (content === null || redactions.length === 0) return { content, paths: none, texts: none };
+  const shown = redactContent(content, redactions);
+  const texts = hiddenTexts(content, shown.content);
+  return { content: shown.content, paths: shown.operations.map(({ path }) => path), texts };
+}
+
+/** Returns the reasons of the plan's votes on the submitted content, then those of the objections on the modified content. */
+function liveReasons(record: Concluded, shown: ShownContent, redactions: readonly Change[]): Reason[] {
+  const { action, modified } = record;
+  const { plan, reevaluation, objections } = modified;
+  const viewsFor = shown.content === action.content ? record.viewsFor : viewsOfContent(record, shown.content);
+  const reasons = reasonsOf(plan.votes, action.overrides, viewsFor, shown.texts);
+  if (reevaluation === null || objections.length === 0) return reasons;
+  const after = shownContent(plan.content, redactions);
+  const viewsAfter = after.content === plan.content ? reevaluation.viewsFor : viewsOfContent(record, after.content);
+  return [...reasons, ...reasonsOf(objections, action.overrides, viewsAfter, [...shown.texts, ...after.texts])];
+}
+
+/**
+ * Returns payload.content as the agent sent it, with the modifications. The plan's content may differ from it in the claim of a
+ * review, which `classify` corrects.
+ */
 function modifiedContent({ input, action, modified: { plan } }: Concluded): Content {
   const submitted = input.intent.payload?.content ?? null;
   const patched = submitted === action.content ? null : applyPatch(submitted ?? {}, plan.modifications);
@@ -95,14 +113,10 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
 const no_overrides: ReadonlySet<string> = new Set();
 
 /** Evaluates the shadow policies. They have a budget of their own, so that they never change the live votes. */
-function shadowReasons(
-  record: Concluded,
-  shown_content: Content | null,
-  redacted: readonly string[],
-): Decided["shadow_reasons"] {
+function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;
-  const views = viewsOf(record, shown_content);
-  const { votes } = evaluatePolicies(shadow, shadow.candidates(record.action.key), views, record.input.now_us);
-  return reasonsOf(votes, no_overrides, views, redacted).sort(byEffect);
+  const viewsFor = viewsOfContent(record, shown.content);
+  const { votes } = evaluatePolicies(shadow, shadow.candidates(record.action.key), viewsFor, record.input.now_us);
+  return reasonsOf(votes, no_overrides, viewsFor, shown.texts).sort(byEffect);
 }

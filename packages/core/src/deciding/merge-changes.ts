@@ -21,13 +21,13 @@ interface AttributedOperation extends PatchOperation {
 }
 
 /** Changes that cannot be made: the reason, and the policies that ask for them. */
-interface Conflict {
+export interface Conflict {
   readonly path: string;
   readonly message: string;
   readonly policies: readonly string[];
 }
 
-/** All changes as one patch, or the reasons why there is none. */
+/** The changes as one patch, or the conflicts that prevent it. */
 export type MergedChanges =
   | {
       readonly kind: "merged";
@@ -36,11 +36,12 @@ export type MergedChanges =
     }
   | { readonly kind: "conflict"; readonly conflicts: readonly Conflict[] };
 
+/** A change with its place in the content. */
 interface PlacedChange extends Change {
   readonly names: readonly string[];
-  /** The place as a normalized JSON Pointer. */
+  /** The JSON Pointer of the change, normalized. */
   readonly place: string;
-  /** The places above it, the topmost first. */
+  /** The places that contain this place, the outermost first. */
   readonly above: readonly string[];
 }
 
@@ -61,7 +62,7 @@ function placedChange(change: Change): PlacedChange {
  * the greatest. A change that is already true makes no operation. These are conflicts, which `remove` and `redact` never are:
  * - two different values for one place, or a place inside another one
  * - a cap below a floor, or a bound on something other than a number
- * - a value that holds a redacted text, also a text of `more_redactions`, which are not made here
+ * - a value that holds a text which `changes` or `more_redactions` redact (the patch does not make `more_redactions`)
  * - values that make the content larger than a request body may be
  */
 export function mergeChanges(
@@ -146,13 +147,13 @@ function settleWrites(
   return { settled, conflicts };
 }
 
-/** Returns the operations that write the values and then redact, or the conflicts of those that cannot be applied. */
+/** Returns the patch: first all writes, then all redactions. Returns conflicts if an operation cannot be applied. */
 function patchOf(content: Content, writes: readonly Write[], redactions: readonly PlacedChange[]): MergedChanges {
   const operations: AttributedOperation[] = [];
   const conflicts: Conflict[] = [];
   const draft = openDraft(content);
-  const perform = (change: PlacedChange, wanted: readonly PatchOperation[]): void => {
-    for (const operation of wanted) {
+  const perform = (change: PlacedChange, steps: readonly PatchOperation[]): void => {
+    for (const operation of steps) {
       const message = applyTo(draft, operation);
       if (message !== null) {
         conflicts.push(conflict(change.path, message, [change]));
@@ -161,26 +162,29 @@ function patchOf(content: Content, writes: readonly Write[], redactions: readonl
       operations.push({ ...operation, policy_id: change.policy_id });
     }
   };
-  // A value without room in the content is not even copied.
+  // Stops before it copies a value for which the content has no room.
   let room: number = limits.body_bytes_max;
   for (const { change, value } of writes) {
     room = jsonRoom(value, room);
     if (room < 0) break;
-    perform(change, writing(draft.document, change, value));
+    perform(change, writeOperations(draft.document, change, value));
   }
   const is_little = limits.body_bytes_max - room <= small_bytes_max;
   if (room < 0 || (!is_little && isJsonLarger(draft.document, limits.body_bytes_max))) conflicts.push(tooLarge(writes));
   // From the end, so that the removal of a list entry does not shift the next one.
-  for (const redaction of [...redactions].reverse()) perform(redaction, redacting(draft.document, redaction));
+  for (const redaction of [...redactions].reverse()) perform(redaction, redactOperations(draft.document, redaction));
   return conflicts.length > 0
     ? { kind: "conflict", conflicts }
     : { kind: "merged", operations, content: draft.document as Content };
 }
 
-/** Values with at most this many bytes together never make the content too large. */
+/** Writes of at most this many bytes together skip the check of the content's size. */
 const small_bytes_max = 256;
 
-/** Settles on one value for a place where several policies set, cap or floor. No write is needed if the content fits. */
+/**
+ * Settles on one value for a place where policies set, cap or floor. `first` is the first change of the group. Returns no write
+ * if the content already meets all bounds.
+ */
 function settle(
   content: Content,
   first: PlacedChange,
@@ -194,40 +198,37 @@ function settle(
   if (sets.some(({ value }) => value !== set?.value && canonicalJson(value) !== canonicalJson(set?.value)))
     return conflicting("two rules set different values", sets);
   if (bounds.some(({ value }) => typeof value !== "number")) return conflicting("a bound is not a number", group);
-  const cap = leastOf(
-    bounds.filter(({ op }) => op === "cap"),
-    1,
-  );
-  const floor = leastOf(
-    bounds.filter(({ op }) => op === "floor"),
-    -1,
-  );
+  const cap = tightest(bounds, "cap");
+  const floor = tightest(bounds, "floor");
   const low = (floor?.value ?? -Infinity) as number;
   const high = (cap?.value ?? Infinity) as number;
   if (low > high) return conflicting("the floor lies above the cap", group);
-  const wanted = { write: set === undefined ? null : { change: set, value: set.value } };
-  if (bounds.length === 0) return wanted;
+  const as_set = { write: set === undefined ? null : { change: set, value: set.value } };
+  if (bounds.length === 0) return as_set;
   const value = set === undefined ? valueAt(content, first.names) : set.value;
   if (typeof value !== "number") return conflicting("only a number can be bounded", group);
   const bound = value > high ? cap : value < low ? floor : undefined;
-  if (bound === undefined) return wanted;
+  if (bound === undefined) return as_set;
   if (set !== undefined) return conflicting("one rule sets a value that another does not allow", group);
   return { write: { change: bound, value: bound.value } };
 }
 
-/** Returns the change with the least value, or with sign -1 the greatest; of equal ones the first. */
-function leastOf(changes: readonly PlacedChange[], sign: number): PlacedChange | undefined {
-  return changes.reduce<PlacedChange | undefined>((best, change) => {
-    const better = best === undefined || sign * ((change.value as number) - (best.value as number)) < 0;
-    return better ? change : best;
-  }, undefined);
+/** Returns the least cap or the greatest floor of these bounds; of equal ones the first. */
+function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedChange | undefined {
+  let best: PlacedChange | undefined;
+  for (const bound of bounds) {
+    if (bound.op !== op) continue;
+    const [value, best_value] = [bound.value as number, best?.value as number];
+    if (best === undefined || (op === "cap" ? value < best_value : value > best_value)) best = bound;
+  }
+  return best;
 }
 
-/** Returns the operations that write a value: none if it is there already, and one more for each missing object above. */
-function writing(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
-  const there = valueAt(content, change.names);
-  if (there !== nothing) {
-    return canonicalJson(there) === canonicalJson(value) ? [] : [{ op: "replace", path: change.path, value }];
+/** Returns the operations that write a value: none if the content has it already, and one for each missing object above it. */
+function writeOperations(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
+  const current = valueAt(content, change.names);
+  if (current !== nothing) {
+    return canonicalJson(current) === canonicalJson(value) ? [] : [{ op: "replace", path: change.path, value }];
   }
   const tokens = change.path.split("/");
   const operations: PatchOperation[] = [];
@@ -238,9 +239,9 @@ function writing(content: unknown, change: PlacedChange, value: unknown): PatchO
   return [...operations, { op: "add", path: change.path, value }];
 }
 
-function redacting(content: unknown, change: PlacedChange): PatchOperation[] {
-  const there = valueAt(content, change.names);
-  if (there === nothing || (change.op === "redact" && there === redacted_text)) return [];
+function redactOperations(content: unknown, change: PlacedChange): PatchOperation[] {
+  const current = valueAt(content, change.names);
+  if (current === nothing || (change.op === "redact" && current === redacted_text)) return [];
   return [
     change.op === "remove"
       ? { op: "remove", path: change.path }
@@ -252,7 +253,7 @@ function conflict(path: string, message: string, changes: readonly PlacedChange[
   return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
-/** Returns a conflict of the policies that write a large value, or of all that write if no value is large. */
+/** Returns a conflict of the policies that write a large value, or of all writing policies if no value is large. */
 function tooLarge(writes: readonly Write[]): Conflict {
   const large = writes.filter(({ value }) => isJsonLarger(value, small_bytes_max));
   const changes = (large.length > 0 ? large : writes).map(({ change }) => change);

@@ -3,11 +3,11 @@ import type { Change } from "../policy/compile.ts";
 import { holdsAnyText } from "../values/redacted-texts.ts";
 import type { Content } from "./decision.ts";
 import { type Evaluated, obstructed, type Vote } from "./evaluate.ts";
-import { holds_redacted, mergeChanges, redactContent } from "./merge-changes.ts";
+import { type Conflict, holds_redacted, mergeChanges, redactContent } from "./merge-changes.ts";
 
-/** The changes that are made. */
+/** The changes that Countersign makes to the action. */
 export interface Plan {
-  /** The votes after conflicts: a vote with changes that cannot be made has its fallback effect. */
+  /** The votes after conflicts. A vote with changes that cannot be made has its fallback effect. */
   readonly votes: readonly Vote[];
   /** All changes as one JSON patch. */
   readonly modifications: Modification[];
@@ -17,61 +17,69 @@ export interface Plan {
 
 /** The record after `planChanges`. */
 export interface Planned extends Evaluated {
-  /** The changes that the votes on the submitted action ask for. */
+  /** The plan for the votes on the submitted action. The next stage may add redactions. */
   readonly draft: Plan;
 }
 
 /** Stage 4: plans the changes that the votes ask for. */
 export function planChanges(record: Evaluated): Planned {
-  const { input, action, views, evaluation } = record;
-  return { input, action, views, evaluation, draft: planOf(evaluation.votes, action.content) };
+  const { input, action, viewsFor, evaluation } = record;
+  return { input, action, viewsFor, evaluation, draft: planOf(evaluation.votes, action.content) };
 }
 
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Plans what these votes ask for, and `more` redactions after that. No written value may hold a redacted text, also if the
- * redaction was added after the value was written.
+ * Plans the changes of these votes, and after them `late_redactions`: redactions that votes on the modified action ask for. No
+ * vote may write a value that holds a redacted text, whether the redaction is late or not.
  */
-export function planOf(votes: readonly Vote[], content: Content | null, more: readonly Change[] = none): Plan {
-  const plan = planOfVotes(votes, content, more);
-  if (more.length === 0) return plan;
-  const redacted = redactContent(plan.content ?? {}, more);
+export function planOf(
+  votes: readonly Vote[],
+  content: Content | null,
+  late_redactions: readonly Change[] = none,
+): Plan {
+  const plan = planVotes(votes, content, late_redactions);
+  if (late_redactions.length === 0) return plan;
+  const redacted = redactContent(plan.content ?? {}, late_redactions);
   const texts = hiddenTexts(plan.content, redacted.content);
-  let leaks = false;
-  const kept = plan.votes.map((vote) => {
-    const written = vote.effect === "approve_modified" ? vote.changes : none;
-    const leak = written.find(({ value }) => value !== undefined && holdsAnyText(value, texts));
-    leaks ||= leak !== undefined;
-    return leak === undefined ? vote : obstructed(vote, `${leak.path}: ${holds_redacted}`);
-  });
+  const clean = plan.votes.map((vote) => withoutLeak(vote, texts));
   // The recursion ends, because each time fewer votes write a value.
-  if (leaks) return planOf(kept, content, more);
+  if (clean.some((vote, i) => vote !== plan.votes[i])) return planOf(clean, content, late_redactions);
   const modifications = [...plan.modifications, ...(redacted.operations as Modification[])];
   return { votes: plan.votes, modifications, content: redacted.content };
 }
 
-function planOfVotes(votes: readonly Vote[], content: Content | null, more: readonly Change[]): Plan {
+/** Returns the vote itself, or with its fallback effect if it writes a value that holds one of these texts. */
+function withoutLeak(vote: Vote, texts: readonly string[]): Vote {
+  if (vote.effect !== "approve_modified") return vote;
+  const leak = vote.changes.find(({ value }) => value !== undefined && holdsAnyText(value, texts));
+  return leak === undefined ? vote : obstructed(vote, `${leak.path}: ${holds_redacted}`);
+}
+
+/** Plans the changes of these votes. Checks values against `late_redactions`, but does not make those. */
+function planVotes(votes: readonly Vote[], content: Content | null, late_redactions: readonly Change[]): Plan {
   if (!votes.some(({ changes }) => changes.length > 0)) return { votes, modifications: [], content };
   const changes = votes.flatMap((vote) => vote.changes);
-  const redactions = [...votes.flatMap(({ placed }) => placed.policy.redactions), ...more];
+  const redactions = [...votes.flatMap(({ placed }) => placed.policy.redactions), ...late_redactions];
   const merged = mergeChanges(content ?? {}, changes, redactions);
-  if (merged.kind === "conflict") {
-    const obstacles = new Map<string, string>();
-    for (const { path, message, policies } of merged.conflicts) {
-      for (const name of policies) if (!obstacles.has(name)) obstacles.set(name, `${path}: ${message}`);
-    }
-    const rest = votes.map((vote) => {
-      const obstacle = vote.effect === "approve_modified" ? obstacles.get(vote.placed.policy.name) : undefined;
-      return obstacle === undefined ? vote : obstructed(vote, obstacle);
-    });
-    // The recursion ends, because only written values conflict, and each time fewer votes write one.
-    return planOfVotes(rest, content, more);
-  }
+  // The recursion ends, because only written values conflict, and each time fewer votes write one.
+  if (merged.kind === "conflict") return planVotes(afterConflicts(votes, merged.conflicts), content, late_redactions);
   if (merged.operations.length > 0) {
     return { votes, modifications: merged.operations as Modification[], content: merged.content };
   }
   // No change is needed, for example because the amount is below the cap. The votes for changes then have no effect.
   const settled = votes.map((vote): Vote => (vote.effect === "approve_modified" ? { ...vote, effect: "none" } : vote));
   return { votes: settled, modifications: [], content };
+}
+
+/** Returns the votes; those that asked for a change in conflict have their fallback effect. */
+function afterConflicts(votes: readonly Vote[], conflicts: readonly Conflict[]): Vote[] {
+  const obstacles = new Map<string, string>();
+  for (const { path, message, policies } of conflicts) {
+    for (const name of policies) if (!obstacles.has(name)) obstacles.set(name, `${path}: ${message}`);
+  }
+  return votes.map((vote) => {
+    const obstacle = vote.effect === "approve_modified" ? obstacles.get(vote.placed.policy.name) : undefined;
+    return obstacle === undefined ? vote : obstructed(vote, obstacle);
+  });
 }

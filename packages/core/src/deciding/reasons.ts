@@ -9,7 +9,7 @@ import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-fa
 import type { Concluded, MembraneVote } from "./conclude.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 
-/** Returns the reasons of these votes. Messages are computed on `viewsFor`; the `redacted` texts are removed from them. */
+/** Returns the reasons of these votes. Messages read their values from `viewsFor`, and quote none of the `redacted` texts. */
 export function reasonsOf(
   votes: readonly Vote[],
   overrides: ReadonlySet<string>,
@@ -23,7 +23,7 @@ export function reasonsOf(
   return reasons;
 }
 
-/** Whether a vote is a reason. An overridden vote is none, nor is an unknown policy that only adds risk. */
+/** Whether a vote is a reason. Overridden votes are not, and votes of unknown policies that only add risk are not. */
 function isReason(vote: Vote, overrides: ReadonlySet<string>): boolean {
   return (vote.effect !== "none" || vote.unknowns.length === 0) && !isOverridden(vote, overrides);
 }
@@ -43,7 +43,7 @@ function reasonOf(vote: Vote, views: Views, redacted: readonly string[]): Reason
   };
 }
 
-/** If the context source gave no facts, that failure is the reason for each missing fact. */
+/** Names the failure of the context source as the cause of each missing fact, because the source gave no facts. */
 function withPullFailure(causes: readonly Cause[], failure: PullFailure | null): readonly Cause[] {
   if (failure === null) return causes;
   return causes.map((cause) =>
@@ -70,7 +70,7 @@ function messageOf(
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
 }
 
-/** Returns the value of a program with stale facts as given; undefined if it has none. */
+/** Returns the value of a program on the raw view; undefined if it has no value. */
 function messageValue(program: Program, policy: CompiledPolicy, views: Views): unknown {
   const view = views.raw ?? views.fresh;
   bindVariables(policy, view.bindings);
@@ -92,12 +92,12 @@ function unknownFacts(
 }
 
 /** Returns the reason of a vote of the membrane itself. */
-export function membraneReason({ policy, effect, at, modified_risk }: MembraneVote, risk_score: number): Reason {
+export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {
   const score = modified_risk === null ? risk_score : `${modified_risk} of the modified action`;
   const message =
-    at === null
+    threshold === null
       ? `The membrane's default verdict is ${effect}.`
-      : `The risk ${score} has reached the membrane's ${effect} threshold ${at}.`;
+      : `The risk ${score} has reached the membrane's ${effect} threshold ${threshold}.`;
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
 }
 
@@ -109,7 +109,7 @@ export interface BareReason {
   readonly paths: readonly string[];
 }
 
-/** Returns one entry for each reason that `explain` gives for the same record, in another order. */
+/** Returns the reasons that `explain` gives for this record, without their words and in another order. */
 export function bareReasons({ action, modified, conclusion }: Concluded): BareReason[] {
   const reasons: BareReason[] = [];
   for (const votes of [modified.plan.votes, modified.objections]) {

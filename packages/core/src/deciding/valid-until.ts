@@ -5,13 +5,13 @@ import { parts_read } from "./evaluate.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
 /**
- * Returns when the first fact behind a decision becomes stale, in microseconds; null if none does. With `deciding` only the
- * facts of those policies count. Facts that are stale already do not count, because bad news does not expire. A policy uses
- * every fact that the expressions read, without `require` if `when` is false.
+ * Returns when the first fact behind a decision becomes stale, in microseconds since 1970; null if none does. The facts that
+ * count are those that evaluated expressions may read; with `deciding` only those of these policies. A fact that is stale
+ * already does not count, because bad news does not expire.
  */
 export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPolicy> | null): number | null {
   const { input, action, evaluation } = record;
-  const { again } = record.modified;
+  const { reevaluation } = record.modified;
   const { facts, policySet, now_us } = input;
   const seen = new Uint8Array(policySet.slots.length);
   let earliest_us = Infinity;
@@ -28,7 +28,7 @@ export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPoli
       }
     }
   };
-  for (const { group, candidates, read } of again === null ? [evaluation] : [evaluation, again.evaluation]) {
+  for (const { group, candidates, read } of reevaluation === null ? [evaluation] : [evaluation, reevaluation]) {
     for (let i = 0; i < candidates.length; i += 1) {
       const placed = group.placed[candidates[i] as number] as PlacedPolicy;
       if (read[i] === parts_read.nothing || (deciding !== null && !deciding.has(placed))) continue;
