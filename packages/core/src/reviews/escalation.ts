@@ -24,7 +24,8 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   vote: approval, quorum not reached         | pending    | none yet
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
- *   vote: the same, but theirs is overtaken    | pending    | their votes end, this one is the first of a new quorum
+ *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote starts a new quorum
+ *     is overtaken                             |            |
  *   reassign                                   | pending    | none yet; votes and time limit stay
  *   cancel                                     | cancelled  | block
  *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
@@ -35,18 +36,21 @@ import { withoutTexts } from "../values/redacted-texts.ts";
 /** What the approvals of a review let through. */
 export interface Ruling {
   readonly outcome: "approve" | "approve_modified";
-  /** Changes to payload.content: first those that policies asked for when they held the action. */
+  /**
+   * Changes to payload.content, in this order: those that policies asked for when they held the action, the reviewer's, and
+   * those that policies made on top of the reviewer's.
+   */
   readonly modifications: readonly Modification[];
   /** payload.content after all changes; null: unchanged. */
   readonly modified_content: Readonly<Record<string, unknown>> | null;
-  /** payload.content as the reviewer wants it, before policies modify it again; absent: no reviewer changed it. */
+  /** payload.content with the reviewer's change, before policies modify it again; absent: no reviewer changed it. */
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
 /** A review with the votes so far. */
 export interface Review {
   readonly record: Escalation;
-  /** The ruling that the approvals so far are for; null: nobody has approved. */
+  /** The ruling that reviewers approved so far; null: nobody has approved. */
   readonly ruling: Ruling | null;
 }
 
@@ -64,16 +68,19 @@ export type ReviewStep =
       readonly modifications: Escalation["votes"][number]["modifications"];
       /** True: the ruling that others approved is overtaken. */
       readonly overtaken: boolean;
-      /** Texts that policies hide from people by now; the record may show them still. Absent: none. */
+      /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
       readonly hidden?: readonly string[];
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
   | { readonly kind: "cancel"; readonly by: string; readonly comment: string | null; readonly at: string }
-  /** `ruling`: what the time limit lets through where `on_timeout` is approve; null: the rules no longer allow it. */
+  /** `ruling`: what passes if `on_timeout` is approve; null: the rules no longer allow that. */
   | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
-/** Why a step was refused: the review is closed or its time is over; its time is not over; others approved something else. */
+/**
+ * Why a step was refused. "closed": the review is closed, or its time is over. "early": its time is not over. "disagrees":
+ * others approved a different ruling.
+ */
 export type StepRefusal = "closed" | "early" | "disagrees";
 
 /** The result of a step. */
@@ -115,13 +122,13 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
   const record = withoutHidden(review.record, step.hidden ?? []);
   const { person, outcome, ruling, comment, modifications, at } = step;
   const others = record.votes.filter((each) => each.reviewer !== person);
-  const { ruling: known } = review;
+  const approved = review.ruling;
   const disagrees =
     ruling !== null &&
-    known !== null &&
+    approved !== null &&
     others.length > 0 &&
-    canonicalJson(letThrough(known)) !== canonicalJson(letThrough(ruling));
-  // Refused rather than counted: two half quorums for different rulings must never add up to one.
+    canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
+  // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
   const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, modifications, at }];
   const approvals = votes.filter((each) => each.outcome !== "block").length;
@@ -149,7 +156,7 @@ function close(review: Review, { status, ruling, by, comment, at }: Closing): St
   return moved({ ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
-/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts what grows too long. */
+/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */
 function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
   if (hidden.length === 0) return record;
   const { reason, action, votes } = record;

@@ -2,7 +2,7 @@ import type { Reason } from "@countersign/contract";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 
-/** What an override of one blocked decision takes, and what it then lifts. */
+/** What an override of one blocked decision requires, and which policies it cancels. */
 export type OverrideTerms =
   /** Nobody may override these policies (by name). */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
@@ -14,18 +14,19 @@ export type OverrideTerms =
       readonly demands: readonly ReviewDemand[];
       /** The policies (by name) that stop the action. */
       readonly policies: readonly string[];
-      /** Stored with the override; the retry is decided with it as `DecideInput.overrides`. */
+      /** The names that the override cancels. The next retry is decided with them as `DecideInput.overrides`. */
       readonly lifts: readonly string[];
     };
 
 /**
- * Works out what an override of a blocked decision takes.
+ * Works out what an override of a blocked decision requires.
  *
- * Nobody may override if one policy in the reasons says `never`. Two people must if one says `two_person`, or if a policy
- * that also holds the action has a quorum above 1. A policy that is no longer in the set takes one person.
+ * Nobody may override if one policy in the reasons says `never`. Two people must approve if one says `two_person`, or if a
+ * policy that also holds the action has a quorum above 1. A policy that is no longer in the set requires one person.
  *
- * The override lifts everything that blocks or holds the action (policy ids; names for the membrane's own reasons), because
- * the next retry must be approved rather than held. So each person must also be a reviewer of every policy that holds it.
+ * The override cancels everything that blocks or holds the action, because the next retry must be approved and not held. It
+ * names policies by id, and the membrane's own reasons by name. Each person must be a reviewer of every policy that holds the
+ * action.
  */
 export function overrideTerms(reasons: readonly Reason[], policySet: PolicySet): OverrideTerms {
   const stopping = reasons.filter((reason) => reason.effect === "block" || reason.effect === "escalate");

@@ -1,6 +1,6 @@
 /**
- * Redaction: which texts of an action policies hide from people, and what records, events, audit rows and mails show of
- * what reviewers write. A reviewer has read the action and may quote a hidden text in a comment or a change.
+ * Redaction: finds the texts of an action that policies hide from people, and removes those texts from what reviewers write.
+ * A reviewer may quote a hidden text in a comment or a change. Records, events, audit rows and mails must not show it.
  */
 import { type Decision, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
@@ -9,7 +9,7 @@ import { clipText } from "../values/clip-text.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 
-/** The part of a stored action that says which of its texts are hidden. */
+/** The part of a stored action from which its hidden texts are found. */
 export interface RedactableAction {
   readonly intent: {
     readonly submitted: Pick<DecidableIntent, "payload">;
@@ -22,8 +22,8 @@ export interface RedactableAction {
 }
 
 /**
- * Returns the JSON Pointers of what people may not see of payload.content: what policies hid in the submitted action, what
- * their own modifications hide, and what they hid in the action after reviewers changed it.
+ * Returns the JSON Pointers of the values in payload.content that people must not see. Policies hid them in the submitted action,
+ * by a modification of the decision, or in the action that reviewers changed.
  */
 export function hiddenPlaces({ intent, decision, resolution }: RedactableAction): string[] {
   const places = new Set(intent.withheld ?? []);
@@ -35,32 +35,34 @@ export function hiddenPlaces({ intent, decision, resolution }: RedactableAction)
 
 /** Returns the texts of the submitted action that policies hide from people. */
 export function hiddenTextsInAction(action: RedactableAction): string[] {
-  // Places that exist only in the action as reviewers changed it hide nothing of what was submitted.
+  // Some places exist only in the action that reviewers changed. In the submitted content they select nothing.
   return textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
 }
 
-/** Returns the texts that policies hide of the change that reviewers approved so far; none without such a change. */
+/** Returns the hidden texts of the change that reviewers approved so far; none without such a change. */
 export function hiddenTextsInChange(ruling: Ruling | null): string[] {
   if (ruling?.wanted_content === undefined) return [];
   const { modifications, wanted_content } = ruling;
-  const own_until = modifications.findLastIndex(({ policy_id }) => policy_id === null) + 1;
-  const places = modifications.slice(own_until).flatMap((each) => (hides(each) ? [each.path] : []));
+  // Policies decided on the reviewers' change after it was made, so their redactions come after the last change of a reviewer.
+  const after_own = modifications.findLastIndex(({ policy_id }) => policy_id === null) + 1;
+  const places = modifications.slice(after_own).flatMap((each) => (hides(each) ? [each.path] : []));
   return textsAt(wanted_content, places);
 }
 
-/** Returns the remark with hidden texts redacted. Marks may be longer than the texts, so a text is cut to its limit. */
+/** Returns the remark with hidden texts redacted. A redacted remark may be longer than the original, so it is cut to its limit. */
 export function redactedRemark<T>(remark: T, hidden: readonly string[]): T {
   const shown = withoutTexts(remark, hidden);
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-/** Returns modifications with hidden texts redacted in their values. Policies may copy them out of a reviewer's change. */
+/** Returns modifications with hidden texts redacted in their values. A policy may copy such a text from a reviewer's change. */
 export function redactedValues(modifications: readonly Modification[], hidden: readonly string[]): Modification[] {
   return modifications.map((each) =>
     each.value === undefined ? each : { ...each, value: withoutTexts(each.value, hidden) },
   );
 }
 
+/** Whether a modification hides a value from people: it removes or redacts the value. */
 function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
   return op === "remove" || value === redacted_text;
 }

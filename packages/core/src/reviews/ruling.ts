@@ -1,15 +1,15 @@
 /**
- * Works out a ruling: what an approval of a held action would let through. Pure: a function of the stored action, the
- * rules in force, the review and what the reviewer sent.
+ * Works out a ruling: what an approval of a held action would let through. The ruling depends only on the stored action, the
+ * rules in force, the review and the reviewer's input.
  *
- * Without a change the ruling is what policies asked for when they held the action. With a change (`modifications`) the
- * changed action is decided again:
+ * If the reviewer changes nothing, the ruling has the changes that policies asked for when they held the action. If the
+ * reviewer sends a change (`modifications`), Countersign decides the changed action again:
  *
  *   base content            the submitted content, as policies modified it
  *   + reviewer's change   = wanted content
  *   + policies' changes   = modified content, which the approval lets through
  *
- * The rules may refuse that: they block the changed action, or hold it for reviewers of their own (`demands`).
+ * The rules may block the changed action, or hold it for reviewers of their own (`demands`).
  */
 import {
   type Decision,
@@ -30,7 +30,7 @@ import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
 
-/** A decided action as it is stored, with all that deciding on it again takes. */
+/** A decided action as it is stored, with everything that a second decision needs. */
 export interface StoredAction extends RedactableAction {
   readonly intent_id: string;
   readonly membrane_id: string;
@@ -50,7 +50,7 @@ export interface RulesInForce {
   membrane(membrane_id: string): { readonly membrane: MembraneSettings; readonly policySet: PolicySet } | undefined;
 }
 
-/** A vote that a reviewer wants to give. */
+/** A vote before it counts. */
 export interface WantedVote {
   readonly action: StoredAction;
   readonly review: { readonly record: Pick<Escalation, "votes">; readonly ruling: Ruling | null };
@@ -59,31 +59,31 @@ export interface WantedVote {
   readonly input: RulingInput;
 }
 
-/** What a vote would let through, and what the caller must check before it counts. */
+/** What a vote would let through, and what the caller must check before the vote counts. */
 export interface ProposedRuling {
   readonly kind: "proposed";
   /** Null exactly for a block. */
   readonly ruling: Ruling | null;
   /** Texts of the reviewer's change that policies hide from people. */
   readonly hidden: readonly string[];
-  /** What policies demand that hold the changed action and did not hold the submitted one. */
+  /** The demands of policies that hold the changed action and did not hold the submitted action. */
   readonly demands: readonly ReviewDemand[];
-  /** True: the reviewer sent the redacted change that the record shows, in place of the change itself. */
+  /** True: the reviewer sent the redacted change that the record shows, not the full change. */
   readonly repeats_redacted: boolean;
   /** True: policies changed, so the change that others approved no longer gives the ruling that they approved. */
   readonly overtaken: boolean;
 }
 
-/** Why a vote lets nothing through. */
+/** Why a vote is refused. */
 export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
-  /** `index`: the modification that lacks a value, or cannot be applied. */
+  /** `index`: the position of the modification that lacks a value, or cannot be applied. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
 );
 
-/** Works out what a vote would let through, by the rules in force. Looks at the rules only where a change is involved. */
+/** Works out what a vote would let through, by the rules in force. Reads the rules only if a reviewer changed the action. */
 export function workOutRuling(vote: WantedVote, rules: RulesInForce): ProposedRuling | RulingRefusal {
   const { outcome, modifications = [] } = vote.input;
   if (outcome !== "approve_modified" && modifications.length > 0) return refused("modifications_unexpected");
@@ -95,9 +95,11 @@ export function workOutRuling(vote: WantedVote, rules: RulesInForce): ProposedRu
 }
 
 /**
- * Works out what the time limit lets through; null: a block. No reviewer saw the action, so the rules in force must still
- * allow it: the membrane approves on time-out, no policy blocks the action or forbids approval on time-out, and policies
- * modify it exactly as they did.
+ * Returns the ruling of a review that timed out; null: a block. No reviewer saw the action, so the rules in force must still
+ * allow it:
+ * - The membrane approves on time-out.
+ * - No policy blocks the action, or forbids approval on time-out.
+ * - Policies modify the action exactly as they did when they held it.
  */
 export function timeOutRuling(action: StoredAction, rules: RulesInForce): Ruling | null {
   const input = inputAgain(action, rules);
@@ -109,13 +111,13 @@ export function timeOutRuling(action: StoredAction, rules: RulesInForce): Ruling
   return canonicalJson(askedRuling(content)) === canonicalJson(asked) ? asked : null;
 }
 
-/** Returns the changes of a ruling that the reviewer made, as other people may see them; null: none. */
+/** Returns the reviewer's own changes in a ruling, as other people may see them; null: none. */
 export function reviewersChanges(ruling: Ruling | null): NonNullable<RulingInput["modifications"]> | null {
   const own = ruling?.modifications.flatMap(({ policy_id, ...each }) => (policy_id === null ? [each] : [])) ?? [];
   return own.length === 0 ? null : own;
 }
 
-/** The ruling of an approval without a change: what policies asked for. */
+/** Returns the ruling of an approval without a reviewer's change: it has the changes that policies asked for. */
 function askedRuling({
   modifications,
   modified_content,
@@ -123,6 +125,7 @@ function askedRuling({
   return { outcome: modifications.length > 0 ? "approve_modified" : "approve", modifications, modified_content };
 }
 
+/** Works out the ruling of an approval with a reviewer's change. `asked`: the ruling without it. */
 function workOutChange(
   vote: WantedVote,
   rules: RulesInForce,
@@ -142,28 +145,28 @@ function workOutChange(
       return { kind: "refused", because: "cannot_apply", index: patched.index, message: patched.message };
     wanted_content = patched.document;
   }
-  const again = decideChanged(action, rules, wanted_content);
-  if (again.kind === "refused") return again;
-  const { modified_content, hidden, demands } = again;
-  // Nobody may approve a text that was never shown to them.
+  const changed = decideChanged(action, rules, wanted_content);
+  if (changed.kind === "refused") return changed;
+  const { modified_content, hidden, demands } = changed;
+  // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
   if (repeated !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
-  const not_shown = [...hiddenTextsInAction(action), ...hidden];
+  const all_hidden = [...hiddenTextsInAction(action), ...hidden];
   // A repeated change is redacted already.
-  const not_shown_of_own = repeated === null ? not_shown : [];
+  const hidden_in_own = repeated === null ? all_hidden : [];
   const own = modifications.map(({ op, path, value }) => ({
     op,
-    path: withoutTexts(path, not_shown_of_own),
-    ...(value === undefined ? {} : { value: withoutTexts(value, not_shown_of_own) }),
+    path: withoutTexts(path, hidden_in_own),
+    ...(value === undefined ? {} : { value: withoutTexts(value, hidden_in_own) }),
     policy_id: null,
   }));
-  const made = [...asked.modifications, ...own, ...redactedValues(again.modifications, not_shown)];
-  const ruling: Ruling = { outcome: "approve_modified", modifications: made, modified_content, wanted_content };
+  const all = [...asked.modifications, ...own, ...redactedValues(changed.modifications, all_hidden)];
+  const ruling: Ruling = { outcome: "approve_modified", modifications: all, modified_content, wanted_content };
   return proposed(vote, rules, { ruling, hidden, demands, repeats_redacted: repeated !== null });
 }
 
-/** Completes a proposal; by default it involves no change. */
+/** Returns a proposal with this ruling. The defaults are those of a vote without a reviewer's change. */
 function proposed(
   { action, review }: WantedVote,
   rules: RulesInForce,
@@ -179,8 +182,8 @@ function proposed(
 }
 
 /**
- * Returns the ruling that the reviewer repeats: the reviewer sent the same redacted change that the record shows of
- * another reviewer's vote, because the record shows nobody the change itself. Null: the reviewer sent a change of their own.
+ * Returns the ruling that others approved, if the reviewer sent the redacted change of another vote in the record. The record
+ * shows nobody the full change. Null: the reviewer sent a change of their own.
  */
 function repeatedRuling({ review, person, input: { modifications = [] } }: WantedVote): Ruling | null {
   const sent = canonicalJson(modifications);
@@ -192,20 +195,24 @@ function repeatedRuling({ review, person, input: { modifications = [] } }: Wante
 }
 
 /** Whether the change that others approved no longer gives the ruling that they approved, by the rules in force. */
-function isOvertaken(action: StoredAction, rules: RulesInForce, known: Ruling | null): boolean {
-  if (known?.wanted_content === undefined) return false;
-  const again = decideChanged(action, rules, known.wanted_content);
-  if (again.kind === "refused") return true;
-  const made = redactedValues(again.modifications, [...hiddenTextsInAction(action), ...again.hidden]);
+function isOvertaken(action: StoredAction, rules: RulesInForce, approved: Ruling | null): boolean {
+  if (approved?.wanted_content === undefined) return false;
+  const changed = decideChanged(action, rules, approved.wanted_content);
+  if (changed.kind === "refused") return true;
+  const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
   const asked = askedRuling(action.decision).modifications.length;
-  const known_made = known.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
-  return canonicalJson([again.modified_content, made]) !== canonicalJson([known.modified_content, known_made]);
+  // The approved modifications are in this order: those that policies asked for, the reviewer's, those of policies on top.
+  const approved_by_policies = approved.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
+  return (
+    canonicalJson([changed.modified_content, by_policies]) !==
+    canonicalJson([approved.modified_content, approved_by_policies])
+  );
 }
 
-/** The changed action as the rules in force let it through. */
+/** The changed action, if the rules in force do not block it. */
 interface ChangedAction {
   readonly kind: "passes";
-  /** What policies change on top of the reviewer's change. */
+  /** The changes of policies on top of the reviewer's change. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
   /** Texts of the changed content that policies hide from people. */
@@ -213,7 +220,7 @@ interface ChangedAction {
   readonly demands: readonly ReviewDemand[];
 }
 
-/** Decides the action again with `content` in place of the submitted content, as a person has reviewed it. */
+/** Decides the action again with `content` in place of the submitted content, and as reviewed by a person. */
 function decideChanged(
   action: StoredAction,
   rules: RulesInForce,
@@ -221,34 +228,34 @@ function decideChanged(
 ): ChangedAction | RulingRefusal {
   const { submitted } = action.intent;
   const input = inputAgain(action, rules);
-  const { content: again, shown_content } = decide({
+  const { content: decided, shown_content } = decide({
     ...input,
     intent: { ...submitted, payload: { ...submitted.payload, content } },
     // The reviewers decide in place of the membrane's default verdict.
     overrides: [default_verdict_name],
     human_reviewed: true,
   });
-  const blocking = again.reasons.filter((reason) => reason.effect === "block");
+  const blocking = decided.reasons.filter((reason) => reason.effect === "block");
   if (blocking.length > 0) {
-    // A message may quote hidden texts of the submitted action, because they can occur in places that the change left alone.
+    // A message may quote hidden texts of the submitted action, because the change may have left them where they were.
     const hidden = hiddenTextsInAction(action);
     const policies = blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) }));
     return { kind: "refused", because: "blocked", policies };
   }
-  const modified = applyPatch(content, again.modifications);
+  const modified = applyPatch(content, decided.modifications);
   if (!modified.ok) return refused("policies_do_not_apply");
   return {
     kind: "passes",
-    modifications: again.modifications,
+    modifications: decided.modifications,
     modified_content: modified.document,
     hidden: hiddenTexts(content, shown_content),
-    demands: heldFor(again.reasons, input.policySet, action.decision.reasons),
+    demands: heldFor(decided.reasons, input.policySet, action.decision.reasons),
   };
 }
 
 /**
- * The input for deciding the action again: the rules in force, with the facts and the time of its decision. The question is
- * what changed since then, not how stale the facts became while the action waited.
+ * Returns the input for a second decision: the rules in force, with the facts and the time of the first decision. Facts must
+ * not become stale because the action waited for a reviewer.
  */
 function inputAgain({ intent_id, membrane_id, facts, mode, created_at }: StoredAction, rules: RulesInForce) {
   const deciding = rules.membrane(membrane_id);
