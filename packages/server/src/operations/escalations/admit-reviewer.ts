@@ -10,8 +10,9 @@ import type { LoadedReview } from "./review-steps.ts";
 import { unmetDemandsFault } from "./ruling-faults.ts";
 
 /**
- * Checks that the caller may vote, and returns the person behind the caller. This comes before anything that reports what a
- * change would do; the lock repeats the checks whose answer can change. Faults: self_review, forbidden, escalation_closed.
+ * Checks that the caller may vote, and returns the person behind the caller. Call it before you work out a ruling, because a
+ * refused ruling reports what policies say. After the lock, check again that the caller is a reviewer and the review is open.
+ * Faults: self_review, forbidden, escalation_closed.
  */
 export async function admitReviewer(query: Query, caller: Caller, { review, intent }: LoadedReview): Promise<string> {
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
@@ -23,7 +24,7 @@ export async function admitReviewer(query: Query, caller: Caller, { review, inte
   return reviewer.person;
 }
 
-/** Refuses a caller who is none of the reviewers of the review. Faults: forbidden. */
+/** Refuses a caller who is not among these reviewers. Faults: forbidden. */
 export async function demandNamed(
   query: Query,
   reviewers: readonly Reviewer[],
@@ -35,8 +36,8 @@ export async function demandNamed(
 }
 
 /**
- * Refuses a changed action that further policies hold, unless the review meets their demands too: the caller is one of their
- * reviewers, and the review's quorum is at least theirs. Faults: modified_action_blocked naming the policies.
+ * Refuses a changed action that further policies hold, unless the review meets their demands too. The caller must be one of their
+ * reviewers, and the review's quorum (`required`) must be at least theirs. Faults: modified_action_blocked naming the policies.
  */
 export async function demandMet(
   query: Query,

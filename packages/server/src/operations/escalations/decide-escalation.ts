@@ -63,7 +63,7 @@ async function castVote(
   const loaded = await loadReview(query, org_id, escalation_id);
   const person = await admitReviewer(query, caller, loaded);
 
-  // Work out the ruling. Where a change is involved, neither a ruling nor a refusal may come from stale rules.
+  // Work out the ruling. If a reviewer changed the action, the ruling or refusal rests on the rules, so those must be current.
   const { review, intent: action } = loaded;
   const rests_on_rules = input.modifications !== undefined || review.ruling?.wanted_content !== undefined;
   if (rests_on_rules) await demandRulesInForce(runtime, query, org_id, await readStateEpochs(query, org_id), state);
@@ -71,23 +71,24 @@ async function castVote(
   if (proposed.kind === "refused") throw rulingFault(proposed);
   const { ruling, hidden, demands, repeats_redacted, overtaken } = proposed;
 
-  // Check the demands of other rules that hold the changed action, and that the reviewer knows what is let through.
+  // Check the demands of other rules that hold the changed action. Refuse a redacted change that is overtaken.
   await demandMet(query, demands, review.record.quorum.required, caller, person);
   if (overtaken && repeats_redacted) throw overtakenFault();
 
-  // Write down what records and events show of the vote.
+  // Redact what records and events show of the vote.
   const { outcome } = input;
   const comment = shownText(loaded, input.comment, hidden);
   const modifications = reviewersChanges(ruling);
 
-  // Lock, and check again what may have changed since it was read.
+  // Lock, and repeat the checks with what may have changed since the first reads.
   const locked = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(locked.head, caller);
   if (ruling !== null && rests_on_rules) await demandRulesInForce(runtime, query, org_id, locked.head, state);
   await demandNamed(query, locked.review.record.reviewers, caller, person);
+  // Another vote may have replaced the overtaken ruling meanwhile. The state machine then compares this vote with the new one.
   const same_ruling = canonicalJson(locked.review.ruling) === canonicalJson(review.ruling);
 
-  // Step the state machine and write.
+  // Take a step of the state machine, and write the result.
   const vote = { person, outcome, ruling, comment, modifications, hidden, at: locked.at };
   const step: ReviewStep = { kind: "vote", ...vote, overtaken: overtaken && same_ruling };
   const data = { person, outcome, comment, modifications };

@@ -21,7 +21,7 @@ import type { Runtime } from "../runtime.ts";
 import { stepFault } from "./ruling-faults.ts";
 import { resolutionOf, type StepAudit, stepAuditRows, stepEvents } from "./step-rows.ts";
 
-/** A review and the held action that it is about. */
+/** A review and its held action. */
 export interface LoadedReview {
   readonly review: Review;
   readonly intent: StoredIntent;
@@ -52,8 +52,8 @@ export async function readAction(query: Query, org_id: string, { record }: Revie
 }
 
 /**
- * Returns what records show of what a reviewer wrote: texts that policies hide of the action, or of the change that
- * reviewers approved, are redacted. Null without a text.
+ * Returns a reviewer's text as records show it: without the texts that policies hide in the action, without `also_hidden`, and
+ * without those hidden in the change that reviewers approved. Null without a text.
  */
 export function shownText(
   { review, intent }: LoadedReview,
@@ -64,7 +64,10 @@ export function shownText(
   return redactedRemark(text, [...hiddenTextsInAction(intent), ...also_hidden, ...hiddenTextsInChange(review.ruling)]);
 }
 
-/** Locks the organization's head, then reads the review. From here to the commit the organization's decisions wait. Faults: not_found. */
+/**
+ * Locks the organization's head, then reads the review. From the lock to the commit, the organization's decisions wait.
+ * Faults: not_found.
+ */
 export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
   const head = await lockHead(query, org_id);
   const review = await readReview(query, org_id, escalation_id);
@@ -74,7 +77,7 @@ export async function lockReview(query: Query, org_id: string, escalation_id: st
 
 /**
  * Takes one step of a locked review and writes it: the review, the decision if the review closed, audit rows and event.
- * The database's clock has the last word on the deadline, as the row is written. Returns the record after the step.
+ * `moveReview` checks the deadline again by the database's clock. Returns the record after the step.
  * Faults: escalation_closed, state_conflict (others approved something else).
  */
 export async function takeStep(

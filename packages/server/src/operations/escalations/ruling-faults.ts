@@ -1,4 +1,4 @@
-/** The faults of a refused vote: which code and text each refusal of the core has. */
+/** The faults of a refused vote: a code and a text for each refusal of the core. */
 import { Fault, faultAt, type RulingRefusal, type StepRefusal } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
@@ -33,7 +33,7 @@ export function overtakenFault(): Fault {
   );
 }
 
-/** The changed action is held by policies that this review does not satisfy. `required`: the review's quorum. */
+/** Policies hold the changed action, and this review does not meet their demands. `required`: the review's quorum. */
 export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: number): Fault {
   const details = unmet.map(({ policy, quorum, few }) =>
     blockedBy({

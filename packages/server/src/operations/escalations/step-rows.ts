@@ -1,4 +1,4 @@
-/** What a step of a review leaves behind besides the review: members of the decision, audit rows, an event. */
+/** The rows that a step of a review writes besides the review: members of the decision, audit rows, an event. */
 import type { AuditType, Decision, Escalation, EventType } from "@countersign/contract";
 import { parseTimestampUs, type Review, type ReviewStep } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -6,7 +6,7 @@ import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts"
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { eventRow } from "../shared/event-row.ts";
 
-/** The audit row of a step itself. A step that closes the review writes one more. */
+/** The audit row of the step. A step that closes the review writes a second one. */
 export interface StepAudit {
   readonly actor: string;
   /** Null: the step has no row of its own. */
@@ -16,7 +16,7 @@ export interface StepAudit {
 
 const closed_as = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
-/** Returns the members of the decision that a closed review replaces. */
+/** Returns the members that the review replaces in the decision when it closes. */
 export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
   const outcome = record.resolution?.outcome ?? "block";
   const let_through = outcome === "block" ? null : ruling;
@@ -54,7 +54,7 @@ export function stepAuditRows(
   return rows;
 }
 
-/** Returns the event of a step; none for a vote that leaves the review open, which only the audit trail reports. */
+/** Returns the event of a step. A vote that leaves the review open has no event; only the audit trail reports it. */
 export function stepEvents(ids: Ids, organization_id: string, record: Escalation, step: ReviewStep): EventRow[] {
   const { escalation_id, intent_id, status } = record;
   if (status === "pending" && step.kind !== "reassign") return [];
@@ -64,7 +64,7 @@ export function stepEvents(ids: Ids, organization_id: string, record: Escalation
   return [eventRow(ids, { ...about, data: record })];
 }
 
-/** Returns the reviewers whose votes the step ended, without the reviewer who voted again. */
+/** Returns the reviewers that had a vote before the step and have none after it. */
 function voidedVotes(before: Review, { record }: Review): string[] {
   const remaining = new Set(record.votes.map(({ reviewer }) => reviewer));
   return before.record.votes.flatMap(({ reviewer }) => (remaining.has(reviewer) ? [] : [reviewer]));

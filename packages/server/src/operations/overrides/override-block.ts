@@ -24,7 +24,7 @@ import {
 import { conflict, forbiddenFault, notEnforcedFault, unmetDemandsFault } from "./override-faults.ts";
 import { overriddenChanges } from "./override-rows.ts";
 
-/** The most people that one override takes. Where a policy has a larger quorum, nobody may override. */
+/** The most people that an override can require. Nobody may override a policy with a larger quorum. */
 const people_max = 2;
 
 /**
@@ -81,15 +81,15 @@ async function approveOverride(
   demandCurrentKey(head, caller);
   await demandRulesInForce(runtime, query, org_id, head, state);
 
-  // Work out what the override takes, and check the demands of rules that also hold the action.
+  // Work out what the override requires, and check the demands of rules that also hold the action.
   const policySet = state.membrane(decision.membrane_id)?.policySet;
   if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
-  const allowed = overrideTerms(decision.reasons, policySet);
-  if (allowed.kind === "forbidden") throw forbiddenFault(allowed.policies);
-  const unmet = await unmetDemands(query, allowed.demands, people_max, caller, person);
+  const terms = overrideTerms(decision.reasons, policySet);
+  if (terms.kind === "forbidden") throw forbiddenFault(terms.policies);
+  const unmet = await unmetDemands(query, terms.demands, people_max, caller, person);
   if (unmet.length > 0) throw unmetDemandsFault(unmet, people_max);
 
-  // Write the override, or complete the one that waits for a second person; then audit row and event.
+  // Write a new override, or complete the one that waits for a second person. Then write audit row and event.
   const at = await databaseNow(query);
   await dropLapsed(query, org_id, intent_id);
   const known = await readOverrideOf(query, org_id, intent_id);
@@ -99,7 +99,7 @@ async function approveOverride(
     if (known.approved_by === person) throw conflict("A second, different person has to approve it too.");
     override = await secondOverride(query, org_id, known.override_id, person, at);
   } else {
-    const { lifts, policies: policies_overridden, people } = allowed;
+    const { lifts, policies: policies_overridden, people } = terms;
     const { decision_id, agent_id } = decision;
     const about = { override_id: runtime.ids.next("override"), intent_id, decision_id, agent_id, mode };
     const made = { ...about, reason, lifts, policies_overridden, approved_by: person, created_at: at };
@@ -110,7 +110,8 @@ async function approveOverride(
 }
 
 /**
- * Returns the person behind the caller. That person may have made the submitter's key, but must not be the submitter.
+ * Returns the person behind the caller, who must not be the submitter. A person may override the block of an agent key that the same
+ * person made. Reviews do not allow that.
  * Faults: self_review.
  */
 async function admitOverrider(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {

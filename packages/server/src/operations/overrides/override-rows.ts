@@ -1,4 +1,4 @@
-/** What an override leaves behind besides its own row: an audit row, an event, and a raised policy epoch. */
+/** The rows that an override writes besides its own: an audit row and an event. It also raises the policy epoch. */
 import type { Override } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -27,7 +27,7 @@ export function overriddenChanges(
   const data = { override_id, status, person, reason, policies_overridden };
   const audit = [auditRow(ids, { intent_id, at, actor, type: "overridden", data })];
   if (status !== "active") return { audit };
-  // Raises the policy epoch, because a node that knows of no override does not look for one.
+  // Raises the policy epoch, because nodes look for overrides only after they learned that there is one.
   return { raise: ["policy"], audit, events: [overriddenEvent(ids, org_id, override, at)] };
 }
 

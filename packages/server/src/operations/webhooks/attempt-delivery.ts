@@ -6,12 +6,12 @@ import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** What became of a lease: the deliverer makes it, and the settler makes a settlement of it. */
+/** The outcome of one lease. The deliverer makes an attempt, and the settler makes a settlement of it. */
 export interface Attempt {
   readonly leased: LeasedDelivery;
   /** When the attempt began, in microseconds since 1970. */
   readonly at_us: number;
-  /** `error` null: the receiver took it. Null: nothing was sent, because the webhook is gone or the third attempt was lost. */
+  /** Null: nothing was sent, because the webhook is gone or the third attempt was lost. `error` null: the receiver took it. */
   readonly result: (AttemptResult & { readonly duration_ms: number }) | null;
 }
 
@@ -39,14 +39,14 @@ export async function attemptDelivery(
   try {
     secret = sealer.open(secret_sealed, secretContext(org_id, webhook_id));
   } catch {
-    // The failed record reports this to the organization.
+    // The attempt's record shows this failure to the organization.
     return { leased, at_us, result: unsealable };
   }
   const headers = deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us);
   return { leased, at_us, result: await httpOut.post(url, headers, body) };
 }
 
-/** The attempt that began at `at_us`, if the service stops and does not wait for its end. */
+/** Returns the attempt that began at `at_us` as interrupted, because the service stops before the attempt ends. */
 export function interruptedAttempt(
   { clock }: { readonly clock: Clock },
   leased: LeasedDelivery,

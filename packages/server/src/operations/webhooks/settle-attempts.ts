@@ -1,4 +1,4 @@
-/** Settles attempts: how the delivery goes on, when the next attempt is due, and the row in the audit trail. */
+/** Settles attempts: computes the delivery's new status and the next attempt, and writes both with an audit row. */
 import { limits } from "@countersign/contract";
 import { afterAttempt, deliveryFailureText, formatTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -15,8 +15,9 @@ import type { Attempt } from "./attempt-delivery.ts";
 type Outcome = Omit<Settlement, "audit">;
 
 /**
- * Computes how the delivery goes on after the attempt. Without an attempt it ends: as failed if the third attempt was lost,
- * else as cancelled. `waits_ms` replaces the 5 s and 25 s of the contract (tests only).
+ * Computes the status of the delivery after the attempt, and the wait before the next one. If nothing was sent, the delivery
+ * ends: as failed if the third attempt was lost, else as cancelled. `waits_ms` replaces the 5 s and 25 s of the contract (tests
+ * only).
  */
 export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: readonly number[]): Outcome {
   const { delivery_id, number } = leased;
@@ -42,7 +43,7 @@ export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: read
   };
 }
 
-/** Adds a record for each attempt that began and was never settled, because its process was killed. */
+/** Returns a record for each of the `begun` attempts. An attempt that nobody settled was interrupted: its process was killed. */
 function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: string): AttemptRecord[] {
   return Array.from({ length: begun }, (_, index) => {
     const number = index + 1;
@@ -53,7 +54,7 @@ function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: stri
 
 /**
  * Settles attempts of one organization in one transaction, with the rows `delivered` and `delivery_failed` of its audit
- * trail. A newer lease makes a settlement void; it changes nothing then. Returns the settlements.
+ * trail. If a newer lease of the delivery exists, its settlement changes nothing. Returns all settlements.
  */
 export async function settleAttempts(
   { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,
