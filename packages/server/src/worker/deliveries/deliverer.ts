@@ -1,17 +1,17 @@
 /**
- * The deliverer, the second of the three machines: leases due deliveries within the bounds of receivers, organizations and
- * the node, sends each one once, and hands the attempt to the settler.
+ * The deliverer, the second of the three machines: leases due deliveries, sends each one once, and hands the attempt to the
+ * settler. Each receiver, each organization and the node has a bound for attempts in flight.
  *
  *   one delivery:  due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt, handed to the settler
- *   the machine:   idle ──woken──> leasing ──> idle; attempts run side by side meanwhile
+ *   the machine:   idle ──woken──> leasing ──> idle; attempts run in parallel to this
  *
  * What wakes it:
- * - the dispatcher made deliveries, or a person retried one;
- * - attempts ended, and half of their receiver's share is free, for which more was due;
- * - attempts ended, 32 or half of those in flight, after a bound of the node or of an organization prevented a lease;
- * - a timer: when the earliest delivery is due, at the latest after 500 ms while any is pending and after 1 s otherwise.
+ * - The dispatcher made deliveries, or a person retried one.
+ * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
+ * - A bound of the node or of an organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
+ * - A timer: when the earliest delivery is due, but after 500 ms at the latest. Without pending deliveries: after 1 s.
  *
- * What it hands on: an `Attempt` for each lease.
+ * What it hands on: one `Attempt` for each lease.
  */
 import type { Runtime } from "../../operations/runtime.ts";
 import { remembering } from "../../operations/shared/sealer.ts";
@@ -29,9 +29,9 @@ import { type OneAtATime, oneAtATime } from "./one-at-a-time.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 
 const look_ms = { idle: 1_000, pending: 500 };
-/** Where a bound of the node or of an organization prevented a lease, so many places are free before the next one. */
+/** After a bound of the node or of an organization prevented a lease, this many attempts must end before the next one. */
 const lease_after_ends = 32;
-/** A service must end within 10 s, and an attempt may take as long. */
+/** A stop does not wait for every attempt: an attempt may take 10 s, and the service must end within 10 s. */
 const stop_wait_ms = 4_000;
 
 type DelivererRuntime = Pick<Runtime, "db" | "clock" | "timers" | "log" | "sealer" | "httpOut">;
@@ -46,17 +46,18 @@ export class Deliverer {
   readonly #leasing: OneAtATime;
   /** When each attempt in flight began, in microseconds since 1970. */
   readonly #began = new Map<LeasedDelivery, number>();
-  /** Receivers that had more due than room, by the latest lease. */
+  /** Receivers that had more due than room when the latest lease ran. */
   #waiting: ReadonlySet<string> = new Set();
-  /** A bound other than a receiver's share prevented a lease. */
+  /** Whether a bound of the node or of an organization prevented a lease. */
   #blocked = false;
-  /** Attempts that ended since the latest lease began, so the lease did not see their places. */
+  /** Attempts that ended after the latest lease began. That lease did not know that their places are free. */
   #ended = 0;
   #stopped = false;
-  #idle: () => void = () => undefined;
+  /** Called when no attempt is in flight. `stop` waits for it. */
+  #onIdle: () => void = () => undefined;
   #cancelLook: () => void;
 
-  /** Starts it; the first lease follows at once. */
+  /** Starts the deliverer. The first lease follows at once. */
   constructor(runtime: DelivererRuntime, terms: DeliveryTerms, courtesy: Courtesy, settle: (attempt: Attempt) => void) {
     this.#runtime = { ...runtime, sealer: remembering(runtime.sealer) };
     this.#terms = terms;
@@ -67,19 +68,19 @@ export class Deliverer {
     this.#cancelLook = runtime.timers.after(0, () => this.wake());
   }
 
-  /** Deliveries are due. */
+  /** Call it when deliveries are due. */
   wake(): void {
     this.#leasing.run();
   }
 
-  /** Begins no more attempts, and waits 4 s for those in flight. Hands on the rest as interrupted, so that no lease is left. */
+  /** Begins no more attempts, and waits 4 s for those in flight. Hands the rest to the settler as interrupted. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelLook();
     await this.#leasing.ended();
     if (this.#shares.in_flight > 0)
       await new Promise<void>((resolve) => {
-        this.#idle = resolve;
+        this.#onIdle = resolve;
         this.#runtime.timers.after(stop_wait_ms, resolve);
       });
     for (const [leased, at_us] of this.#began) this.#settle(interruptedAttempt(this.#runtime, leased, at_us));
@@ -97,10 +98,11 @@ export class Deliverer {
     this.#waiting = new Set(more.map(receiverKey));
     this.#blocked = blocked;
     for (const each of deliveries) void this.#send(each);
-    if ((blocked && this.#enoughEnded()) || (this.#ended > 0 && more.some((each) => this.#shares.hasRoom(each))))
-      this.wake();
+    // Attempts may have ended while the statement ran.
+    const receiver_has_room = this.#ended > 0 && more.some((each) => this.#shares.hasRoom(each));
+    if (receiver_has_room || (blocked && this.#enoughEnded())) this.wake();
     if (due_in_ms === null) return;
-    // Overdue and not leased: there is no room for it, or another node has it.
+    // A delivery that is overdue and was not leased has no room, or another node has it.
     this.#lookIn(due_in_ms > 0 ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending);
   }
 
@@ -109,7 +111,7 @@ export class Deliverer {
     if (!this.#stopped) this.#cancelLook = this.#runtime.timers.after(wait_ms, () => this.wake());
   }
 
-  /** Whether so many places are free that a lease is worth its cost: one for many costs little more than one for one. */
+  /** Whether enough attempts ended for the next lease. A lease of many deliveries costs little more than a lease of one. */
   #enoughEnded(): boolean {
     return this.#ended > 0 && (this.#ended >= lease_after_ends || this.#ended >= this.#shares.in_flight);
   }
@@ -131,16 +133,13 @@ export class Deliverer {
       // A failure of the service, not of the receiver. The lease runs out, and another attempt follows.
       log.error({ err: error, delivery_id: leased.delivery_id }, "an attempt failed");
     }
-    const taken = attempt?.result ? attempt.result.error === null : null;
-    this.#shares.end(leased, taken, attempt?.result?.duration_ms ?? 0, bytes);
-    // After a stop it was handed on as interrupted.
+    const result = attempt?.result ?? null;
+    this.#shares.end(leased, result && result.error === null, result?.duration_ms ?? 0, bytes);
+    // After a stop the settler has this attempt already, as interrupted.
     if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
-    if (this.#shares.in_flight === 0) this.#idle();
+    if (this.#shares.in_flight === 0) this.#onIdle();
     this.#ended += 1;
-    if (
-      (this.#blocked && this.#enoughEnded()) ||
-      (this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased))
-    )
-      this.wake();
+    const receiver_has_room = this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased);
+    if (receiver_has_room || (this.#blocked && this.#enoughEnded())) this.wake();
   }
 }

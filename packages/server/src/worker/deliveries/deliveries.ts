@@ -1,14 +1,15 @@
 /**
- * Deliveries to webhooks: three machines and the record that passes between them.
+ * Deliveries to webhooks: three machines, and what passes between them.
  *
- *   events ──> dispatcher ──> deliveries ──> deliverer ──> settler ──> deliveries that ended, or are due again
- *              (rows)                        LeasedDelivery   Attempt, Settlement
+ *   event ──> dispatcher ──delivery──> deliverer ──Attempt──> settler ──Settlement──> delivery: ended, or due again
+ *   (row)                  (row)                  (in memory)           (written)     (row)
  *
  * - `dispatcher.ts` turns events into deliveries, one for each webhook that must receive the event.
- * - `deliverer.ts` leases due deliveries (`LeasedDelivery`), sends them, and makes an `Attempt` of each.
- * - `settler.ts` makes a `Settlement` of each attempt, and writes settlements in batches.
+ * - `deliverer.ts` leases due deliveries (`LeasedDelivery`) and sends each one once. Each lease gives one `Attempt`.
+ * - `settler.ts` computes a `Settlement` for each attempt, and writes settlements in batches.
  *
- * Rows connect the machines, so a node that dies loses nothing: events wait for the next dispatch, and leases run out.
+ * Events and deliveries are rows, so a node that dies loses none of them. Events wait for the next dispatch. An attempt that
+ * was not settled happens again after its lease runs out.
  */
 import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { GiveWay } from "../../ports.ts";
@@ -20,14 +21,14 @@ import { startSettler } from "./settler.ts";
 
 /** The machines of one node. */
 export interface Deliveries extends DeliveryLoop {
-  /** Begins no more attempts; those in flight end, or count as interrupted after 4 s. Settles all of them. */
+  /** Begins no more attempts, and waits 4 s for those in flight. The rest counts as interrupted. Settles all of them. */
   stop(): Promise<void>;
 }
 
 /** What the machines need of the node. */
 export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
   readonly metrics: DeliveryMetrics;
-  /** Undefined: they give way to nobody. */
+  /** Undefined: the machines never wait for requests. */
   readonly giveWay?: GiveWay;
 };
 
@@ -39,7 +40,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   const dispatcher = startDispatcher(runtime, courtesy, () => deliverer.wake());
   return {
     poke(what = "events") {
-      if (what === "events") dispatcher.poke();
+      if (what === "events") dispatcher.wake();
       else deliverer.wake();
     },
     async stop() {

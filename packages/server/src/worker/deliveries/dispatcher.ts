@@ -2,11 +2,11 @@
  * The dispatcher, the first of the three machines: turns committed events into deliveries, one for each webhook that must
  * receive the event. Events and deliveries are rows in the database, so a lost wake-up costs time and never an event.
  *
- *   idle ──poke──> gathering (5 ms) ──> dispatching ──no events left──> idle
+ *   idle ──wake──> gathering (5 ms) ──> dispatching ──no events left──> idle
  *   idle ──timer (1 s)────────────────> dispatching ──events left─────> dispatching
  *
- * What wakes it: a poke after a commit of this node; a timer, for events whose poke was lost.
- * What it hands on: nothing but a call of `made` after each statement that made deliveries. The deliverer leases them.
+ * What wakes it: a call after a commit of this node; a timer, because a call may be lost.
+ * What it hands on: rows. It also calls `made` after each statement that made deliveries, to wake the deliverer.
  */
 import { formatTimestampUs } from "@countersign/core";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -15,14 +15,14 @@ import type { Courtesy } from "./courtesy.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 const look_ms = 1_000;
-/** Pokes within this time lead to one dispatch, because a busy API pokes for every decision. */
+/** All calls of `wake` within this time lead to one dispatch, because a busy API calls it for every decision. */
 const gather_ms = 5;
 
 /** The dispatcher of one node. */
 export interface Dispatcher {
-  /** There are new events. */
-  poke(): void;
-  /** Ends it after the statement under way. */
+  /** Call it when there are new events. */
+  wake(): void;
+  /** Waits for the statement under way, and begins no other. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function startDispatcher(
 ): Dispatcher {
   const dispatching = oneAtATime(log, dispatch);
   let stopped = false;
-  /** The organization that had the last turn. */
+  /** The organization that had the latest turn; the next statement begins after it. */
   let turn_after = "";
   let cancelGather: (() => void) | null = null;
   let cancelLook = timers.after(0, look);
@@ -59,7 +59,7 @@ export function startDispatcher(
   }
 
   return {
-    poke() {
+    wake() {
       if (stopped) return;
       cancelGather ??= timers.after(gather_ms, () => {
         cancelGather = null;

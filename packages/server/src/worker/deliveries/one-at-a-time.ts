@@ -2,13 +2,13 @@ import type { Log } from "../../ports.ts";
 
 /** Work that runs one at a time. */
 export interface OneAtATime {
-  /** Starts the work; if it runs already, it runs once more afterwards. */
+  /** Starts the work. If the work runs already, it runs once more afterwards. */
   run(): void;
   /** Resolves when the work has ended. */
   ended(): Promise<void>;
 }
 
-/** Runs `work` one at a time. Logs failures: a timer of the caller tries again. */
+/** Runs `work` one at a time. Logs failures and does not retry, because the caller has a timer. */
 export function oneAtATime(log: Log, work: () => Promise<void>): OneAtATime {
   let wanted = false;
   let running: Promise<void> | null = null;

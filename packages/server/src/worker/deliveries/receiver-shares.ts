@@ -1,8 +1,8 @@
 /**
  * How many attempts may be in flight at each receiver. A receiver begins with a small share. Each event that it takes
- * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all it can use, and one that
- * hangs holds few of the node's places. With a fixed share of 64, 12 receivers that hang would hold every place that is
- * not reserved.
+ * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all the places that it can use, and
+ * a receiver that hangs holds few. With a fixed share of 64, 12 receivers that hang would hold every place that is not
+ * reserved.
  */
 import { type ReceiverKey, type Room, receiverKey } from "../../store/webhooks/delivery-queue.ts";
 
@@ -16,10 +16,11 @@ export interface ShareTerms {
 
 /** An attempt that took the receiver longer than this does not raise its share. */
 const quick_ms = 1_000;
-/** Receivers with nothing in flight whose shares are kept: the latest. */
+/** How many shares of receivers with nothing in flight are kept. */
 const remembered_max = 256;
 
 interface Share {
+  /** Attempts in flight. */
   n: number;
   share: number;
 }
@@ -42,7 +43,7 @@ export class ReceiverShares {
     return this.#in_flight;
   }
 
-  /** What is in flight where, for a lease. */
+  /** Returns what is in flight at each receiver and organization, for a lease. */
   room(): Pick<Room, "receivers" | "organizations" | "per_webhook" | "large"> {
     const receivers = Object.fromEntries(Array.from(this.#shares, ([key, { n, share }]) => [key, [n, share] as const]));
     const known = { receivers, organizations: Object.fromEntries(this.#organizations), per_webhook: this.#terms.first };
@@ -51,7 +52,7 @@ export class ReceiverShares {
     return { ...known, large: { ...Object.fromEntries(this.#large), all } };
   }
 
-  /** Whether half of the receiver's share is free. For less, the next lease waits: leases cost little more for many. */
+  /** Whether half of the receiver's share is free. A lease of many deliveries costs little more than a lease of one. */
   hasRoom(receiver: ReceiverKey): boolean {
     const known = this.#shares.get(receiverKey(receiver));
     return known === undefined || known.n * 2 <= known.share;
@@ -94,7 +95,7 @@ export class ReceiverShares {
     else this.#large.set(org_id, sum);
   }
 
-  /** The one that was idle longest makes room. */
+  /** Keeps the share, and drops the share of the receiver that was idle longest if there are too many. */
   #remember(key: string, share: Share): void {
     this.#shares.set(key, share);
     if (this.#shares.size <= remembered_max) return;

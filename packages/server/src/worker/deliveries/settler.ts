@@ -1,10 +1,10 @@
 /**
- * The settler, the last of the three machines: writes how attempts ended, and when the next one is due.
+ * The settler, the last of the three machines: writes the outcomes of attempts, and when the next attempt is due.
  *
  *   one attempt:         gathering (50 ms) ──> settling ──written──> gone
  *                                              settling ──failed──> settling again after 500 ms
- *   one organization:    at most one settlement at a time; what ends meanwhile gathers for the next one
- *   the machine:         at most three organizations at a time
+ *   one organization:    one batch at a time; attempts that end meanwhile wait for the next batch
+ *   the machine:         batches of at most three organizations at a time
  *
  * What wakes it: an attempt that the deliverer hands on.
  * What it hands on: rows. A delivery that must be sent again is due for the deliverer after its wait.
@@ -14,15 +14,15 @@ import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
 import type { Courtesy } from "./courtesy.ts";
 
-/** Nobody waits for a settlement, and one for many attempts costs little more than one for a single attempt. */
+/** Attempts wait this long for others: nobody waits for a settlement, and a batch costs little more than one attempt. */
 const gather_ms = 50;
-const again_ms = 500;
+const retry_ms = 500;
 const organizations_max = 3;
 
 /** The settler of one node. */
 export interface Settler {
   add(attempt: Attempt): void;
-  /** Settles what has gathered; resolves when that is done. Does not try again if a settlement fails. */
+  /** Settles the attempts that wait, and resolves after that. Does not retry a settlement that fails. */
   stop(): Promise<void>;
 }
 
@@ -33,8 +33,9 @@ export function startSettler(
   waits_ms?: readonly number[],
 ): Settler {
   const { timers, metrics, log } = runtime;
-  /** By organization. */
+  /** Attempts that wait for the next batch, by organization. */
   const gathered = new Map<string, Attempt[]>();
+  /** Batches under way, by organization. */
   const settling = new Map<string, Promise<void>>();
   let cancelGather: (() => void) | null = null;
   let stopped = false;
@@ -75,8 +76,8 @@ export function startSettler(
       } catch (error) {
         log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
-        // The leases hold until then. If they run out, the settlement is void and the attempt happens again.
-        await new Promise<void>((resolve) => void timers.after(again_ms, resolve));
+        // Retries the batch. If a lease runs out before that, the settlement changes nothing, and the attempt happens again.
+        await new Promise<void>((resolve) => void timers.after(retry_ms, resolve));
       }
     }
   }
