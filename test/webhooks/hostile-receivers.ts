@@ -168,12 +168,6 @@ export const hostileCases: readonly HostileCase[] = [
     values: { seconds: 10 },
     arrange: dripping("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
   },
-  {
-    title: "sends 100 without end",
-    failure: "out_of_time",
-    values: { seconds: 10 },
-    arrange: dripping("", "HTTP/1.1 100 Continue\r\n\r\n"),
-  },
   { title: "closes before its answer", failure: "connection_closed", arrange: saying("") },
   { title: "closes in the middle of its head", failure: "connection_closed", arrange: saying(`${head}X-Half: `) },
   { title: "sends 100 and closes", failure: "connection_closed", arrange: saying("HTTP/1.1 100 Continue\r\n\r\n") },

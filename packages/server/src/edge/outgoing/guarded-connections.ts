@@ -9,7 +9,6 @@ import { checkWebhookUrl, refusedAddresses, type WebhookUrlRules } from "@counte
 import { LRUCache } from "lru-cache";
 import { buildConnector, errors, Pool } from "undici";
 import { AttemptFailure } from "./http-out-failures.ts";
-import { passOver100 } from "./interim-answers.ts";
 
 /** What the text of a URL says by itself, and what its addresses came to last. */
 export interface Target {
@@ -138,7 +137,6 @@ function connector(options: buildConnector.BuildOptions, making: Set<Socket>): b
       making.delete(begun);
       const [error, socket] = made;
       if (error === null) {
-        passOver100(socket);
         const destroy = socket.destroy.bind(socket);
         socket.destroy = (reason) => {
           const aborted = reason instanceof errors.InformationalError && reason.message === "aborted";
