@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { staleFiles } from "./gen.ts";
 import { repositoryYamlProblems } from "./lint-yaml.ts";
-import { findingText, repositoryFindings } from "./tidy.ts";
+import { findingText, repositoryFindings } from "./tidy/tidy.ts";
 
 interface Check {
   readonly name: string;

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  clockHourFact,
+  clock_hour_fact,
   deliveryHeaders,
   type ErrorCodeRow,
   type EventField,
@@ -16,8 +16,8 @@ import {
   errorCodes,
   eventTypes,
   type FactField,
+  fact_key_pattern,
   factCategories,
-  factKeyPattern,
   factMaxAgeSeconds,
   limits,
   openapiDocument,
@@ -218,7 +218,7 @@ function factsPage(): string {
   return page(
     "# Facts",
     `A context document carries facts in six categories. ${total} facts are listed here; each may be null, which means ` +
-      `missing. Other keys are kept for your own policies: any key that matches \`${factKeyPattern}\`, at most ` +
+      `missing. Other keys are kept for your own policies: any key that matches \`${fact_key_pattern}\`, at most ` +
       `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
     "`as_of` says per category when the facts were true (an ISO 8601 date-time with time zone). Without it they count as of their " +
       "receipt. A few facts have a freshness of their own in place of their category's; it stands with them. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
@@ -258,7 +258,7 @@ function factMeaning(field: FactField): string {
 
 /** What is said of a fact that is not fresh for as long as the others of its category. */
 function ownFreshness(path: string): string {
-  if (path === clockHourFact) return "; fresh until the clock strikes the next hour";
+  if (path === clock_hour_fact) return "; fresh until the clock strikes the next hour";
   const seconds = factMaxAgeSeconds[path];
   return seconds === undefined ? "" : `; fresh for ${ageText(seconds)}`;
 }

@@ -54,7 +54,7 @@ export function checksumLines(files: readonly { readonly name: string; readonly 
 }
 
 /** Files outside package.json that name the version. */
-const naming_version = ["packages/contract/src/version.ts", "README.md", "packages/sdk/README.md"];
+const namingVersion = ["packages/contract/src/version.ts", "README.md", "packages/sdk/README.md"];
 
 function setVersion(from: string, version: string): void {
   run("npm", [
@@ -71,7 +71,7 @@ function setVersion(from: string, version: string): void {
     const text = readFileSync(file, "utf8").replaceAll(/("@countersign\/[\w-]+": )"[^"]+"/g, `$1"${version}"`);
     writeFileSync(file, text);
   }
-  for (const path of naming_version) {
+  for (const path of namingVersion) {
     const file = join(root, path);
     writeFileSync(file, readFileSync(file, "utf8").replaceAll(from, version));
   }

@@ -3,7 +3,7 @@ import { join, matchesGlob } from "node:path/posix";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { testProjects } from "./test-projects.ts";
-import { codeOnly, importsOf } from "./tidy-scan.ts";
+import { codeOnly, importsOf } from "./tidy/scan.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = ["packages", "scripts", "sim", "test", "bench"].flatMap((folder) =>

@@ -8,7 +8,7 @@ import {
   mergeFacts,
   type PolicyDocument,
   type PolicySet,
-  plain_membrane,
+  plainMembrane,
 } from "@countersign/core";
 
 /** The clock of the benchmark. */
@@ -48,7 +48,7 @@ export function paymentInputs(policySet: PolicySet, age_s = 1): DecideInput[] {
       { source: "inline", received_us: now_us - age_s * 1_000_000, document: { facts: factsOf(index) } },
     ]),
     policySet,
-    membrane: plain_membrane,
+    membrane: plainMembrane,
     mode: "live",
     now_us,
   }));

@@ -7,22 +7,22 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { LoadRequest } from "./load.ts";
-import { type BenchPolicy, benchFacts, benchPolicies, measuredAction, payments } from "./policies.ts";
+import { type BenchPolicy, benchFacts, benchPolicies, measured_action, payments } from "./policies.ts";
 import { type Started, start } from "./processes.ts";
 
 const version = "0.55.0";
-const packageName = `@cerbos/cerbos-${process.platform}-${process.arch}`;
+const package_name = `@cerbos/cerbos-${process.platform}-${process.arch}`;
 
 /** The Cerbos release that is measured, for the report. */
-export const cerbosVersion = `Cerbos ${version}`;
+export const cerbos_version = `Cerbos ${version}`;
 
 function binary(): string {
   const cache = join(import.meta.dirname, "../../node_modules/.cache/countersign-bench");
-  const path = join(cache, "node_modules", packageName, `cerbos-${process.platform}-${process.arch}`);
+  const path = join(cache, "node_modules", package_name, `cerbos-${process.platform}-${process.arch}`);
   if (!existsSync(path)) {
     mkdirSync(cache, { recursive: true });
     if (!existsSync(join(cache, "package.json"))) writeFileSync(join(cache, "package.json"), '{"private":true}');
-    execFileSync("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", `${packageName}@${version}`], {
+    execFileSync("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", `${package_name}@${version}`], {
       cwd: cache,
     });
   }
@@ -95,17 +95,17 @@ function listens(port: number): boolean {
 export function cerbosRequests(): LoadRequest[] {
   return payments.map((payment, n) => {
     const resource = {
-      kind: resourceOf(measuredAction),
+      kind: resourceOf(measured_action),
       id: `p${n}`,
       attr: { params: payment.params, facts: benchFacts },
     };
     const principal = { id: "billing-agent", roles: ["agent"] };
-    const body = { requestId: `r${n}`, principal, resources: [{ actions: [measuredAction], resource }] };
+    const body = { requestId: `r${n}`, principal, resources: [{ actions: [measured_action], resource }] };
     const effect = payment.verdict === "approve" ? "EFFECT_ALLOW" : "EFFECT_DENY";
     return {
       body: JSON.stringify(body),
       expect_status: 200,
-      expect_body: `"${measuredAction}":"${effect}"`,
+      expect_body: `"${measured_action}":"${effect}"`,
       expect_count: 1,
     };
   });

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@countersign/sdk";
 import type { LoadOrder, LoadRequest } from "./load.ts";
-import { benchFacts, benchPolicies, measuredAction, payments } from "./policies.ts";
+import { benchFacts, benchPolicies, measured_action, payments } from "./policies.ts";
 import type { Started } from "./processes.ts";
 import { startService } from "./service.ts";
 
@@ -18,14 +18,14 @@ export interface CountersignTarget {
   storedDecisions(): Promise<number>;
 }
 
-const packName = "bench";
+const pack_name = "bench";
 
 function submission(n: number) {
   const payment = payments[n % payments.length];
   if (payment === undefined) throw new Error("no payments");
   const intent = {
     agent: { id: "billing-agent", session_id: `s${n}` },
-    action: { type: measuredAction, verb: "send_money", target: { type: "account", identifier: `acc-${n}` } },
+    action: { type: measured_action, verb: "send_money", target: { type: "account", identifier: `acc-${n}` } },
     payload: { summary: "Pay an invoice", content: payment.params },
     estimated_impact: { reversible: false, financial_exposure_usd: payment.params.amount_usd },
   };
@@ -53,11 +53,11 @@ function batchRequests(): LoadRequest[] {
 /** The fifty policies as a pack: its folder in `directory`. */
 function writePack(directory: string): string {
   const packs = join(directory, "packs");
-  const folder = join(packs, packName);
+  const folder = join(packs, pack_name);
   mkdirSync(join(folder, "policies"), { recursive: true });
-  const names = benchPolicies.map((policy) => `${packName}.${policy.name}`);
+  const names = benchPolicies.map((policy) => `${pack_name}.${policy.name}`);
   const metadata = {
-    name: packName,
+    name: pack_name,
     title: "Benchmark",
     description: "Fifty policies.",
     version: "1.0.0",
@@ -88,7 +88,7 @@ export async function startCountersign(directory: string): Promise<CountersignTa
     description: "Load.",
   });
   const client = createClient({ base_url: server.url, api_key });
-  await client.changeMembrane(membrane_id, { packs: [packName] });
+  await client.changeMembrane(membrane_id, { packs: [pack_name] });
   await client.goLive(membrane_id);
   const headers = { "X-API-Key": api_key };
   return {

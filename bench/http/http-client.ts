@@ -12,7 +12,7 @@ export interface RawAnswer {
 
 const headEnd = Buffer.from("\r\n\r\n");
 const lastChunk = Buffer.from("\r\n0\r\n\r\n");
-const bodyBytesMax = 4 * 1024 * 1024;
+const body_bytes_max = 4 * 1024 * 1024;
 
 /** The bytes of one POST, ready to be written any number of times. */
 export function requestBytes(url: URL, headers: Readonly<Record<string, string>>, body: string): Buffer {
@@ -80,7 +80,7 @@ export class LoadConnection {
   }
 
   #grow(needed: number): void {
-    if (needed > bodyBytesMax) throw new Error(`an answer of more than ${bodyBytesMax} bytes`);
+    if (needed > body_bytes_max) throw new Error(`an answer of more than ${body_bytes_max} bytes`);
     const larger = Buffer.allocUnsafe(needed * 2);
     this.#received.copy(larger, 0, 0, this.#length);
     this.#received = larger;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { median } from "../median.ts";
-import { cerbosRequests, cerbosVersion, startCerbos } from "./cerbos.ts";
+import { cerbos_version, cerbosRequests, startCerbos } from "./cerbos.ts";
 import { type CountersignTarget, singleRequests, startCountersign } from "./countersign.ts";
 import type { LoadOrder, LoadRequest } from "./load.ts";
 import { type Measured, measure } from "./measure.ts";
@@ -104,7 +104,7 @@ async function startTargets(): Promise<{ targets: Target[]; countersign: Counter
     const server = await startCerbos(directory);
     servers.push(server);
     const order = { url: `${server.url}/api/check/resources`, headers: {}, requests: cerbosRequests() };
-    targets.push({ name: `${cerbosVersion}, stateless`, server, decisionsPerAnswer: 1, order });
+    targets.push({ name: `${cerbos_version}, stateless`, server, decisionsPerAnswer: 1, order });
   }
   if (countersign !== null && wanted.has("batch")) {
     const order = countersign.batch;

@@ -12,7 +12,7 @@ export interface BenchPolicy {
 }
 
 /** What all measured requests ask for. */
-export const measuredAction = "payment.transfer";
+export const measured_action = "payment.transfer";
 
 const matching: readonly BenchPolicy[] = [
   {
@@ -61,7 +61,7 @@ const matching: readonly BenchPolicy[] = [
     effect: "block",
     when: 'params.tier == "restricted" && facts.identity.clearance_status != "cleared"',
   },
-].map((policy) => ({ ...policy, action: measuredAction, effect: policy.effect as BenchPolicy["effect"] }));
+].map((policy) => ({ ...policy, action: measured_action, effect: policy.effect as BenchPolicy["effect"] }));
 
 const otherActions = ["communication.email", "data.export", "record.update", "identity.grant"];
 

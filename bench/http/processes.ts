@@ -50,7 +50,7 @@ async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
   clearTimeout(late);
 }
 
-const ticksPerSecond = 100; // USER_HZ is 100 on every Linux that node runs on
+const ticks_per_second = 100; // USER_HZ is 100 on every Linux that node runs on
 
 interface ProcessTimes {
   readonly parent: number;
@@ -67,7 +67,7 @@ function readTimes(pid: number): ProcessTimes | null {
       .slice(stat.lastIndexOf(")") + 2)
       .split(" ")
       .map(Number);
-    const ms = (from: number) => (((fields[from] ?? 0) + (fields[from + 1] ?? 0)) * 1000) / ticksPerSecond;
+    const ms = (from: number) => (((fields[from] ?? 0) + (fields[from + 1] ?? 0)) * 1000) / ticks_per_second;
     return { parent: fields[1] ?? 0, name, cpu_ms: ms(11), reaped_ms: ms(13) };
   } catch {
     return null; // it ended between the listing and the reading

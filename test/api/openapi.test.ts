@@ -4,7 +4,7 @@ import {
   openapiDocument,
   operationRows,
   operations,
-  productVersion,
+  product_version,
   refusalsOf,
 } from "@countersign/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -99,7 +99,7 @@ describe("the OpenAPI document", () => {
   it("carries the version of every package", () => {
     for (const name of ["contract", "cel", "core", "server", "sdk", "cli"]) {
       const file = new URL(`../../packages/${name}/package.json`, import.meta.url);
-      expect(JSON.parse(readFileSync(file, "utf8")).version, name).toBe(productVersion);
+      expect(JSON.parse(readFileSync(file, "utf8")).version, name).toBe(product_version);
     }
   });
 });

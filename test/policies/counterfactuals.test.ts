@@ -6,7 +6,7 @@ import { wouldApproveIf } from "../../packages/core/src/counterfactual/would-app
 import { decide } from "../../packages/core/src/deciding/decide.ts";
 import type { DecideInput } from "../../packages/core/src/deciding/decision.ts";
 import { compilePolicySet } from "../../packages/core/src/deciding/policy-set.ts";
-import { plain_membrane } from "../../packages/core/src/deciding/run-tests.ts";
+import { plainMembrane } from "../../packages/core/src/deciding/run-tests.ts";
 import { mergeFacts } from "../../packages/core/src/facts/merge.ts";
 import type { PolicySource } from "../../packages/core/src/policy/compile.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../../packages/core/src/testing/deciding.ts";
@@ -88,7 +88,7 @@ describe("over the real packs", () => {
           intent: one.intent as never,
           facts: mergeFacts([{ source: "org", document, received_us: now_us }]),
           policySet,
-          membrane: plain_membrane,
+          membrane: plainMembrane,
           mode: "live",
           now_us,
           attested: true,

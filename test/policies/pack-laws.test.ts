@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { decide } from "../../packages/core/src/deciding/decide.ts";
 import { type DecideInput, stricter } from "../../packages/core/src/deciding/decision.ts";
 import { compilePolicySet, type PolicySet } from "../../packages/core/src/deciding/policy-set.ts";
-import { plain_membrane } from "../../packages/core/src/deciding/run-tests.ts";
+import { plainMembrane } from "../../packages/core/src/deciding/run-tests.ts";
 import { mergeFacts } from "../../packages/core/src/facts/merge.ts";
 import type { PolicySource } from "../../packages/core/src/policy/compile.ts";
 import { policySource } from "../../packages/core/src/testing/deciding.ts";
@@ -36,7 +36,7 @@ function inputOf(one: Case, policySet: PolicySet, facts: Case["facts"] = one.fac
     intent: one.intent as never,
     facts: mergeFacts([{ source: "org", document, received_us: now_us }]),
     policySet,
-    membrane: plain_membrane,
+    membrane: plainMembrane,
     mode: "live",
     now_us,
     attested: true,

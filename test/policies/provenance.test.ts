@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { decide } from "../../packages/core/src/deciding/decide.ts";
 import type { DecidableIntent } from "../../packages/core/src/deciding/decision.ts";
 import { compilePolicySet } from "../../packages/core/src/deciding/policy-set.ts";
-import { plain_membrane } from "../../packages/core/src/deciding/run-tests.ts";
+import { plainMembrane } from "../../packages/core/src/deciding/run-tests.ts";
 import { type FactDocument, mergeFacts } from "../../packages/core/src/facts/merge.ts";
 import { packOf } from "../../packages/core/src/testing/packs.ts";
 
@@ -52,7 +52,7 @@ test("on 8,064 recorded calls the provenance pack stops the attacks and leaves p
       const facts = mergeFacts([{ source: "inline", document: body.context, received_us: now_us }]);
       return [
         call,
-        decide({ intent: body.intent, facts, policySet, membrane: plain_membrane, mode: "live", now_us }).content
+        decide({ intent: body.intent, facts, policySet, membrane: plainMembrane, mode: "live", now_us }).content
           .verdict,
       ];
     }),

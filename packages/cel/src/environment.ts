@@ -21,7 +21,7 @@ import { type Estimate, estimateExpression, type SizeOf } from "./cost/estimate.
 import type { Size } from "./cost/size.ts";
 import { CelCheckError, CelSyntaxError, type Diagnostic } from "./diagnostics.ts";
 import { type CallContext, type FunctionDeclaration, functionTable } from "./library.ts";
-import { BUDGET_DEFAULT, Program } from "./program.ts";
+import { budget_default, Program } from "./program.ts";
 import { STANDARD } from "./stdlib/standard.ts";
 import type { Ast } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
@@ -168,7 +168,7 @@ export class Environment {
     bindings: Readonly<Record<string, unknown>>,
     options: { readonly now?: Now | null; readonly units?: number } = {},
   ): Frame {
-    return new Frame(bindings, options.now ?? null, options.units ?? BUDGET_DEFAULT, this.prefixes, true);
+    return new Frame(bindings, options.now ?? null, options.units ?? budget_default, this.prefixes, true);
   }
 
   private analyse(ast: Ast, options: ExpressionOptions): Checked {

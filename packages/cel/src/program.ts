@@ -35,7 +35,7 @@ export type Result =
   | { readonly kind: "error"; readonly message: string };
 
 /** Units an evaluation has when the host shares no budget. */
-export const BUDGET_DEFAULT = 100_000;
+export const budget_default = 100_000;
 
 const TRUE: Result = Object.freeze({ kind: "value", value: true });
 const FALSE: Result = Object.freeze({ kind: "value", value: false });
@@ -78,7 +78,7 @@ export class Program {
   evaluate(bindings: Readonly<Record<string, unknown>>, options?: EvaluateOptions): Result {
     const budget = options?.budget;
     const now = options?.now ?? null;
-    const left = budget === undefined ? BUDGET_DEFAULT : budget.left;
+    const left = budget === undefined ? budget_default : budget.left;
     const frame = new Frame(bindings, now, left, this.prefixes, false);
     const result = this.evaluateIn(frame);
     if (budget !== undefined) budget.left = frame.left;

@@ -2,7 +2,7 @@
 import { SingleBar } from "cli-progress";
 import type { Output } from "./terminal.ts";
 
-const lineEvery_ms = 5_000;
+const line_every_ms = 5_000;
 
 /**
  * Call `told` with the share of 1 that is done and what to say of it, `waiting` with what is waited for (null: going on), and
@@ -17,7 +17,7 @@ export function startPercentProgress(stream: Output): {
     let printed_ms = performance.now();
     return {
       told(done, text) {
-        if (performance.now() - printed_ms < lineEvery_ms) return;
+        if (performance.now() - printed_ms < line_every_ms) return;
         printed_ms = performance.now();
         stream.write(`${Math.floor(done * 100)} %, ${text}\n`);
       },

@@ -1,4 +1,4 @@
-import { productVersion } from "@countersign/contract";
+import { product_version } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
 import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
@@ -28,7 +28,7 @@ Examples:
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("countersign")
     .description("Decides, records and accounts for what software agents propose to do.")
-    .version(productVersion, "-v, --version", "print the version")
+    .version(product_version, "-v, --version", "print the version")
     .addHelpText("after", help)
     .showHelpAfterError("(add --help for the options)")
     .exitOverride()

@@ -4,10 +4,10 @@ import { InvalidArgumentError, Option } from "commander";
 import type { Terminal } from "./terminal.ts";
 
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
-const keyHint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
+const key_hint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
 /** For whom nobody answered. */
-export const startHint = "Is the service running there? `npm start` or `countersign serve` starts it.";
+export const start_hint = "Is the service running there? `npm start` or `countersign serve` starts it.";
 
 /** What to say of an answer that no service gives; `answer` is what it said, empty where it does not tell much. */
 export function strangerText(answer: string): string {
@@ -58,10 +58,10 @@ export function serviceClient(
  * that it names. Null for what is no answer of a service.
  */
 export function refusalText(error: unknown): string | null {
-  if (error instanceof ConnectionError) return `${error.message}\n${startHint}`;
+  if (error instanceof ConnectionError) return `${error.message}\n${start_hint}`;
   if (!(error instanceof ApiError)) return null;
   if (error.code.startsWith("http_") && !outages.includes(error.status)) return strangerText(error.message);
-  const hint = error.status === 401 || error.status === 403 ? ` ${keyHint}` : "";
+  const hint = error.status === 401 || error.status === 403 ? ` ${key_hint}` : "";
   const places = error.details.flatMap(({ path, message }) =>
     message === undefined ? [] : [`\n  ${path === "" ? "" : `${String(path)}: `}${String(message)}`],
   );

@@ -28,7 +28,7 @@ export const actionTypes = {
 } as const satisfies Record<string, string>;
 
 /** The type of an intent that declares none and whose verb no catalogue knows. */
-export const unclassifiedActionType = "other.unclassified";
+export const unclassified_action_type = "other.unclassified";
 
 /** One of the action types. */
 export type ActionType = keyof typeof actionTypes;

@@ -9,9 +9,9 @@ import {
   type ErrorObject,
   errorCodes,
   eventTypes,
+  fact_key_pattern,
   factCategories,
   factCategoryNames,
-  factKeyPattern,
   type IdKind,
   idPattern,
   idPrefixes,
@@ -151,7 +151,7 @@ describe("facts", () => {
     for (const { fields } of Object.values(factCategories)) {
       const names = fields.map(({ name }) => name);
       expect(new Set(names).size).toBe(names.length);
-      for (const name of names) expect(name).toMatch(new RegExp(factKeyPattern));
+      for (const name of names) expect(name).toMatch(new RegExp(fact_key_pattern));
     }
   });
   it("know 50 states, the district, 8 territories and 3 military codes", () => {

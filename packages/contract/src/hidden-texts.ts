@@ -4,7 +4,7 @@
 const chars_min = 4;
 
 /** A name that a form's author chose. Any other ("123-45-6789", "ann@example.com") is somebody's data, as a value is. */
-const field_name = /^(?!.*\d{4})[A-Za-z_]\w*$/;
+const fieldName = /^(?!.*\d{4})[A-Za-z_]\w*$/;
 
 /**
  * Texts that `content` holds and `shown` no longer does: what policies removed or redacted, longest first. Numbers count as
@@ -30,7 +30,7 @@ export function textsOf(value: unknown): Set<string> {
     } else if (typeof at === "object" && at !== null) {
       for (const [name, item] of Object.entries(at)) {
         queue.push(item);
-        if (!field_name.test(name)) queue.push(name);
+        if (!fieldName.test(name)) queue.push(name);
       }
     } else if (typeof at === "string" || typeof at === "number") {
       const text = String(at);

@@ -31,28 +31,28 @@ export type IdKind = keyof typeof idPrefixes;
 export type Id<K extends IdKind = IdKind> = `${(typeof idPrefixes)[K]}${string}`;
 
 /** Crockford's base-32 digits in value order (no I, L, O, U); identifiers are written in upper case. */
-export const crockfordAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+export const crockford_alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /** Number of base-32 characters after the prefix: 48 bits of time, 80 of randomness. */
-export const idSuffixLength = 26;
+export const id_suffix_length = 26;
 
 /** Regular-expression source of the part after the prefix, without anchors. */
-export const idSuffixPattern = `[0-9A-HJKMNP-TV-Z]{${idSuffixLength}}`;
+export const id_suffix_pattern = `[0-9A-HJKMNP-TV-Z]{${id_suffix_length}}`;
 
 /** The organization that open mode acts for; the one identifier that is not generated. Source: api.md §3. */
-export const openModeOrgId = "org_local";
+export const open_mode_org_id = "org_local";
 
 /** The anchored regular-expression source that every identifier of this kind matches. */
 export function idPattern(kind: IdKind): string {
-  const generated = `${idPrefixes[kind]}${idSuffixPattern}`;
-  return kind === "organization" ? `^(?:${generated}|${openModeOrgId})$` : `^${generated}$`;
+  const generated = `${idPrefixes[kind]}${id_suffix_pattern}`;
+  return kind === "organization" ? `^(?:${generated}|${open_mode_org_id})$` : `^${generated}$`;
 }
 
 /** Webhook signing secrets: this prefix, then base64 of 32 random bytes. Source: contract §2.3, api.md §8. */
-export const webhookSecretPrefix = "whsec_";
+export const webhook_secret_prefix = "whsec_";
 
 /** What a listing shows instead of a webhook secret. Source: contract §2.3. */
-export const webhookSecretMask = "***";
+export const webhook_secret_mask = "***";
 
 /** Parts of an API key text, `svc_<environment>_<scope>_<random>`. Source: contract §2.2, api.md §3. */
 export const apiKeyFormat = {

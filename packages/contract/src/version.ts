@@ -1,2 +1,2 @@
 /** Version of Countersign; the same as in every package.json (a test holds them together). */
-export const productVersion = "0.1.0";
+export const product_version = "0.1.0";

@@ -7,7 +7,7 @@ export {
   type SettingsChange,
   SettingsHistory,
   type SettingsThen,
-  settings_change_types,
+  settingsChangeTypes,
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
@@ -17,7 +17,7 @@ export type { DecidableIntent, Decided, DecideInput, MembraneSettings } from "./
 export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
-export { plain_membrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
+export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
 export { type ContextSource, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
@@ -26,7 +26,7 @@ export {
   confirmSteps,
   intakeSteps,
   packSteps,
-  QUICKSTART_PACKS,
+  quickstartPacks,
   sureActions,
   sureClasses,
 } from "./onboarding/intake.ts";

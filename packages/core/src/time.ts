@@ -60,15 +60,15 @@ export function parseIsoTimeUs(text: string): number | null {
 export function formatTimestampUs(at_us: number): string {
   const second = Math.floor(at_us / us_per_second);
   if (second !== lastSecond) {
-    lastText = new Date(second * 1000).toISOString().slice(0, -4);
+    last_text = new Date(second * 1000).toISOString().slice(0, -4);
     lastSecond = second;
   }
-  return `${lastText}${String(at_us - second * us_per_second).padStart(6, "0")}Z`;
+  return `${last_text}${String(at_us - second * us_per_second).padStart(6, "0")}Z`;
 }
 
 /** The last second that was formatted, and its text up to the dot: most moments are of the same one. */
 let lastSecond = Number.NaN;
-let lastText = "";
+let last_text = "";
 
 const durationPattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
 

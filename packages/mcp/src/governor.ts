@@ -20,7 +20,7 @@ import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import {
   answerIn,
-  error_codes,
+  errorCodes,
   hasLookAlike,
   hasTwins,
   idKey,
@@ -136,7 +136,7 @@ class ConnectionGovernor implements Governor {
   fromClient(line: string): void {
     if (this.#is_over) return;
     const elements = elementsIn(line);
-    if (elements.length > messages_max) return void this.#send(refusal(null, error_codes.invalid_request, too_long));
+    if (elements.length > messages_max) return void this.#send(refusal(null, errorCodes.invalid_request, too_long));
     for (const each of elements.length === 0 ? [line] : elements) this.#parse(each);
   }
 
@@ -173,9 +173,9 @@ class ConnectionGovernor implements Governor {
     try {
       read = JSON.parse(text);
     } catch {
-      return void this.#send(refusal(null, error_codes.parse_error, "This is not one JSON text on a line."));
+      return void this.#send(refusal(null, errorCodes.parse_error, "This is not one JSON text on a line."));
     }
-    const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, error_codes.invalid_request, why));
+    const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, errorCodes.invalid_request, why));
     if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
     try {
       const { value, write } = readExactly(text);
@@ -194,9 +194,7 @@ class ConnectionGovernor implements Governor {
     const is_call = method === "tools/call";
     const is_taken = (key: string) => this.#calls.has(key) || (is_call && this.#requests.has(key));
     if (id !== undefined && method !== undefined && is_taken(idKey(id)))
-      return void answer(
-        refusal(exact.id ?? null, error_codes.invalid_request, "A request with this id is under way."),
-      );
+      return void answer(refusal(exact.id ?? null, errorCodes.invalid_request, "A request with this id is under way."));
     if (is_call) return void this.#takeCall(heard);
     if (method === "notifications/cancelled" && this.#cancel(params["requestId"])) return;
     if (method === "initialize") this.#submissions.clientIs(params["clientInfo"]);
@@ -248,12 +246,12 @@ class ConnectionGovernor implements Governor {
     }
     if (typeof name !== "string" || !isObject(given) || hasLookAlike(params, ["name", "arguments", "task"])) {
       const text = "Give the tool's name, and its arguments as an object.";
-      return refuse(refusal(id, error_codes.invalid_params, text));
+      return refuse(refusal(id, errorCodes.invalid_params, text));
     }
     const as = { id, as_task: isObject(params["task"]) };
     if (losesDigits(given)) return refuse(noResult(as, too_large));
     if (hasTwins(given)) return refuse(noResult(as, twins));
-    if (this.#calls.size >= calls_max) return refuse(refusal(id, error_codes.no_result, too_many));
+    if (this.#calls.size >= calls_max) return refuse(refusal(id, errorCodes.no_result, too_many));
     return { key: idKey(message.id), id, name, given };
   }
 
@@ -299,7 +297,7 @@ class ConnectionGovernor implements Governor {
       toClient(other?.tell?.(line) ?? line);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.#send(refusal(message.id, error_codes.no_result, not_written));
+      this.#send(refusal(message.id, errorCodes.no_result, not_written));
     }
   }
 }

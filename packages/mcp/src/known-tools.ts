@@ -10,7 +10,7 @@ export interface KnownTool {
 }
 
 /** What is taken of a tool that the server has not told of. */
-export const unknown_tool: KnownTool = { title: null, reads_only: false, destroys: true };
+export const unknownTool: KnownTool = { title: null, reads_only: false, destroys: true };
 
 /** The tools of one answer to `tools/list`, by name. */
 export function toolsIn(result: JsonObject): Map<string, KnownTool> {

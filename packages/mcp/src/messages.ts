@@ -31,7 +31,7 @@ export interface Answer extends JsonObject {
 }
 
 /** Numbers of JSON-RPC, and of its free ones one of ours for a call that was well asked for. */
-export const error_codes = {
+export const errorCodes = {
   ...{ parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 },
   no_result: -32_010,
 } as const;
@@ -100,6 +100,6 @@ export function refusal(id: RequestId | null, code: number, message: string, dat
 /** The answer to a call that has no result to hand on, in words that a model can use. */
 export function noResult({ id, as_task }: Asked, text: string, intent_id: string | null = null): JsonObject {
   const about = intent_id === null ? undefined : { "countersign/intent_id": intent_id };
-  if (as_task) return refusal(id, error_codes.no_result, text, about);
+  if (as_task) return refusal(id, errorCodes.no_result, text, about);
   return { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }], isError: true, _meta: about } };
 }

@@ -1,6 +1,6 @@
 /** Describes tool calls as intents, with what the client and the server said about themselves. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
-import { type KnownTool, toolsIn, unknown_tool } from "./known-tools.ts";
+import { type KnownTool, toolsIn, unknownTool } from "./known-tools.ts";
 import { isObject, type JsonObject } from "./messages.ts";
 
 /** What the operator of the governor sets about submissions. */
@@ -51,7 +51,7 @@ export class Submissions {
   /** Returns the submission for one call of the tool `name`. */
   of(name: string, content: JsonObject): IntentSubmission {
     const { trust_annotations, membrane_id, session_id, context: given } = this.#options;
-    const { title, reads_only, destroys } = this.#tools.get(name) ?? unknown_tool;
+    const { title, reads_only, destroys } = this.#tools.get(name) ?? unknownTool;
     const context = trust_annotations ? withSideEffect(given, !reads_only) : given;
     const target = this.#server_name === null ? {} : { target: { type: "mcp_server", identifier: this.#server_name } };
     return {

@@ -1,6 +1,6 @@
 import { RE2JS } from "re2js";
 import type { FunctionDeclaration, Overload } from "../library.ts";
-import { PATTERN_MAX, PATTERN_WORK_MAX, pattern, patternWork } from "../stdlib/regex.ts";
+import { pattern, pattern_max, pattern_work_max, patternWork } from "../stdlib/regex.ts";
 import { closest } from "../suggest.ts";
 import { type Call, dottedName, type Expr } from "../syntax/ast.ts";
 import { MEMBER_MACROS } from "../syntax/macros.ts";
@@ -229,9 +229,9 @@ function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   const written = args[1];
   if (written?.kind !== "literal" || typeof written.value !== "string") return;
   try {
-    if (written.value.length > PATTERN_MAX) throw new Error(`it is longer than ${PATTERN_MAX} characters`);
+    if (written.value.length > pattern_max) throw new Error(`it is longer than ${pattern_max} characters`);
     const work = patternWork(written.value);
-    if (c.patterns.work + work > PATTERN_WORK_MAX)
+    if (c.patterns.work + work > pattern_work_max)
       throw new Error("counted repetitions or ranges make too much of it, or of it and those before it");
     c.patterns.work += work;
     // Compiled anew only to learn why it does not.

@@ -162,11 +162,11 @@ function position(k: Value): number | null {
 }
 
 /** Longer names are left out of paths: each time that one is missing it would be written anew. */
-const NAME_MAX = 1_024;
+const name_max = 1_024;
 
 /** How a path goes on below a container: `.name` for names, `[…]` for everything else. */
 function suffix(k: Value): string {
-  if (typeof k === "string" && k.length > NAME_MAX) return "[…]";
+  if (typeof k === "string" && k.length > name_max) return "[…]";
   if (typeof k === "string") return /^[A-Za-z_]\w*$/.test(k) ? `.${k}` : `[${JSON.stringify(k)}]`;
   if (k instanceof Uint) return `[${k.unsigned}]`;
   return typeof k === "bigint" || typeof k === "number" || typeof k === "boolean" ? `[${k}]` : "[…]";

@@ -9,8 +9,8 @@ import type { Frame } from "./frame.ts";
 export type Arithmetic = "+" | "-" | "*" | "/" | "%";
 
 const INT_MIN = -(2n ** 63n);
-const INT_MAX = 2n ** 63n - 1n;
-const UINT_MAX = 2n ** 64n - 1n;
+const int_max = 2n ** 63n - 1n;
+const uint_max = 2n ** 64n - 1n;
 
 /** `a + b` and its kin. An int literal beside a double (all JSON numbers are doubles) counts as a double. */
 export function arithmetic(a: Code, op: Arithmetic, b: Code, type: Type, describe: (f: Frame) => string): Code {
@@ -74,10 +74,10 @@ function compute(x: Value, op: Arithmetic, y: Value, f: Frame): Value | undefine
   const bad = combine([x, y]);
   if (bad !== null) return bad;
   if (typeof x === "number") return typeof y === "number" && op !== "%" ? doubles(x, op, y) : undefined;
-  if (typeof x === "bigint") return typeof y === "bigint" ? integers(x, op, y, INT_MIN, INT_MAX) : undefined;
+  if (typeof x === "bigint") return typeof y === "bigint" ? integers(x, op, y, INT_MIN, int_max) : undefined;
   if (x instanceof Uint) {
     if (!(y instanceof Uint)) return undefined;
-    const r = integers(x.unsigned, op, y.unsigned, 0n, UINT_MAX);
+    const r = integers(x.unsigned, op, y.unsigned, 0n, uint_max);
     return typeof r === "bigint" ? new Uint(r) : r;
   }
   return op === "+" ? add(x, y, f) : op === "-" ? subtract(x, y) : undefined;

@@ -1,5 +1,5 @@
 /** More prefixes than these are read step by step: the table must not grow with the number of expressions compiled. */
-const PREFIXES_MAX = 256;
+const prefixes_max = 256;
 
 /**
  * The beginnings of paths that an environment's programs read (`facts`, `facts.organizational`), each with a slot.
@@ -30,7 +30,7 @@ export class Prefixes {
     const key = keys.length === 0 ? root : `${root}\0${keys.join("\0")}`;
     const found = this.find(key);
     if (found !== undefined) return found;
-    if (this.size >= PREFIXES_MAX) return -1;
+    if (this.size >= prefixes_max) return -1;
     this.slots.set(key, this.size);
     return this.size - 1;
   }

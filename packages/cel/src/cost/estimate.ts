@@ -1,7 +1,7 @@
 import type { Checked } from "../check/checker.ts";
 import { DYN, type Type } from "../check/type.ts";
 import type { Ast, Binary, Call, Expr, Fold, Literal, Logic } from "../syntax/ast.ts";
-import { CHARS_A_UNIT } from "../value/equal.ts";
+import { chars_a_unit } from "../value/equal.ts";
 import { libraryCall } from "./functions.ts";
 import {
   additive,
@@ -95,7 +95,7 @@ class Estimator {
         // Naming it computes the index again: once for a missing entry, or once for one of the wrong type.
         const naming = operand.naming + at.units;
         return {
-          units: operand.units + at.units + 1 + at.size.chars / CHARS_A_UNIT,
+          units: operand.units + at.units + 1 + at.size.chars / chars_a_unit,
           size: operand.entries === "text" ? textOf(operand.size.chars) : operand.size,
           naming,
           kind: operand.entries,
@@ -133,7 +133,7 @@ class Estimator {
       case "map": {
         const parts = e.entries.flatMap((x) => [this.visit(x.key, locals), this.visit(x.value, locals)]);
         return plain(
-          1 + parts.reduce((sum, p) => sum + p.size.chars, 0) / CHARS_A_UNIT,
+          1 + parts.reduce((sum, p) => sum + p.size.chars, 0) / chars_a_unit,
           parts,
           containing(
             parts.map((p) => p.size),
@@ -191,9 +191,9 @@ class Estimator {
       return { ...plain(1 + found.work, parts, found.size, kind), entries };
     // What a function of the host makes is made of what it was given, and of its own tables.
     const whole = containing(sizes, this.bounds);
-    const items = this.bounds.most(whole.items, whole.chars, HOST_ITEMS);
-    const made = { ...whole, items, chars: whole.chars + HOST_ITEMS };
-    const size = { ...made, values: whole.values + made.items + 1, text: whole.text + HOST_TEXT };
+    const items = this.bounds.most(whole.items, whole.chars, host_items);
+    const made = { ...whole, items, chars: whole.chars + host_items };
+    const size = { ...made, values: whole.values + made.items + 1, text: whole.text + host_text };
     const work = declared?.cost?.(sizes) ?? 0;
     return { ...plain(1 + work, parts, kind === "number" || kind === "bare" ? SCALAR : size, kind), entries };
   }
@@ -215,7 +215,7 @@ class Estimator {
         const work = isPlain
           ? reading(b.size.items * a.size.chars, b.size.text, this.bounds)
           : searching(a.size, b.size);
-        return test(b.size.items / 2 + work + a.size.chars / CHARS_A_UNIT);
+        return test(b.size.items / 2 + work + a.size.chars / chars_a_unit);
       }
       case "+": {
         if (a.kind === "number" || b.kind === "number") return plain(1, [a, b], SCALAR, "number");
@@ -261,7 +261,7 @@ class Estimator {
     };
     // Each loop within a loop is visited once more for each way.
     const ways =
-      this.depth > DEPTH_OF_SUMS ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
+      this.depth > depth_of_sums ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
     this.depth -= 1;
     this.additive.depth = this.depth;
     const least = (of: (way: Steps) => number) => Math.min(...ways.map(of));
@@ -306,11 +306,11 @@ function everyStep(count: number, { units, size }: Steps): Steps {
 }
 
 /** Loops within more loops than these are taken to work on the largest entries only. */
-const DEPTH_OF_SUMS = 4;
+const depth_of_sums = 4;
 
 /** Entries and texts that functions of the host may bring along themselves: the states of a country, say. */
-const HOST_ITEMS = 100;
-const HOST_TEXT = 1_000;
+const host_items = 100;
+const host_text = 1_000;
 
 function leaf(size: Size): Node {
   return { units: 1, size, naming: 0, kind: "any", entries: "any" };

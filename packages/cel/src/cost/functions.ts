@@ -1,6 +1,6 @@
-import { PATTERN_MAX, pattern } from "../stdlib/regex.ts";
+import { pattern, pattern_max } from "../stdlib/regex.ts";
 import type { Expr } from "../syntax/ast.ts";
-import { CHARS_A_UNIT } from "../value/equal.ts";
+import { chars_a_unit } from "../value/equal.ts";
 import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
 /** What a call takes besides its own node, and how large its result can be. */
@@ -12,10 +12,10 @@ export interface CallEstimate {
 const free = (size: Size): CallEstimate => ({ work: 0, size });
 
 /** Text that the longest number, time or type name has. */
-const SCALAR_CHARS = 64;
+const scalar_chars = 64;
 
 /** Instructions of the largest program that a pattern of the greatest length can come to. */
-const PROGRAM_MAX = PATTERN_MAX * 1_000;
+const PROGRAM_MAX = pattern_max * 1_000;
 
 /**
  * What a function of the library charges for arguments of these sizes (the receiver of a member call comes first), and the
@@ -34,7 +34,7 @@ export function libraryCall(
       return { work: a.chars / 64 + a.items, size: SCALAR };
     case "startsWith":
     case "endsWith":
-      return { work: bounds.least(a.chars, b.chars) / CHARS_A_UNIT, size: SCALAR };
+      return { work: bounds.least(a.chars, b.chars) / chars_a_unit, size: SCALAR };
     case "bool":
     case "int":
     case "uint":
@@ -43,7 +43,7 @@ export function libraryCall(
     case "duration":
       return free(SCALAR);
     case "type":
-      return free(textOf(SCALAR_CHARS));
+      return free(textOf(scalar_chars));
     case "dyn":
     case "optional.of":
       return free(containing([a], bounds));
@@ -62,7 +62,7 @@ export function libraryCall(
     case "matches":
       return { work: matchWork(a, args.at(-1)), size: SCALAR };
     case "string":
-      return { work: a.chars / 16, size: textOf(Math.max(a.chars, SCALAR_CHARS)) };
+      return { work: a.chars / 16, size: textOf(Math.max(a.chars, scalar_chars)) };
     case "bytes":
       return { work: a.chars / 16, size: textOf(a.chars * 3) };
     case "charAt":
@@ -121,6 +121,6 @@ function formatted(text: Size, args: Size, literal: string | null, { least }: Bo
   const clauses = least(text.chars / 2, args.items);
   // Every value is shown at most once. Hex doubles bytes, of which a unit has three; a precision makes at most 450 digits.
   const perUnit = literal !== null && !/%[.0-9]*[xX]/.test(literal) ? 1 : 6;
-  const chars = args.text * perUnit + args.values * SCALAR_CHARS + clauses * 450;
+  const chars = args.text * perUnit + args.values * scalar_chars + clauses * 450;
   return { work: clauses * 2 + args.values + (text.chars + chars) / 16, size: textOf(text.chars + chars) };
 }

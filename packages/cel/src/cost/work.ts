@@ -1,14 +1,14 @@
-import { CHARS_A_UNIT } from "../value/equal.ts";
+import { chars_a_unit } from "../value/equal.ts";
 import { type Bounds, finite, type Size } from "./size.ts";
 
 /** A look at two texts of so many characters, as far as the shorter one goes. */
 export function reading(a: number, b: number, { least }: Bounds): number {
-  return finite(least(a, b)) / CHARS_A_UNIT;
+  return finite(least(a, b)) / chars_a_unit;
 }
 
 /** Telling which of two is less. Bytes, which are no scalars here, take more than texts. */
 export function ordering(a: Size, b: Size, scalar: boolean, { least }: Bounds): number {
-  return finite(least(a.chars, b.chars)) / (scalar ? CHARS_A_UNIT : 256);
+  return finite(least(a.chars, b.chars)) / (scalar ? chars_a_unit : 256);
 }
 
 /**

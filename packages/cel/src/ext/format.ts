@@ -6,8 +6,8 @@ import { Timestamp } from "../value/timestamp.ts";
 import { Failure, NonValue, SPENT } from "../value/unknown.ts";
 import { isMap, TypeValue, Uint, type Value } from "../value/value.ts";
 
-const PRECISION_MAX = 100;
-const CLAUSE = /%(?:\.([0-9]+))?(.?)/gsu;
+const precision_max = 100;
+const clausePattern = /%(?:\.([0-9]+))?(.?)/gsu;
 
 /** A clause that cannot be formatted; leaves the whole text as a failure. */
 class Misfit extends Error {}
@@ -17,28 +17,28 @@ export function format(text: string, args: readonly Value[], call: CallContext):
   let next = 0;
   let bad: Value | null = null;
   try {
-    const out = text.replace(CLAUSE, (_, precision: string | undefined, verb: string) => {
+    const out = text.replace(clausePattern, (_, precision: string | undefined, verb: string) => {
       if (verb === "%" && precision === undefined) return "%";
       if (!"sdfebox X".includes(verb) || verb === " " || verb === "")
         throw new Misfit(`unrecognized formatting clause: %${verb}`);
-      if (call.left < 0) throw new Misfit(SPENT_MARK);
+      if (call.left < 0) throw new Misfit(spent_mark);
       if (next >= args.length) throw new Misfit(`index ${next} out of range`);
       const value = args[next++] as Value;
       if (value instanceof NonValue) bad ??= value as Value;
       const digits = precision === undefined ? 6 : Number(precision);
-      if (digits > PRECISION_MAX) throw new Misfit(`a precision above ${PRECISION_MAX}`);
+      if (digits > precision_max) throw new Misfit(`a precision above ${precision_max}`);
       const piece = value instanceof NonValue ? "" : clause(verb, digits, value, call);
       call.charge(1 + (piece.length >> 4));
       return piece;
     });
     return bad ?? out;
   } catch (e) {
-    if (e instanceof Misfit) return e.message === SPENT_MARK ? SPENT : new Failure(e.message);
+    if (e instanceof Misfit) return e.message === spent_mark ? SPENT : new Failure(e.message);
     throw e;
   }
 }
 
-const SPENT_MARK = "spent";
+const spent_mark = "spent";
 
 function clause(verb: string, digits: number, v: Value, call: CallContext): string {
   switch (verb) {
@@ -125,7 +125,7 @@ function hexOf(bytes: Uint8Array): string {
 /** A value as `%s` writes it. */
 function show(v: Value, call: CallContext, depth: number): string {
   call.charge(1);
-  if (depth > 100 || call.left < 0) throw new Misfit(SPENT_MARK);
+  if (depth > 100 || call.left < 0) throw new Misfit(spent_mark);
   if (v === null) return "null";
   if (typeof v === "string") return v;
   if (typeof v === "number" || typeof v === "bigint" || typeof v === "boolean") return String(v);

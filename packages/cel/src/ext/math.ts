@@ -5,7 +5,7 @@ import { Failure } from "../value/unknown.ts";
 import { Uint, type Value } from "../value/value.ts";
 
 const NUMBERS = [INT, UINT, DOUBLE];
-const MASK = 2n ** 64n - 1n;
+const mask = 2n ** 64n - 1n;
 
 function isNumber(v: Value): boolean {
   return typeof v === "number" || typeof v === "bigint" || v instanceof Uint;
@@ -68,7 +68,7 @@ function shift(name: string, of: (bits: bigint, by: bigint) => bigint): Function
     if (typeof by !== "bigint" || !(typeof a === "bigint" || a instanceof Uint)) return undefined;
     if (by < 0n) return new Failure("a negative shift");
     const raw = typeof a === "bigint" ? BigInt.asUintN(64, a) : a.unsigned;
-    const moved = by > 63n ? 0n : of(raw, by) & MASK;
+    const moved = by > 63n ? 0n : of(raw, by) & mask;
     return typeof a === "bigint" ? BigInt.asIntN(64, moved) : new Uint(moved);
   };
   return { name, style: "global", overloads: [overload(INT, INT, INT), overload(UINT, UINT, INT)], implementation };
@@ -113,7 +113,7 @@ export const MATH: readonly FunctionDeclaration[] = [
     style: "global",
     overloads: [overload(INT, INT), overload(UINT, UINT)],
     implementation: (_, a: Value) =>
-      typeof a === "bigint" ? ~a : a instanceof Uint ? new Uint(a.unsigned ^ MASK) : undefined,
+      typeof a === "bigint" ? ~a : a instanceof Uint ? new Uint(a.unsigned ^ mask) : undefined,
   },
   shift("math.bitShiftLeft", (n, by) => n << by),
   shift("math.bitShiftRight", (n, by) => n >> by),

@@ -90,12 +90,12 @@ function split(s: Value, by: Value, count?: Value): Value | undefined {
 }
 
 /** White space as Unicode has it (U+FEFF and U+200B are not). */
-const EDGES = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+const edges = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
 function trim(s: string): string {
   let end = s.length;
-  while (end > 0 && EDGES.test(s[end - 1] ?? "")) end--;
-  return s.slice(0, end).replace(EDGES, "");
+  while (end > 0 && edges.test(s[end - 1] ?? "")) end--;
+  return s.slice(0, end).replace(edges, "");
 }
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([

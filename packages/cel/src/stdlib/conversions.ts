@@ -5,26 +5,26 @@ import { parseTimestamp, Timestamp, timestampOf } from "../value/timestamp.ts";
 import { Failure } from "../value/unknown.ts";
 import { Uint, type Value } from "../value/value.ts";
 
-const TWO_63 = 2 ** 63;
+const two_63 = 2 ** 63;
 const INT_MIN = -(2n ** 63n);
-const INT_MAX = 2n ** 63n - 1n;
-const UINT_MAX = 2n ** 64n - 1n;
+const int_max = 2n ** 63n - 1n;
+const uint_max = 2n ** 64n - 1n;
 
 const outOfRange = (type: string) => new Failure(`out of the range of ${type}`);
 const notA = (type: string) => new Failure(`this text is not a ${type}`);
 
 function inRange(n: bigint): Value {
-  return n < INT_MIN || n > INT_MAX ? outOfRange("int") : n;
+  return n < INT_MIN || n > int_max ? outOfRange("int") : n;
 }
 
 function unsigned(n: bigint): Value {
-  return n < 0n || n > UINT_MAX ? outOfRange("uint") : new Uint(n);
+  return n < 0n || n > uint_max ? outOfRange("uint") : new Uint(n);
 }
 
 function toInt(x: Value): Value | undefined {
   if (typeof x === "bigint") return x;
   // Exclusive on both sides: the double -2^63 may be a rounded smaller number (cel-spec `conversions`).
-  if (typeof x === "number") return x > -TWO_63 && x < TWO_63 ? BigInt(Math.trunc(x)) : outOfRange("int");
+  if (typeof x === "number") return x > -two_63 && x < two_63 ? BigInt(Math.trunc(x)) : outOfRange("int");
   if (typeof x === "string") return /^[+-]?[0-9]{1,30}$/.test(x) ? inRange(BigInt(x.replace(/^\+/, ""))) : notA("int");
   if (x instanceof Uint) return inRange(x.unsigned);
   return x instanceof Timestamp ? BigInt(x.seconds) : undefined;
@@ -33,12 +33,12 @@ function toInt(x: Value): Value | undefined {
 function toUint(x: Value): Value | undefined {
   if (x instanceof Uint) return x;
   if (typeof x === "bigint") return unsigned(x);
-  if (typeof x === "number") return x >= 0 && x < 2 * TWO_63 ? new Uint(BigInt(Math.trunc(x))) : outOfRange("uint");
+  if (typeof x === "number") return x >= 0 && x < 2 * two_63 ? new Uint(BigInt(Math.trunc(x))) : outOfRange("uint");
   if (typeof x === "string") return /^\+?[0-9]{1,30}$/.test(x) ? unsigned(BigInt(x.replace("+", ""))) : notA("uint");
   return undefined;
 }
 
-const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const decimal = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
 /** As cel-go has it: a number that is too large is no infinity, which is written `inf`. Arithmetic gives one, as IEEE 754 says. */
 function finite(x: number): Value {
@@ -50,7 +50,7 @@ function toDouble(x: Value): Value | undefined {
   if (typeof x === "bigint") return Number(x);
   if (x instanceof Uint) return Number(x.unsigned);
   if (typeof x !== "string") return undefined;
-  if (x.length <= 400 && DECIMAL.test(x)) return finite(Number(x));
+  if (x.length <= 400 && decimal.test(x)) return finite(Number(x));
   const named = /^([+-]?)(?:(inf|infinity)|nan)$/i.exec(x);
   if (named === null) return notA("double");
   return named[2] === undefined ? Number.NaN : named[1] === "-" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;

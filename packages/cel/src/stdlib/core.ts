@@ -4,7 +4,7 @@ import { type Charged, codePointCount, presentKeys, sameText } from "../value/eq
 import { indexIn } from "../value/search.ts";
 import { Failure, isNonValue, type Unknown } from "../value/unknown.ts";
 import { isMap, TypeValue, type Value } from "../value/value.ts";
-import { matchCost, PATTERN_MAX, pattern } from "./regex.ts";
+import { matchCost, pattern, pattern_max } from "./regex.ts";
 import { typeNameOf } from "./type-names.ts";
 
 const A = parameter("A");
@@ -78,7 +78,7 @@ export const CORE: readonly FunctionDeclaration[] = [
     overloads: [overload(BOOL, STRING, STRING)],
     implementation: (call, s: Value, p: Value) => {
       if (typeof s !== "string" || typeof p !== "string") return undefined;
-      if (p.length > PATTERN_MAX) return new Failure(`the pattern is longer than ${PATTERN_MAX} characters`);
+      if (p.length > pattern_max) return new Failure(`the pattern is longer than ${pattern_max} characters`);
       const compiled = pattern(p);
       if (compiled === null) return new Failure("this pattern does not compile");
       call.charge(matchCost(compiled, s));

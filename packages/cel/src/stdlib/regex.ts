@@ -6,22 +6,22 @@ import { RE2JS } from "re2js";
  * the largest 17 MB: an instruction takes 165 bytes.
  */
 const known = new Map<string, RE2JS | null>();
-const KNOWN_MAX = 1_000;
-const INSTRUCTIONS_MAX = 300_000;
+const known_max = 1_000;
+const instructions_max = 300_000;
 let instructions = 0;
 
 /**
  * Larger ones are not compiled. Of one pattern, and of all that are written in one expression or policy: of those each within
  * the bound 16 KB took 32 s to check. What the bound lets through takes at most 0.3 s.
  */
-export const PATTERN_WORK_MAX = 100_000;
+export const pattern_work_max = 100_000;
 
 /** A class by name (`\pL`), and as many characters in ranges as are looked up in the time of one that is written out. */
-const NAMED_CLASS = 200;
-const FOLDED_EACH = 15;
+const named_class = 200;
+const folded_each = 15;
 
 /** The last character that has another case: RE2 looks up none beyond it. */
-const FOLDED_LAST = 0x1e943;
+const folded_last = 0x1e943;
 
 /**
  * About what compiling a pattern takes, in instructions that RE2 makes of it. It writes counted repetitions out: three hundred
@@ -31,14 +31,14 @@ const FOLDED_LAST = 0x1e943;
 export function patternWork(source: string): number {
   const named = source.match(/\\p/gi)?.length ?? 0;
   const folded = /\(\?[a-zA-Z]*i/.test(source) ? spanned(source) : 0;
-  return writtenOut(source) + named * NAMED_CLASS + folded / FOLDED_EACH;
+  return writtenOut(source) + named * named_class + folded / folded_each;
 }
 
 /** By every dash with what stands around it, be it a range or not: nothing before a range can keep it from being seen. */
 function spanned(source: string): number {
   let characters = 0;
   for (const [, from = "", to = ""] of source.matchAll(/(?<=(\\x\{[0-9a-f]+\}|.))-(?=(\\x\{[0-9a-f]+\}|.))/gisu))
-    characters += Math.max(0, Math.min(codeOf(to), FOLDED_LAST) - codeOf(from));
+    characters += Math.max(0, Math.min(codeOf(to), folded_last) - codeOf(from));
   return characters;
 }
 
@@ -48,7 +48,7 @@ function codeOf(character: string): number {
 }
 
 /** What RE2 reads as one: quoted text or flags, an escape, a class, a count, a character. */
-const TOKEN =
+const tokenPattern =
   /(\\Q.*?(?:\\E|$)|\(\?[a-zA-Z-]+\))|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d{1,9})(?:,(\d{0,9}))?\}|./gsu;
 
 /** The instructions of a pattern that RE2 accepts, seldom too few: a count is for what stands before it and all counts inside. */
@@ -57,7 +57,7 @@ function writtenOut(source: string): number {
   const outer: number[] = [];
   let before = 0;
   let last = 0;
-  for (const [token, aside, least, most] of source.matchAll(TOKEN)) {
+  for (const [token, aside, least, most] of source.matchAll(tokenPattern)) {
     if (least !== undefined) last = (last + 1) * Math.max(1, Number(least), Number(most ?? 0));
     // A count that follows may be for what stands before these.
     else if (aside !== undefined) last += aside.length;
@@ -83,14 +83,14 @@ export function pattern(source: string): RE2JS | null {
   if (found !== undefined) return found;
   let compiled: RE2JS | null;
   try {
-    compiled = source.length > PATTERN_MAX || patternWork(source) > PATTERN_WORK_MAX ? null : RE2JS.compile(source);
+    compiled = source.length > pattern_max || patternWork(source) > pattern_work_max ? null : RE2JS.compile(source);
   } catch {
     // RE2JS throws for anything that is not RE2 syntax, or too large a repetition.
     compiled = null;
   }
   instructions += compiled?.programSize() ?? 0;
   for (const [oldest, program] of known) {
-    if (known.size < KNOWN_MAX && instructions <= INSTRUCTIONS_MAX) break;
+    if (known.size < known_max && instructions <= instructions_max) break;
     instructions -= program?.programSize() ?? 0;
     known.delete(oldest);
   }
@@ -99,7 +99,7 @@ export function pattern(source: string): RE2JS | null {
 }
 
 /** Longest pattern that is matched. */
-export const PATTERN_MAX = 1_000;
+export const pattern_max = 1_000;
 
 /** What compiling and matching cost: the first goes with the size of the program, the second with that times the text. */
 export function matchCost(compiled: RE2JS, text: string): number {

@@ -1,6 +1,6 @@
 /** Formatters are large, so few are kept; the oldest goes first. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
-const FORMATTERS_MAX = 32;
+const formatters_max = 32;
 
 /**
  * Seconds that local time in a zone is ahead of UTC at an instant (seconds since 1970), or null when there is no such zone.
@@ -43,7 +43,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat | null {
     // Intl throws a RangeError for an unknown zone, and for nothing else here.
     return null;
   }
-  if (formatters.size >= FORMATTERS_MAX) formatters.delete(formatters.keys().next().value as string);
+  if (formatters.size >= formatters_max) formatters.delete(formatters.keys().next().value as string);
   formatters.set(zone, made);
   return made;
 }

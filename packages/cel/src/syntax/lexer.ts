@@ -9,15 +9,15 @@ export interface Lexed {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-const NAME = /[_a-zA-Z][_a-zA-Z0-9]*/y;
-const NUMBER =
+const namePattern = /[_a-zA-Z][_a-zA-Z0-9]*/y;
+const numberPattern =
   /(?:0[xX][0-9a-fA-F]+|[0-9]+)[uU]|0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[0-9]+/y;
-const SPACE = /(?:[ \t\n\f\r]+|\/\/[^\n]*)+/y;
-const QUOTED = /`[a-zA-Z0-9_.\-/ ]+`/y;
-const PREFIX = /(?:[rR][bB]?|[bB][rR]?)?(?="|')/y;
+const spacePattern = /(?:[ \t\n\f\r]+|\/\/[^\n]*)+/y;
+const quotedPattern = /`[a-zA-Z0-9_.\-/ ]+`/y;
+const prefixPattern = /(?:[rR][bB]?|[bB][rR]?)?(?="|')/y;
 /** What a text may begin with: looked at first, since most tokens begin with something else. */
 const QUOTES_AND_PREFIXES: ReadonlySet<number> = new Set(Array.from("\"'rRbB", (q) => q.charCodeAt(0)));
-const PUNCTUATION = /&&|\|\||==|!=|<=|>=|[-<>+*/%!?:,.()[\]{}]/y;
+const punctuationPattern = /&&|\|\||==|!=|<=|>=|[-<>+*/%!?:,.()[\]{}]/y;
 
 /** Splits a source into tokens; an unreadable piece becomes a diagnostic and is skipped, so that several are found at once. */
 export function lex(source: string): Lexed {
@@ -37,17 +37,17 @@ export function lex(source: string): Lexed {
   let at = 0;
   while (at < source.length) {
     const c = source.charCodeAt(at);
-    const space = c <= 32 || c === 47 ? match(SPACE, at) : null;
+    const space = c <= 32 || c === 47 ? match(spacePattern, at) : null;
     if (space !== null) {
       at += space.length;
       continue;
     }
-    const prefix = QUOTES_AND_PREFIXES.has(c) ? match(PREFIX, at) : null;
+    const prefix = QUOTES_AND_PREFIXES.has(c) ? match(prefixPattern, at) : null;
     if (prefix !== null) {
       at = text(source, at, prefix.toLowerCase(), tokens, fail);
       continue;
     }
-    const name = match(NAME, at);
+    const name = match(namePattern, at);
     if (name !== null) {
       const end = at + name.length;
       if (name === "true" || name === "false") {
@@ -63,11 +63,11 @@ export function lex(source: string): Lexed {
     const digit =
       (c >= 48 && c <= 57) || (c === 46 && source.charCodeAt(at + 1) >= 48 && source.charCodeAt(at + 1) <= 57);
     if (digit) {
-      at = number(source, at, match(NUMBER, at) ?? "", tokens, fail);
+      at = number(source, at, match(numberPattern, at) ?? "", tokens, fail);
       continue;
     }
     if (c === 96) {
-      const quoted = match(QUOTED, at);
+      const quoted = match(quotedPattern, at);
       if (quoted !== null) {
         token("quoted", intern(quoted.slice(1, -1)), at, at + quoted.length);
         at += quoted.length;
@@ -85,7 +85,7 @@ export function lex(source: string): Lexed {
       at = end;
       continue;
     }
-    const punctuation = match(PUNCTUATION, at);
+    const punctuation = match(punctuationPattern, at);
     if (punctuation !== null) {
       token("punctuation", punctuation, at, at + punctuation.length);
       at += punctuation.length;

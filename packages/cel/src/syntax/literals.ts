@@ -106,13 +106,13 @@ function digits(
 }
 
 const INT_MIN = -(2n ** 63n);
-const INT_MAX = 2n ** 63n - 1n;
-const UINT_MAX = 2n ** 64n - 1n;
+const int_max = 2n ** 63n - 1n;
+const uint_max = 2n ** 64n - 1n;
 
 /** The int written by `digits` (decimal or 0x…, sign apart). */
 export function decodeInt(digits: string, negative: boolean, at: number, until: number): bigint {
   const value = negative ? -BigInt(digits) : BigInt(digits);
-  if (value < INT_MIN || value > INT_MAX) {
+  if (value < INT_MIN || value > int_max) {
     throw new LiteralProblem(
       "this number does not fit into a 64-bit int",
       at,
@@ -134,6 +134,6 @@ export function decodeDouble(digits: string, at: number, until: number): number 
 /** The uint written by `digits`, without its suffix. */
 export function decodeUint(digits: string, at: number, until: number): bigint {
   const value = BigInt(digits);
-  if (value > UINT_MAX) throw new LiteralProblem("this number does not fit into a 64-bit uint", at, until);
+  if (value > uint_max) throw new LiteralProblem("this number does not fit into a 64-bit uint", at, until);
   return value;
 }

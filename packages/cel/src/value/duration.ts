@@ -26,13 +26,13 @@ export class Duration {
 }
 
 /** The limit of protobuf's Duration, which CEL takes over. */
-const SECONDS_MAX = 315_576_000_000;
+const seconds_max = 315_576_000_000;
 /** Differences and sums of timestamps and durations must also fit into an int64 of nanoseconds (cel-spec `timestamps`). */
-const NANOS_MAX = 2n ** 63n - 1n;
+const nanos_max = 2n ** 63n - 1n;
 
 /** The duration of so many nanoseconds, or null beyond the range. */
 export function durationFromNanos(total: bigint): Duration | null {
-  if (total > NANOS_MAX || total < -NANOS_MAX - 1n) return null;
+  if (total > nanos_max || total < -nanos_max - 1n) return null;
   return new Duration(Number(total / 1_000_000_000n), Number(total % 1_000_000_000n));
 }
 
@@ -70,7 +70,7 @@ export function parseDuration(text: string): Duration | null {
 
 function limited(total: bigint): Duration | null {
   const seconds = total / 1_000_000_000n;
-  if (seconds > BigInt(SECONDS_MAX) || seconds < -BigInt(SECONDS_MAX)) return null;
+  if (seconds > BigInt(seconds_max) || seconds < -BigInt(seconds_max)) return null;
   return new Duration(Number(seconds), Number(total % 1_000_000_000n));
 }
 

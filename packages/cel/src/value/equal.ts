@@ -10,11 +10,11 @@ export interface Charged {
 }
 
 /** So many characters are looked at for one unit: of shorter texts with the node that looks at them. */
-export const CHARS_A_UNIT = 4_096;
+export const chars_a_unit = 4_096;
 
 /** Charges for a look at so many characters of a text: an agent may send a text of a MiB, and a loop may look at it each time. */
 export function chargeForChars(chars: number, f: Charged): void {
-  f.charge(Math.trunc(chars / CHARS_A_UNIT));
+  f.charge(Math.trunc(chars / chars_a_unit));
 }
 
 /** Whether two texts are the same, charged for where that has to be looked at. */
@@ -159,7 +159,7 @@ export function compareStrings(a: string, b: string, f: Charged): number {
   chargeForChars(n, f);
   let i = 0;
   // Where long texts begin alike the engine is forty times as fast in comparing pieces of them.
-  while (i < n && a.slice(i, i + CHARS_A_UNIT) === b.slice(i, i + CHARS_A_UNIT)) i += CHARS_A_UNIT;
+  while (i < n && a.slice(i, i + chars_a_unit) === b.slice(i, i + chars_a_unit)) i += chars_a_unit;
   for (; i < n; i++) {
     const x = a.charCodeAt(i);
     const y = b.charCodeAt(i);

@@ -2,23 +2,23 @@
  * Parts up to this length are left to the engine, which may compare that many characters at each place of the text. On longer
  * ones it can take the product of both lengths (32 s for a part of 0.2 MB in a text of 0.6 MB), and an agent may choose both.
  */
-const ENGINE_MAX = 32;
+const engine_max = 32;
 
 /** As `text.indexOf(part, from)`, in time that grows with the lengths, not with their product. */
 export function indexIn(text: string, part: string, from = 0): number {
-  if (part.length <= ENGINE_MAX) return text.indexOf(part, from);
+  if (part.length <= engine_max) return text.indexOf(part, from);
   return part.length > text.length - from ? -1 : scan(text, part, bordersOf(part), from, text.length, false);
 }
 
 /** As `text.lastIndexOf(part, at)`, in such time. */
 export function lastIndexIn(text: string, part: string, at: number): number {
-  if (part.length <= ENGINE_MAX) return text.lastIndexOf(part, at);
+  if (part.length <= engine_max) return text.lastIndexOf(part, at);
   return part.length > text.length ? -1 : scan(text, part, bordersOf(part), 0, at + part.length, true);
 }
 
 /** As `text.split(by)`, in such time. */
 export function splitAt(text: string, by: string): string[] {
-  if (by.length <= ENGINE_MAX) return text.split(by);
+  if (by.length <= engine_max) return text.split(by);
   const pieces: string[] = [];
   const borders = by.length > text.length ? null : bordersOf(by);
   let at = 0;

@@ -28,12 +28,12 @@ export class Timestamp {
   }
 }
 
-const SECONDS_MIN = -62_135_596_800;
-const SECONDS_MAX = 253_402_300_799;
+const seconds_min = -62_135_596_800;
+const seconds_max = 253_402_300_799;
 
 /** The timestamp of these seconds and nanoseconds, or null outside the years 1 to 9999. */
 export function timestampOf(seconds: number, nanos: number): Timestamp | null {
-  return seconds >= SECONDS_MIN && seconds <= SECONDS_MAX ? new Timestamp(seconds, nanos) : null;
+  return seconds >= seconds_min && seconds <= seconds_max ? new Timestamp(seconds, nanos) : null;
 }
 
 /** The timestamp of milliseconds since 1970, or null when that is no moment in range. */
@@ -43,13 +43,13 @@ export function timestampFromMilliseconds(ms: number): Timestamp | null {
   return timestampOf(seconds, Math.round((ms - seconds * 1000) * 1e6));
 }
 
-const RFC3339 =
+const rfc3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9})[0-9]*)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
 
 /** Reads an RFC 3339 date-time with a zone; null for anything else, 30 February included. */
 export function parseTimestamp(text: string): Timestamp | null {
   if (text.length > 64) return null;
-  const m = RFC3339.exec(text);
+  const m = rfc3339.exec(text);
   if (m === null) return null;
   const [year, month, day, hour, minute, second] = m.slice(1, 7).map(Number) as [
     number,

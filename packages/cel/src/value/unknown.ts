@@ -13,7 +13,7 @@ export interface Cause {
 }
 
 /** More causes than these say nothing new to anybody, and a loop must not collect millions. */
-const CAUSES_MAX = 64;
+const causes_max = 64;
 
 /** What `Unknown` and `Failure` have in common: one test tells them from every value. */
 export abstract class NonValue {}
@@ -86,7 +86,7 @@ export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Fai
   if (b instanceof Failure || a === b) return a;
   const causes = [...a.causes];
   for (const c of b.causes) {
-    if (causes.length >= CAUSES_MAX) break;
+    if (causes.length >= causes_max) break;
     if (!causes.some((k) => k.path === c.path && k.reason === c.reason)) causes.push(c);
   }
   return causes.length === a.causes.length ? a : new Unknown(causes);

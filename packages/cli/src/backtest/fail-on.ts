@@ -13,7 +13,7 @@ const verdicts = ["approve", "approve_modified", "escalate", "block", "any"] as 
 const figures = ["flips", "reproduced", "not_reproduced", "escalations_per_day", "human_agreement"] as const;
 
 /** What --fail-on takes, for the help and for whoever wrote something else. */
-export const failOnGrammar = `A condition is WHAT, one of > >= < <=, and a number, without spaces or with:
+export const fail_on_grammar = `A condition is WHAT, one of > >= < <=, and a number, without spaces or with:
   FROM->TO              intents whose verdict changes so; FROM and TO: ${verdicts.join(", ")}
   flips                 intents whose verdict changes at all
   reproduced            share of recorded verdicts that came out again (without FILE), 0 to 1
@@ -37,7 +37,7 @@ export function parseFailOn(text: string): FailOn {
   const [, what = "", operator = "", number = "", percent = ""] = condition.exec(text.trim()) ?? [];
   const figure = figureOf(what);
   if (figure === null || (percent !== "" && !figure.counts))
-    throw new CommandFailed(`--fail-on ${JSON.stringify(text)} is no condition.\n${failOnGrammar}`);
+    throw new CommandFailed(`--fail-on ${JSON.stringify(text)} is no condition.\n${fail_on_grammar}`);
   const holds = compare[operator] as (a: number, b: number) => boolean;
   return {
     text,

@@ -7,7 +7,7 @@ import { startPercentProgress } from "../percent-progress.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
-const verifyHelp = `
+const verify_help = `
 Computes the hash of every audit row and the chain over them anew, and compares the stored intents, facts, decisions and
 closed reviews with the hashes in the chain. Reads only, once the schema of an older version is up to date, which it sees to; the
 service may go on working. Exit code 1 when something differs.
@@ -35,7 +35,7 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .option("--org <org_id>", "only this organization (all)")
     .option("--expect-root <hex>", "a root printed earlier: the trail must go on from it (with --org)", rootText)
     .option("--json", "print JSON", false)
-    .addHelpText("after", verifyHelp)
+    .addHelpText("after", verify_help)
     .action((options: VerifyOptions) => {
       if (options.expectRoot !== undefined && options.org === undefined)
         throw new CommandFailed("--expect-root is the root of one organization: name it with --org");

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backtest, BacktestInput } from "@countersign/contract";
 import { type Command, CommanderError } from "commander";
-import { failOnGrammar, parseFailOn } from "../backtest/fail-on.ts";
+import { fail_on_grammar, parseFailOn } from "../backtest/fail-on.ts";
 import { startBacktestProgress } from "../backtest/progress.ts";
 import { reportOf } from "../backtest/report.ts";
 import { CommandFailed } from "../command-failed.ts";
@@ -31,7 +31,7 @@ Each FILE is a policy document in YAML or JSON. It stands in for your policy of 
 --no-packs stand in for the packs of every membrane, --escalate-at and --block-at each for its threshold. What is not
 named stays as it was at each decision; when nothing is named, the recorded decisions are reproduced. Nothing is saved.
 
-${failOnGrammar}
+${fail_on_grammar}
 
 Examples:
   $ countersign policies backtest wires.yaml

@@ -11,7 +11,7 @@ import { onInterrupt } from "../interrupt.ts";
 import { openText } from "../open-text.ts";
 import type { Terminal } from "../terminal.ts";
 
-const exportHelp = `
+const export_help = `
 The dump is one SQL script as of one moment; the service may go on working, also one of an older version: the schema stays as it
 is. It goes back with \`countersign restore\`, or with psql into a database that the same version has migrated and nobody has used:
 \`countersign orgs list\` migrates the new database that DATABASE_URL names, while a start in open mode makes an organization in
@@ -22,7 +22,7 @@ Examples:
   $ countersign export --out countersign.sql.gz
   $ countersign export | gzip > countersign.sql.gz`;
 
-const restoreHelp = `
+const restore_help = `
 The database must be empty: a new data directory, or a new database that DATABASE_URL names. The service must not run on it.
 It must be restored with the version that wrote the dump. It is restored whole or not at all.
 
@@ -42,7 +42,7 @@ export function addExport(program: Command, terminal: Terminal): void {
       "--out <file>",
       "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
     )
-    .addHelpText("after", exportHelp)
+    .addHelpText("after", export_help)
     .action(({ out }: { out?: string }) =>
       withInstance(terminal, (instance) => write(terminal, instance, out), "keep_schema"),
     );
@@ -50,7 +50,7 @@ export function addExport(program: Command, terminal: Terminal): void {
     .command("restore")
     .description("take an exported script into an empty database")
     .argument("<file>", "as export wrote it, plain or gzip")
-    .addHelpText("after", restoreHelp)
+    .addHelpText("after", restore_help)
     .action((file: string) => restore(terminal, file));
 }
 

@@ -2,7 +2,7 @@ import {
   type ApiKey,
   type ApiKeyInput,
   apiKeyFormat,
-  openModeOrgId,
+  open_mode_org_id,
   type RateCategory,
   roleNames,
 } from "@countersign/contract";
@@ -14,7 +14,7 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
 
-const createHelp = `
+const create_help = `
 The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
 the only organization there is; an instance without any, or with open mode's only, uses org_local, open mode's own.
 The first key of an instance ends open mode for good.
@@ -24,7 +24,7 @@ Examples:
   $ export COUNTERSIGN_API_KEY=$(countersign keys create --role agent --name billing-bot)
   $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
 
-const limitHelp = `
+const limit_help = `
 Requests per minute by category (intents, general, backtest; the others are counted by address, not by key); categories that are not named keep the
 instance's limit. The agreement holds for the key and for every key it is rotated to. "none" takes it back.
 
@@ -59,7 +59,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     .option("--agent-id <id>", "the one agent of a key of scope agent")
     .option("--days <n>", "lifetime in days (default: 365)", wholeNumber)
     .option("--json", "print the whole record as JSON", false)
-    .addHelpText("after", createHelp)
+    .addHelpText("after", create_help)
     .action((options: CreateOptions) => withInstance(terminal, (instance) => create(terminal, instance, options)));
   keys
     .command("list")
@@ -84,7 +84,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     .description("set the rate limits agreed for a key")
     .argument("<key_id>")
     .argument("<limits>", "category=requests pairs, or none")
-    .addHelpText("after", limitHelp)
+    .addHelpText("after", limit_help)
     .action((key_id: string, text: string) =>
       withInstance(terminal, (instance) => limit(terminal, instance, key_id, text)),
     );
@@ -142,7 +142,7 @@ function wholeNumber(text: string): number {
 async function chooseOrganization(instance: Instance, org_id: string | undefined): Promise<ListedOrganization> {
   if (org_id !== undefined) return organizationNamed(instance, org_id);
   const organizations = await instance.organizations.list();
-  const own = organizations.filter((organization) => organization.org_id !== openModeOrgId);
+  const own = organizations.filter((organization) => organization.org_id !== open_mode_org_id);
   if (own.length > 1)
     throw new CommandFailed(`there are ${own.length} organizations: choose one with --org (countersign orgs list)`);
   const [only] = own;
@@ -152,7 +152,7 @@ async function chooseOrganization(instance: Instance, org_id: string | undefined
 /** Returns open mode's organization, so that a key finds what was made in open mode. Creates it in a new instance. */
 async function openModeOrganization(instance: Instance): Promise<ListedOrganization> {
   await instance.organizations.ensureOpenMode();
-  const found = (await instance.organizations.list()).find((organization) => organization.org_id === openModeOrgId);
+  const found = (await instance.organizations.list()).find((organization) => organization.org_id === open_mode_org_id);
   if (found === undefined) throw new Error("open mode's organization was made and is not there");
   return found;
 }
@@ -186,7 +186,7 @@ async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
 }
 
 /** The categories that a key's requests are counted in. Source: contract §8, decision 0002. */
-const categories_by_key: readonly string[] = ["intents", "general", "backtest"] satisfies RateCategory[];
+const categoriesByKey: readonly string[] = ["intents", "general", "backtest"] satisfies RateCategory[];
 
 function stateOf(key: ApiKey): string {
   if (key.revoked_at !== null) return "revoked";
@@ -213,13 +213,13 @@ function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
 }
 
 async function limit(terminal: Terminal, instance: Instance, key_id: string, text: string): Promise<void> {
-  const reading = text === "none" ? { value: null } : instance.keys.readLimits(text, categories_by_key);
+  const reading = text === "none" ? { value: null } : instance.keys.readLimits(text, categoriesByKey);
   if ("expected" in reading)
     throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
-  const unheard = Object.keys(reading.value ?? {}).filter((category) => !categories_by_key.includes(category));
+  const unheard = Object.keys(reading.value ?? {}).filter((category) => !categoriesByKey.includes(category));
   if (unheard.length > 0)
     throw new CommandFailed(
-      `${unheard.join(" and ")} is counted by address, not by key: agree on ${categories_by_key.join(", ")}`,
+      `${unheard.join(" and ")} is counted by address, not by key: agree on ${categoriesByKey.join(", ")}`,
     );
   const org_id = await organizationOf(instance, key_id);
   await instance.keys.limit(org_id, key_id, reading.value);

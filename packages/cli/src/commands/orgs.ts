@@ -6,7 +6,7 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
 
-const planHelp = `
+const plan_help = `
 Live decisions count, by calendar month in UTC. At the hard limit new intents are refused with 402 quota_exceeded. What was
 used this month stays used. Without --hard-limit the included number is also the limit.
 
@@ -38,7 +38,7 @@ export function addOrgs(program: Command, terminal: Terminal): void {
     .argument("<plan>", "the plan's name, as GET /v1/usage shows it", planName)
     .option("--included <n>", "live decisions a month that the plan includes, or none", amount)
     .option("--hard-limit <n>", "live decisions a month after which intents are refused, or none", amount)
-    .addHelpText("after", planHelp)
+    .addHelpText("after", plan_help)
     .action((org_id: string, plan_id: string, options: { included?: Given; hardLimit?: Given }) => {
       const { included = none, hardLimit = included } = options;
       const plan = { plan_id, included_actions: amountOf(included), hard_limit: amountOf(hardLimit) };

@@ -9,7 +9,7 @@ import { addBacktest } from "./backtest.ts";
 const note = `
 FILE is a policy document in YAML or JSON. Nothing is saved, and no service or database is needed.`;
 
-const checkHelp = `${note}
+const check_help = `${note}
 
 Examples:
   $ countersign policies check wires.yaml
@@ -17,7 +17,7 @@ Examples:
 
 Exit code: 0 when every document may be saved, 1 otherwise. Warnings do not count.`;
 
-const testHelp = `${note}
+const test_help = `${note}
 Each case under \`tests\` decides its policy alone, as activating the policy would.
 
 Example:
@@ -33,14 +33,14 @@ export function addPolicies(program: Command, terminal: Terminal): void {
     .description("check policy documents and print everything that is wrong")
     .argument("<file...>")
     .option("--json", "print JSON", false)
-    .addHelpText("after", checkHelp)
+    .addHelpText("after", check_help)
     .action((files: string[], { json }: { json: boolean }) => check(terminal, files, json, false));
   policies
     .command("test")
     .description("check policy documents and run the tests beside them")
     .argument("<file...>")
     .option("--json", "print JSON", false)
-    .addHelpText("after", testHelp)
+    .addHelpText("after", test_help)
     .action((files: string[], { json }: { json: boolean }) => check(terminal, files, json, true));
   addBacktest(policies, terminal);
   addApply(policies, terminal);

@@ -6,7 +6,7 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { wholeFrom } from "../whole-number.ts";
 
-const statusHelp = `
+const status_help = `
 Keys are told by names that give nothing of them away. Exit code: 1 when something opens with no key that is set here.
 How a master key is replaced, step by step: docs/master-key.md.
 
@@ -14,7 +14,7 @@ Examples:
   $ countersign secrets status
   $ countersign secrets status --json | jq .needed_key_ids`;
 
-const resealHelp = `
+const reseal_help = `
 Safe beside running nodes, as long as every node already has the current key among its own. Works in small transactions;
 a run that was cut off is gone on with by running it again. Exit code: 1 when something opens with no key that is set here;
 that stays as it is.
@@ -22,7 +22,7 @@ that stays as it is.
 Example:
   $ countersign secrets reseal && countersign secrets status`;
 
-const replaceHelp = `
+const replace_help = `
 For a master key in the data directory (master.key). The former key goes to master-others.keys and opens what it sealed.
 The service must be stopped: it would not know the new key. With DATABASE_URL that cannot be seen from here, so say it
 with --stopped. Where the key is a setting, set COUNTERSIGN_MASTER_KEY and COUNTERSIGN_OTHER_MASTER_KEYS instead.
@@ -37,19 +37,19 @@ export function addSecrets(program: Command, terminal: Terminal): void {
     .command("status")
     .description("tell which master keys the sealed values need")
     .option("--json", "print JSON", false)
-    .addHelpText("after", statusHelp)
+    .addHelpText("after", status_help)
     .action(({ json }: { json: boolean }) => status(terminal, json));
   secrets
     .command("reseal")
     .description("seal everything anew with the current master key")
     .option("--batch <n>", "values in one transaction, 1 to 1000", wholeFrom(1, 1_000), 100)
-    .addHelpText("after", resealHelp)
+    .addHelpText("after", reseal_help)
     .action(({ batch }: { batch: number }) => reseal(terminal, batch));
   secrets
     .command("replace-key-file")
     .description("make a new master key in the data directory")
     .option("--stopped", "the service that uses this data directory is stopped", false)
-    .addHelpText("after", replaceHelp)
+    .addHelpText("after", replace_help)
     .action(({ stopped }: { stopped: boolean }) => replaceKeyFile(terminal, stopped));
 }
 

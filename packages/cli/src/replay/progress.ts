@@ -11,7 +11,7 @@ export interface Progress {
   end(): void;
 }
 
-const lineEvery_ms = 5_000;
+const line_every_ms = 5_000;
 const count = (n: number) => n.toLocaleString("en-US");
 
 /** The progress of `total` calls. */
@@ -64,7 +64,7 @@ function lines(total: number, stream: Output): Progress {
   return {
     step: () => {
       done += 1;
-      if (performance.now() - printed_ms > lineEvery_ms) print("");
+      if (performance.now() - printed_ms > line_every_ms) print("");
     },
     waiting: (seconds) => {
       if (seconds !== null) print(`waiting ${seconds} s for the rate limit`);

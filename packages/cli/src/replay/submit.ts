@@ -3,7 +3,7 @@
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
 import { CommandFailed } from "../command-failed.ts";
-import { refusalText, startHint, strangerText } from "../service.ts";
+import { refusalText, start_hint, strangerText } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
 /** What became of one call. */
@@ -26,7 +26,7 @@ export interface SubmitContext {
 
 type Item = RecordedCall & { readonly idempotency_key: string };
 
-const triesMax = 5;
+const tries_max = 5;
 
 /**
  * Every call goes out under one idempotency key until it has an answer, so a repeat after a broken connection never
@@ -60,10 +60,10 @@ async function submitItems(items: readonly Item[], single: boolean, context: Sub
     open.forEach((item, n) => void results.set(item.call, answers[n] ?? missing(item)));
     open = open.filter((item) => isWorthRepeating(results.get(item.call)));
     const silent = answers.find((answer) => answer.verdict === null && answer.code === "no_answer");
-    if (silent?.verdict === null && (tries === triesMax || !context.isReached())) {
-      throw new CommandFailed(`${silent.message}\n${startHint}`);
+    if (silent?.verdict === null && (tries === tries_max || !context.isReached())) {
+      throw new CommandFailed(`${silent.message}\n${start_hint}`);
     }
-    if (tries === triesMax) break;
+    if (tries === tries_max) break;
     if (open.length > 0) await context.pause(250 * 2 ** tries, "retry");
   }
   return items.map(({ call }) => results.get(call) as CallResult);

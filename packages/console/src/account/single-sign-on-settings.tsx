@@ -13,7 +13,7 @@ import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
 /** The roles that a person can get at the first sign-in. */
-const default_roles = ["reviewer", "operator", "auditor", "agent"] as const;
+const defaultRoles = ["reviewer", "operator", "auditor", "agent"] as const;
 
 export function SingleSignOnSettings() {
   const [asked, setAsked] = useState(false);
@@ -91,7 +91,7 @@ function inputOf(form: FormData) {
     email_domains: text("email_domains")
       .split(/[\s,]+/)
       .filter((domain) => domain !== ""),
-    default_role: text("default_role") as (typeof default_roles)[number],
+    default_role: text("default_role") as (typeof defaultRoles)[number],
   };
 }
 
@@ -173,7 +173,7 @@ function SettingsForm({
           label="Role of new people"
           name="default_role"
           defaultValue={known?.default_role ?? "reviewer"}
-          options={default_roles.map((role) => [role, role] as const)}
+          options={defaultRoles.map((role) => [role, role] as const)}
         />
       </div>
       <FormError error={save.error} />

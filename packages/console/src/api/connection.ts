@@ -38,7 +38,7 @@ interface Remembered {
 const remembered_max = 60;
 
 /** Whoever is refused before the body is read hears nothing of what became of the same request when it had no answer. */
-const refused_unread = [401, 403, 429];
+const refusedUnread = [401, 403, 429];
 
 /** Of all clients of this page: whoever signs in again has a new one, and goes on with what had no answer. */
 const keys = unansweredKeys();
@@ -69,7 +69,7 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
     learnTime(response.headers.get("date"));
     // A proxy that answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
-    if (key !== null && response.status < 500 && !refused_unread.includes(response.status)) keys.answered(request);
+    if (key !== null && response.status < 500 && !refusedUnread.includes(response.status)) keys.answered(request);
     if (response.status === 401 || response.status === 403) onRefused(response.clone());
     if (response.status === 304 && before !== undefined) {
       return new Response(before.text, { status: 200, headers: { "content-type": "application/json" } });

@@ -8,62 +8,62 @@ function attempt<T>(work: () => T, otherwise: T): T {
   }
 }
 
-const keyName = "countersign.api_key";
+const key_name = "countersign.api_key";
 
 /** The API key typed in this tab, or null. */
 export function keptKey(): string | null {
-  return attempt(() => sessionStorage.getItem(keyName), null);
+  return attempt(() => sessionStorage.getItem(key_name), null);
 }
 
 /** Keeps the key for this tab; null forgets it. */
 export function keepKey(api_key: string | null): void {
   attempt(() => {
-    if (api_key === null) sessionStorage.removeItem(keyName);
-    else sessionStorage.setItem(keyName, api_key);
+    if (api_key === null) sessionStorage.removeItem(key_name);
+    else sessionStorage.setItem(key_name, api_key);
   }, undefined);
 }
 
-const draftPrefix = "countersign.draft.";
+const draft_prefix = "countersign.draft.";
 /** Longer texts are not kept: the browser gives a tab about 5 MB. */
 const draft_chars_max = 200_000;
 
 /** What was written and not sent yet, or null. */
 export function keptDraft(name: string): string | null {
-  return attempt(() => sessionStorage.getItem(draftPrefix + name), null);
+  return attempt(() => sessionStorage.getItem(draft_prefix + name), null);
 }
 
 /** Keeps what is being written for this tab; null forgets it. */
 export function keepDraft(name: string, text: string | null): void {
   attempt(() => {
-    if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draftPrefix + name);
-    else sessionStorage.setItem(draftPrefix + name, text);
+    if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draft_prefix + name);
+    else sessionStorage.setItem(draft_prefix + name, text);
   }, undefined);
 }
 
 /** Whether anything was written and not sent yet. */
 export function hasDrafts(): boolean {
-  return attempt(() => Object.keys(sessionStorage).some((name) => name.startsWith(draftPrefix)), false);
+  return attempt(() => Object.keys(sessionStorage).some((name) => name.startsWith(draft_prefix)), false);
 }
 
 /** Forgets everything that was being written: somebody leaves. */
 export function forgetDrafts(): void {
   attempt(() => {
-    for (const name of Object.keys(sessionStorage)) if (name.startsWith(draftPrefix)) sessionStorage.removeItem(name);
+    for (const name of Object.keys(sessionStorage)) if (name.startsWith(draft_prefix)) sessionStorage.removeItem(name);
   }, undefined);
 }
 
-const addressName = "countersign.address";
+const address_name = "countersign.address";
 
 /** Keeps the address that is shown, for whoever leaves for a provider and comes back signed in. */
 export function keepAddress(): void {
-  attempt(() => sessionStorage.setItem(addressName, location.pathname + location.search), undefined);
+  attempt(() => sessionStorage.setItem(address_name, location.pathname + location.search), undefined);
 }
 
 /** The address that was kept, once; null: none, or that of the sign-in page itself. */
 export function takenAddress(): string | null {
   return attempt(() => {
-    const kept = sessionStorage.getItem(addressName);
-    sessionStorage.removeItem(addressName);
+    const kept = sessionStorage.getItem(address_name);
+    sessionStorage.removeItem(address_name);
     return kept === null || /^\/(?:login|sso\/.*)(?:\?|$)/.test(kept) ? null : kept;
   }, null);
 }

@@ -1,5 +1,5 @@
 /** What agents asked a membrane for and no rule names: the rules may know it by another word. */
-import { type Coverage, type Membrane, unclassifiedActionType } from "@countersign/contract";
+import { type Coverage, type Membrane, unclassified_action_type } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -93,7 +93,7 @@ function Report({
           membrane_id={membrane_id}
           tool={{
             verb: asked_of.verb,
-            type: asked_of.type === unclassifiedActionType ? "" : asked_of.type,
+            type: asked_of.type === unclassified_action_type ? "" : asked_of.type,
             data_classes: [],
           }}
           known={action_catalogue.some(({ verb }) => verb === asked_of.verb)}

@@ -63,7 +63,7 @@ const marks_max = 50;
 /** Brackets that are open at once. */
 const depth_max = 500;
 /** Lists in lists on one line, or a line that stands as far in as levels of one space would take it. */
-const blocks_too_deep = /^(?: *[-?:] ){500}|^ {500}/m;
+const blocksTooDeep = /^(?: *[-?:] ){500}|^ {500}/m;
 
 /** Reads the text. `tests` stands beside the policy in the API. */
 export function readText(text: string): Read {
@@ -85,7 +85,7 @@ export function nestsTooDeep(text: string): boolean {
     else if ((char === "]" || char === "}") && depth > 0) depth -= 1;
     if (depth > depth_max) return true;
   }
-  return blocks_too_deep.test(text);
+  return blocksTooDeep.test(text);
 }
 
 function readYaml(text: string): Read {

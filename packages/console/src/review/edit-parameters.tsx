@@ -30,7 +30,7 @@ export function readEdited(content: unknown, text: string): Edited {
   }
 }
 
-const names_and_brackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
+const namesAndBrackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
 
 /**
  * Why the service would not take a JSON text that `JSON.parse` reads; null: it would. Of a name that stands twice in one object
@@ -38,7 +38,7 @@ const names_and_brackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
  */
 function problemOf(json: string): string | null {
   const open: Set<string>[] = [];
-  for (const [token, name = "", colon] of json.matchAll(names_and_brackets)) {
+  for (const [token, name = "", colon] of json.matchAll(namesAndBrackets)) {
     if (token === "{" || token === "[") open.push(new Set());
     else if (token === "}" || token === "]") open.pop();
     else if (colon !== undefined) {

@@ -9,7 +9,7 @@ import { asked, whatDiffers } from "./what-differs.ts";
 const watch_ms = 3_000;
 
 /** The key under which the queue is read, whatever its filters. */
-export const queue_key = ["escalations", "queue"] as const;
+export const queueKey = ["escalations", "queue"] as const;
 
 type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
 
@@ -20,7 +20,7 @@ export function useEscalation(escalation_id: string) {
   const listed = () =>
     queries
       .getQueryCache()
-      .findAll({ queryKey: queue_key })
+      .findAll({ queryKey: queueKey })
       .flatMap(({ state }) =>
         ((state.data as QueuePages | undefined)?.pages ?? [])
           .flatMap(({ rows }) => rows)

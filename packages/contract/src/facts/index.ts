@@ -32,10 +32,10 @@ export type FactCategoryName = keyof typeof factCategories;
 export const factCategoryNames = Object.keys(factCategories) as FactCategoryName[];
 
 /** The constant that `contract_version` of a context document holds: a string, never the number 1. */
-export const contextContractVersion = "1";
+export const context_contract_version = "1";
 
 /** Every key of a category object matches this; the same text is a JSON Schema pattern. Source: contract §2.9 rule 2. */
-export const factKeyPattern = "^[a-z][a-z0-9_]{0,63}$";
+export const fact_key_pattern = "^[a-z][a-z0-9_]{0,63}$";
 
 /**
  * Single facts that are good for a shorter time than their category, in seconds, by `category.field`: a certificate can be
@@ -51,4 +51,4 @@ export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
  * another one then, however young the fact is. Every zone of the United States is a whole number of hours from UTC, so the
  * UTC hour decides. Source: policies.md §3 rule 7.
  */
-export const clockHourFact = "environmental.recipient_local_hour";
+export const clock_hour_fact = "environmental.recipient_local_hour";

@@ -3,7 +3,7 @@
 import { deliveryHeaders } from "../event-types.ts";
 import { operationRows } from "../operations/index.ts";
 import { EventBody } from "../resources/index.ts";
-import { productVersion } from "../version.ts";
+import { product_version } from "../version.ts";
 import { Components, type Json } from "./components.ts";
 import { headerComponents } from "./headers.ts";
 import { operationObject } from "./path-item.ts";
@@ -27,7 +27,7 @@ export function openapiDocument(): OpenapiDocument {
     openapi: "3.1.0",
     info: {
       title: "Countersign",
-      version: productVersion,
+      version: product_version,
       summary: "Decides, records and accounts for the actions that software agents propose.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },

@@ -1,12 +1,12 @@
 import Type, { type Static } from "typebox";
 import {
-  contextContractVersion,
+  context_contract_version,
   type FactCategoryName,
   type FactField,
   type FactType,
+  fact_key_pattern,
   factCategories,
   factCategoryNames,
-  factKeyPattern,
   usStateCodes,
 } from "../facts/index.ts";
 import { limits } from "../limits.ts";
@@ -55,7 +55,7 @@ function categorySchema(name: FactCategoryName) {
     type: "object",
     description: `Facts about ${factCategories[name].meaning}. Unlisted keys are kept for your own policies.`,
     properties: Object.fromEntries(rows),
-    propertyNames: { type: "string", pattern: factKeyPattern },
+    propertyNames: { type: "string", pattern: fact_key_pattern },
     maxProperties: limits.context_keys_per_category_max,
     additionalProperties: true,
   });
@@ -71,7 +71,7 @@ const optionalTime = () => Type.Optional(timeInput("ISO 8601 with time zone; sec
  */
 export const ContextDocument = closed(
   {
-    contract_version: Type.Literal(contextContractVersion),
+    contract_version: Type.Literal(context_contract_version),
     facts: closed(
       Object.fromEntries(factCategoryNames.map((name) => [name, optionalCategory(name)])) as Record<
         FactCategoryName,

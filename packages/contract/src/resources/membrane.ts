@@ -56,7 +56,7 @@ const maxAge = () =>
   );
 
 const thresholds = { escalate_at: share(), block_at: share() };
-const thresholdsText = "risk scores from which the verdict is at least escalate, at least block";
+const thresholds_text = "risk scores from which the verdict is at least escalate, at least block";
 
 const escalation = {
   timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
@@ -70,7 +70,7 @@ const settingFields = {
   default_verdict: oneOf(["approve", "escalate", "block"], {
     description: "the verdict when no policy fires; none is less strict",
   }),
-  thresholds: closed(thresholds, { description: thresholdsText }),
+  thresholds: closed(thresholds, { description: thresholds_text }),
   packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
   action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
   facts_max_age: closed(
@@ -99,7 +99,7 @@ export type Membrane = Static<typeof Membrane>;
 const partOf = <P extends TProperties>(fields: P) => Type.Partial(Type.Object(fields)).properties;
 
 /** Some of the risk thresholds. */
-export const SomeThresholds = closed(partOf(thresholds), { description: thresholdsText });
+export const SomeThresholds = closed(partOf(thresholds), { description: thresholds_text });
 
 const { name, ...optionalSettings } = partOf({
   ...settingFields,

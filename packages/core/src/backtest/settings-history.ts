@@ -13,7 +13,7 @@ export interface SettingsChange {
 }
 
 /** The types of rows that matter here. */
-export const settings_change_types = [
+export const settingsChangeTypes = [
   "membrane_created",
   "membrane_changed",
   "membrane_went_live",

@@ -1,4 +1,4 @@
-import { type CatalogueEntry, unclassifiedActionType } from "@countersign/contract";
+import { type CatalogueEntry, unclassified_action_type } from "@countersign/contract";
 import type { ActionKey } from "../policy/action-index.ts";
 import type { Content, DecidableIntent, DecideInput } from "./decision.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
@@ -32,7 +32,7 @@ export interface Classified {
 export const attested_claim = "human_reviewed";
 
 const none: readonly string[] = Object.freeze([]);
-const no_overrides: ReadonlySet<string> = new Set();
+const noOverrides: ReadonlySet<string> = new Set();
 
 /** Stage 1: names the action in the terms that policies match, and removes a claim of a review that nobody attested. */
 export function classify(input: DecideInput): Classified {
@@ -44,7 +44,7 @@ export function classify(input: DecideInput): Classified {
     decided_as,
     key: { type: decided_as.type, verb: intent.action.verb, agent_id: intent.agent.id },
     content: trustedContent(input),
-    overrides: overrides === undefined || overrides.length === 0 ? no_overrides : new Set(overrides),
+    overrides: overrides === undefined || overrides.length === 0 ? noOverrides : new Set(overrides),
   };
   return { input, action };
 }
@@ -59,7 +59,7 @@ export function classifyAction(
   catalogue: ReadonlyMap<string, CatalogueEntry>,
 ): ActionClass {
   const entry = catalogue.get(intent.action.verb);
-  const type = entry?.type ?? intent.action.type ?? unclassifiedActionType;
+  const type = entry?.type ?? intent.action.type ?? unclassified_action_type;
   const classes = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
   return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };
 }

@@ -28,7 +28,7 @@ export interface Vote {
 }
 
 /** Which parts of a policy were evaluated: none (outside its period), `when` alone, or all. */
-export const parts_read = { nothing: 0, when: 1, all: 2 } as const;
+export const partsRead = { nothing: 0, when: 1, all: 2 } as const;
 
 /** The result of evaluating every policy that matches the action, on one content. */
 export interface Evaluation {
@@ -101,14 +101,14 @@ interface Outcome {
   readonly state: "fired" | "unknown" | "not_fired";
   /** Why the state is unknown. */
   readonly unknowns: readonly Cause[];
-  readonly read: (typeof parts_read)["when" | "all"];
+  readonly read: (typeof partsRead)["when" | "all"];
 }
 
-const fired: Outcome = Object.freeze({ state: "fired", unknowns: none, read: parts_read.all });
+const fired: Outcome = Object.freeze({ state: "fired", unknowns: none, read: partsRead.all });
 /** `when` is definitely false, so `require` was not evaluated. */
-const not_applicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: parts_read.when });
+const notApplicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.when });
 /** `require` is definitely true. */
-const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: parts_read.all });
+const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.all });
 
 /**
  * Evaluates one policy. A policy fires when `when` holds and `require`, if present, does not. One view on which it fires is
@@ -131,14 +131,14 @@ function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outc
   if (policy.when !== null) {
     const applies = runOn(policy.when, view, options);
     if (applies.kind !== "value") unknowns = causesOf(applies);
-    else if (applies.value !== true) return not_applicable;
+    else if (applies.value !== true) return notApplicable;
   }
   if (policy.require !== null) {
     const holds = runOn(policy.require, view, options);
     if (holds.kind !== "value") unknowns = unknowns === null ? causesOf(holds) : mergeCauses(unknowns, causesOf(holds));
     else if (holds.value === true) return satisfied;
   }
-  return unknowns === null ? fired : { state: "unknown", unknowns, read: parts_read.all };
+  return unknowns === null ? fired : { state: "unknown", unknowns, read: partsRead.all };
 }
 
 /** Whether a condition holds on every view. A condition that softens the verdict must, because stale facts never soften it. */

@@ -110,7 +110,7 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
   return mergeTerms(input.membrane.escalation, asked, conclusion.membrane_votes.length > 0);
 }
 
-const no_overrides: ReadonlySet<string> = new Set();
+const noOverrides: ReadonlySet<string> = new Set();
 
 /** Evaluates the shadow policies. They have a budget of their own, so that they never change the live votes. */
 function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
@@ -118,5 +118,5 @@ function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_
   if (shadow.placed.length === 0) return none;
   const viewsFor = viewsOfContent(record, shown.content);
   const { votes } = evaluatePolicies(shadow, shadow.candidates(record.action.key), viewsFor, record.input.now_us);
-  return reasonsOf(votes, no_overrides, viewsFor, shown.texts).sort(byEffect);
+  return reasonsOf(votes, noOverrides, viewsFor, shown.texts).sort(byEffect);
 }

@@ -123,7 +123,7 @@ export function bareReasons({ action, modified, conclusion }: Concluded): BareRe
   return reasons;
 }
 
-const effect_order: Readonly<Record<Reason["effect"], number>> = {
+const effectOrder: Readonly<Record<Reason["effect"], number>> = {
   block: 0,
   escalate: 1,
   approve_modified: 2,
@@ -132,7 +132,7 @@ const effect_order: Readonly<Record<Reason["effect"], number>> = {
 
 /** Orders reasons by effect, the strictest first. */
 export function byEffect(a: Reason, b: Reason): number {
-  return effect_order[a.effect] - effect_order[b.effect];
+  return effectOrder[a.effect] - effectOrder[b.effect];
 }
 
 /** The most characters that the texts of all reasons of one decision may have; enough for some hundred usual reasons. */

@@ -20,7 +20,7 @@ export interface PolicyTestResult {
 const default_test_now = "2026-01-01T12:00:00Z";
 
 /** A membrane that approves everything that no policy stops, whatever the risk. */
-export const plain_membrane: MembraneSettings = {
+export const plainMembrane: MembraneSettings = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
   action_catalogue: [],
@@ -81,7 +81,7 @@ export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided 
     intent: test.intent as unknown as DecidableIntent,
     facts: mergeFacts([{ source: "org", document: { facts, as_of: test.as_of ?? {} }, received_us: now_us }]),
     policySet,
-    membrane: plain_membrane,
+    membrane: plainMembrane,
     mode: test.mode ?? "live",
     now_us,
     attested: true,

@@ -1,7 +1,7 @@
 import { type FactLimits, freshUntilUs } from "../facts/staleness.ts";
 import { every_field } from "../policy/fact-paths.ts";
 import type { Concluded } from "./conclude.ts";
-import { parts_read } from "./evaluate.ts";
+import { partsRead } from "./evaluate.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 
 /**
@@ -31,9 +31,9 @@ export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPoli
   for (const { group, candidates, read } of reevaluation === null ? [evaluation] : [evaluation, reevaluation]) {
     for (let i = 0; i < candidates.length; i += 1) {
       const placed = group.placed[candidates[i] as number] as PlacedPolicy;
-      if (read[i] === parts_read.nothing || (deciding !== null && !deciding.has(placed))) continue;
+      if (read[i] === partsRead.nothing || (deciding !== null && !deciding.has(placed))) continue;
       lookAt(placed.when_slots);
-      if (read[i] === parts_read.all) lookAt(placed.require_slots);
+      if (read[i] === partsRead.all) lookAt(placed.require_slots);
     }
   }
   return earliest_us === Infinity ? null : earliest_us;

@@ -1,5 +1,5 @@
 import {
-  clockHourFact,
+  clock_hour_fact,
   type FactCategoryName,
   factCategories,
   factCategoryNames,
@@ -13,7 +13,7 @@ import { as_of_ahead_us_max } from "./validate-context.ts";
 export type MaxAgeSeconds = Readonly<Record<string, number>>;
 
 const hour_us = 3_600 * us_per_second;
-const [clock_category, clock_field = ""] = clockHourFact.split(".");
+const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 
 /** The age limits of one category. A field with null is limited only by the clock hour. */
 interface CategoryLimits {

@@ -1,12 +1,12 @@
 import {
-  contextContractVersion,
+  context_contract_version,
   type FactCategoryName,
   type FactConstraint,
   type FactField,
   type FactType,
+  fact_key_pattern,
   factCategories,
   factCategoryNames,
-  factKeyPattern,
   limits,
   type Problem,
   type ProblemCode,
@@ -37,7 +37,7 @@ function fieldRule(field: FactField): [string, FieldRule] {
   return [field.name, { field, type_bits: field.types.reduce((bits, type) => bits | typeBits[type], 0) }];
 }
 
-const keyPattern = new RegExp(factKeyPattern);
+const keyPattern = new RegExp(fact_key_pattern);
 const usStates: ReadonlySet<string> = new Set(usStateCodes);
 const twoLetters = /^[A-Za-z]{2}$/;
 const topLevelFields: ReadonlySet<string> = new Set(["contract_version", "facts", "as_of"]);
@@ -75,8 +75,8 @@ export function contextErrors(document: unknown, now_us: number): readonly Probl
 }
 
 function checkVersion(problems: Problem[], version: unknown): void {
-  if (version === contextContractVersion) return;
-  const wanted = `contract_version is the text "${contextContractVersion}"`;
+  if (version === context_contract_version) return;
+  const wanted = `contract_version is the text "${context_contract_version}"`;
   if (version === undefined) report(problems, ["contract_version"], "required", `${wanted}, and required`);
   else if (typeof version === "string") report(problems, ["contract_version"], "not_allowed", wanted);
   else report(problems, ["contract_version"], "wrong_type", `${wanted}, not ${named(version)}`);
@@ -111,7 +111,7 @@ function checkCategory(
     const rule = categoryRules.get(key);
     if (rule !== undefined) checkFact(problems, category, rule, values[key]);
     else if (!keyPattern.test(key)) {
-      report(problems, ["facts", category, key], "bad_key", `a key of ${category} matches ${factKeyPattern}`);
+      report(problems, ["facts", category, key], "bad_key", `a key of ${category} matches ${fact_key_pattern}`);
     }
     if (problems.length >= limits.error_details_max) return;
   }

@@ -1,13 +1,13 @@
 import { usStateCodes } from "@countersign/contract";
-import { CALLING_HOURS, type DayHours, FEDERAL_WINDOW, type StateCallingHours } from "./tables/calling-hours.ts";
+import { callingHours, type DayHours, federalWindow, type StateCallingHours } from "./tables/calling-hours.ts";
 import { copiesOf } from "./tcpa-fallback.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
+const hour_ms = 3_600_000;
+const day_ms = 86_400_000;
 /** Military "states" say nothing of the place, so they count as unknown. */
 const MILITARY: readonly string[] = ["AA", "AE", "AP"];
 const PLACES: ReadonlySet<string> = new Set(usStateCodes.filter((code) => !MILITARY.includes(code)));
-const BY_STATE: ReadonlyMap<string, StateCallingHours> = new Map(CALLING_HOURS.map((row) => [row.state, row]));
+const byState: ReadonlyMap<string, StateCallingHours> = new Map(callingHours.map((row) => [row.state, row]));
 
 /** An hour of the day, 0 to 23, or undefined for anything else. */
 const hourOf = (value: unknown): number | undefined => {
@@ -15,7 +15,7 @@ const hourOf = (value: unknown): number | undefined => {
   return typeof hour === "number" && Number.isInteger(hour) && hour >= 0 && hour <= 23 ? hour : undefined;
 };
 
-const utcHour = (now_ms: number): number => Math.floor((((now_ms % DAY_MS) + DAY_MS) % DAY_MS) / HOUR_MS);
+const utcHour = (now_ms: number): number => Math.floor((((now_ms % day_ms) + day_ms) % day_ms) / hour_ms);
 
 /**
  * Hours that a local clock is ahead of UTC, by what it shows now: US time zones lie 4 to 11 hours behind, Guam and the
@@ -36,8 +36,8 @@ const weekdayAt = (instant_ms: number): number => new Date(instant_ms).getUTCDay
 const weekdays = (now_ms: number, hour: number): readonly number[] => {
   const offset = offsetHours(now_ms, hour);
   return offset === undefined
-    ? [-1, 0, 1].map((days) => weekdayAt(now_ms + days * DAY_MS))
-    : [weekdayAt(now_ms + offset * HOUR_MS)];
+    ? [-1, 0, 1].map((days) => weekdayAt(now_ms + days * day_ms))
+    : [weekdayAt(now_ms + offset * hour_ms)];
 };
 
 const within = (hour: number, hours: DayHours): boolean => hours !== null && hour >= hours[0] && hour <= hours[1];
@@ -45,8 +45,8 @@ const within = (hour: number, hours: DayHours): boolean => hours !== null && hou
 /** The states to satisfy: those named, or every one in the table when none is known or one is no US state. */
 const rowsFor = (states: readonly string[]): readonly StateCallingHours[] =>
   states.length === 0 || states.some((state) => !PLACES.has(state))
-    ? CALLING_HOURS
-    : states.flatMap((state) => BY_STATE.get(state) ?? []);
+    ? callingHours
+    : states.flatMap((state) => byState.get(state) ?? []);
 
 const statesOf = (value: unknown): readonly string[] => {
   const list = typeof value === "string" ? [value] : Array.isArray(value) ? value : [];
@@ -70,7 +70,7 @@ export const localHourConsistent = (now_ms: number, hour: unknown): boolean => {
 /** Whether the hour lies in the federal window, 08:00 to 20:59. Source: 47 CFR 64.1200(c)(1). */
 export const inFederalWindow = (hour: unknown): boolean => {
   const value = hourOf(hour);
-  return value !== undefined && within(value, FEDERAL_WINDOW);
+  return value !== undefined && within(value, federalWindow);
 };
 
 /**
@@ -80,7 +80,7 @@ export const inFederalWindow = (hour: unknown): boolean => {
  */
 export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown): boolean => {
   const value = hourOf(hour);
-  if (value === undefined || !within(value, FEDERAL_WINDOW)) return false;
+  if (value === undefined || !within(value, federalWindow)) return false;
   const days = weekdays(now_ms, value);
   return rowsFor(statesOf(states)).every((row) => days.every((day) => within(value, row.week[day] ?? null)));
 };
@@ -91,8 +91,8 @@ export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown):
  */
 const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
   const november = Date.UTC(new Date(to_ms).getUTCFullYear(), 10, 1);
-  const sunday = november + ((7 - weekdayAt(november)) % 7) * DAY_MS;
-  return from_ms < sunday + 11 * HOUR_MS && to_ms >= sunday + 6 * HOUR_MS;
+  const sunday = november + ((7 - weekdayAt(november)) % 7) * day_ms;
+  return from_ms < sunday + 11 * hour_ms && to_ms >= sunday + 6 * hour_ms;
 };
 
 /**
@@ -106,15 +106,15 @@ export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown
   if (value === undefined || !Number.isFinite(now_ms)) return "";
   const offset = offsetHours(now_ms, value) ?? ((value - utcHour(now_ms) + 36) % 24) - 12;
   const rows = rowsFor(statesOf(states));
-  const start = Math.floor(now_ms / HOUR_MS) * HOUR_MS;
+  const start = Math.floor(now_ms / hour_ms) * hour_ms;
   const openAt = (local: number): boolean => {
     const [there, day] = [utcHour(local), weekdayAt(local)];
-    return within(there, FEDERAL_WINDOW) && rows.every((row) => within(there, row.week[day] ?? null));
+    return within(there, federalWindow) && rows.every((row) => within(there, row.week[day] ?? null));
   };
   for (let ahead = 1; ahead <= 8 * 24; ahead++) {
-    const instant = start + ahead * HOUR_MS;
-    const local = instant + offset * HOUR_MS;
-    if (openAt(local) && (!summerTimeEnds(now_ms, instant) || openAt(local - HOUR_MS)))
+    const instant = start + ahead * hour_ms;
+    const local = instant + offset * hour_ms;
+    if (openAt(local) && (!summerTimeEnds(now_ms, instant) || openAt(local - hour_ms)))
       return new Date(instant).toISOString().replace(".000Z", "Z");
   }
   return "";

@@ -13,19 +13,19 @@ const REFUSED = words(
     "notgiven notgranted none lapsed terminated inactive invalid",
 );
 /** Keys, squashed, under which a record says that it was taken back, as a flag, a date or otherwise. */
-const WITHDRAWN_KEY =
+const withdrawnKey =
   /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|unsubscribed|terminated|suspended|invalidated|^donot(?:call|contact)$|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
 /** Of those, the ones that only tell how it can be taken back. */
-const HOW_KEY = /right|instruction|procedure|link|url/;
+const howKey = /right|instruction|procedure|link|url/;
 /** Keys that say it when they are false. */
-const IN_FORCE_KEY = /^(?:is)?(?:active|valid|inforce)$/;
-const DENYING_KEY = /^(?:is|was)?(?:not|never|non)/;
-const EXPIRY_KEY =
+const inForceKey = /^(?:is)?(?:active|valid|inforce)$/;
+const denyingKey = /^(?:is|was)?(?:not|never|non)/;
+const expiryKey =
   /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
-const GIVEN_KEY = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
-const STATUS_KEY = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
+const givenKey = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
+const statusKey = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
 /** A consent dated ahead of now is not given yet; so much difference between two clocks is let pass. */
-const CLOCK_SKEW_MS = 5 * 60_000;
+const clock_skew_ms = 5 * 60_000;
 
 const stateOfText = (text: string): ConsentState => {
   const word = squash(text);
@@ -58,22 +58,22 @@ const fieldsOf = (record: Readonly<Record<string, unknown>>): Fields =>
 const under = (fields: Fields, kind: RegExp): Fields => fields.filter(([key]) => kind.test(key));
 
 const withdrawn = (fields: Fields): boolean =>
-  under(fields, IN_FORCE_KEY).some(([, value]) => value === false) ||
-  under(fields, WITHDRAWN_KEY).some(([key, value]) =>
-    DENYING_KEY.test(key) ? value === false : !HOW_KEY.test(key) && marks(value),
+  under(fields, inForceKey).some(([, value]) => value === false) ||
+  under(fields, withdrawnKey).some(([key, value]) =>
+    denyingKey.test(key) ? value === false : !howKey.test(key) && marks(value),
   );
 
 const expired = (now_ms: number, fields: Fields): "yes" | "no" | "unreadable" => {
-  const dates = under(fields, EXPIRY_KEY).filter(([key]) => key !== "expired" && !DENYING_KEY.test(key));
+  const dates = under(fields, expiryKey).filter(([key]) => key !== "expired" && !denyingKey.test(key));
   const instants = dates.map(([, value]) => instantOf(value));
   if (instants.some((instant) => instant !== undefined && instant <= now_ms)) return "yes";
   return instants.includes(undefined) ? "unreadable" : "no";
 };
 
 const notYetGiven = (now_ms: number, fields: Fields): boolean =>
-  under(fields, GIVEN_KEY).some(([, value]) => {
+  under(fields, givenKey).some(([, value]) => {
     const instant = instantOf(value);
-    return instant !== undefined && instant > now_ms + CLOCK_SKEW_MS;
+    return instant !== undefined && instant > now_ms + clock_skew_ms;
   });
 
 /**
@@ -85,7 +85,7 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
   const fields = fieldsOf(value);
   if (withdrawn(fields)) return "refused";
-  const statuses = under(fields, STATUS_KEY).map(([, status]) => stateOfStatus(status));
+  const statuses = under(fields, statusKey).map(([, status]) => stateOfStatus(status));
   if (statuses.includes("refused")) return "refused";
   const expiry = expired(now_ms, fields);
   if (expiry === "yes") return "refused";
@@ -95,13 +95,13 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
 
 type OptOut = "out" | "in" | "unknown";
 
-const OUT_KEY = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
+const outKey = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
 /** A refusal of one of the two that the law names together. Its "no" says nothing of the other. */
-const PART_OUT_KEY =
+const partOutKey =
   /^(?:opt(?:ed)?out|donot(?:sell|share))(?:of|from)?(?:sale|selling|sharing|saleorsharing|saleandsharing)$|^(?:sale|selling|sharing|saleorsharing|saleandsharing)opt(?:ed)?out$/;
 /** These say "permitted" when true. */
-const PERMISSION_KEY = /^(?:sale|sharing)$/;
-const OUT_DATE_KEY = /^opt(?:ed)?out(?:at|on|date)$/;
+const permissionKey = /^(?:sale|sharing)$/;
+const outDateKey = /^opt(?:ed)?out(?:at|on|date)$/;
 const OUT_STATUS = words("optedout optout out donotsell donotshare yes true");
 const IN_STATUS = words("notoptedout optedin optin in no none false");
 const FORBIDDEN = words("optedout optout out donotsell donotshare no none false denied refused forbidden prohibited");
@@ -120,15 +120,15 @@ const optOut = (value: unknown): OptOut => {
   const fields = fieldsOf(value);
   const statuses = under(fields, /^status$/).filter(([, status]) => typeof status === "string");
   const said = [
-    ...under(fields, OUT_KEY).map(([, flag]) => flagged(flag)),
-    ...under(fields, PART_OUT_KEY)
+    ...under(fields, outKey).map(([, flag]) => flagged(flag)),
+    ...under(fields, partOutKey)
       .map(([, flag]) => flagged(flag))
       .filter((state) => state !== "in"),
-    ...under(fields, PERMISSION_KEY).map(([, flag]) => permission(flag)),
+    ...under(fields, permissionKey).map(([, flag]) => permission(flag)),
     ...statuses.map(([, status]) => flagged(status)).filter((state) => state !== "unknown"),
   ];
   if (said.includes("out")) return "out";
-  const dates = under(fields, OUT_DATE_KEY)
+  const dates = under(fields, outDateKey)
     .map(([, date]) => date)
     .filter(marks);
   if (dates.length > 0 && !optedInLater(value, dates)) return "out";

@@ -1,9 +1,9 @@
-const DAY_MS = 86_400_000;
-const ISO =
+const day_ms = 86_400_000;
+const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
-const INFINITELY_OLD_DAYS = 1e9;
+const infinitely_old_days = 1e9;
 
 /** The first instant of a day; months go on after 12. `Date.UTC` takes the years 0 to 99 for those of the twentieth century. */
 const midnightOf = (year: number, month: number, day: number): number =>
@@ -18,7 +18,7 @@ const daysInMonth = (year: number, month: number): number => new Date(midnightOf
 export const instantOf = (value: unknown): number | undefined => {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
   if (typeof value !== "string" || value.length > 40) return undefined;
-  const match = ISO.exec(value.trim());
+  const match = iso.exec(value.trim());
   if (match === null) return undefined;
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
   const [hour, minute, second] = [Number(match[4] ?? 0), Number(match[5] ?? 0), Number(match[6] ?? 0)];
@@ -37,9 +37,9 @@ export const instantOf = (value: unknown): number | undefined => {
 /** Calendar days in UTC from a date to now; the same day is 0; junk and days to come are 1e9. Source: policies.md §5. */
 export const daysSince = (now_ms: number, value: unknown): number => {
   const instant = instantOf(value);
-  if (instant === undefined) return INFINITELY_OLD_DAYS;
-  const days = Math.floor(now_ms / DAY_MS) - Math.floor(instant / DAY_MS);
-  return days < 0 ? INFINITELY_OLD_DAYS : days;
+  if (instant === undefined) return infinitely_old_days;
+  const days = Math.floor(now_ms / day_ms) - Math.floor(instant / day_ms);
+  return days < 0 ? infinitely_old_days : days;
 };
 
 /**
@@ -51,11 +51,11 @@ export const withinMonths = (now_ms: number, value: unknown, months: unknown): b
   const count = typeof months === "bigint" ? Number(months) : months;
   const instant = instantOf(value);
   if (instant === undefined || typeof count !== "number" || !Number.isInteger(count)) return false;
-  if (count < 0 || count > 12_000 || daysSince(now_ms, value) === INFINITELY_OLD_DAYS) return false;
+  if (count < 0 || count > 12_000 || daysSince(now_ms, value) === infinitely_old_days) return false;
   const date = new Date(instant);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + 1 + count];
   const day = Math.min(date.getUTCDate(), daysInMonth(year, month));
-  return Math.floor(now_ms / DAY_MS) * DAY_MS <= midnightOf(year, month, day);
+  return Math.floor(now_ms / day_ms) * day_ms <= midnightOf(year, month, day);
 };
 
 /** Whether now is strictly before the date; junk is false. Source: policies.md §5. */

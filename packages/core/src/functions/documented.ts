@@ -1,27 +1,27 @@
 import { isRecord, phrase } from "./text.ts";
 
 /** Words that say that the matter was decided against, or no longer holds. */
-const FAILED_WORDS =
+const failed_words =
   "rejected|refused|denied|declined|disapproved|failed|fail|unsuccessful|revoked|withdrawn|rescinded|cancelled|canceled|" +
   "invalid|void|voided|lapsed|terminated|suspended|superseded|obsolete";
-const FAILED = new Set(FAILED_WORDS.split("|"));
+const FAILED = new Set(failed_words.split("|"));
 /** Whole phrases that say there is no evidence, or none yet. */
 const NOTHING = new Set(
   (
     "|no|none|na|n a|nil|null|undefined|unknown|missing|absent|false|todo|to do|tbd|tba|tbc|planned|in progress|" +
-    `incomplete|inactive|pending|draft|expired|not|0|x|test|placeholder|${FAILED_WORDS}`
+    `incomplete|inactive|pending|draft|expired|not|0|x|test|placeholder|${failed_words}`
   ).split("|"),
 );
 /** Beginnings that say the same: "not started", "pending approval", "draft v2", "expired 2025", "under review by legal". */
-const NOT_YET =
+const notYet =
   /^(?:(?:not|pending|draft|expired|none|todo|tbd|awaiting|n a) |(?:wip|work in progress|(?:in|under) review|unsigned|unapproved)(?: |$))/u;
 /** What says so as an answer by itself; within a record "no reason for concern" or "to be reviewed in May" may be a finding. */
-const NO_ANSWER =
+const noAnswer =
   /^(?:to be |in preparation|no (?:ticket|assessment|lia|plan|approval|justification|reason|reference|ref|documentation|evidence)(?: yet)?$)/u;
 
 const textDocumented = (text: string): boolean => {
   const words = phrase(text);
-  return !NOTHING.has(words) && !NOT_YET.test(words);
+  return !NOTHING.has(words) && !notYet.test(words);
 };
 
 /** A text that, standing anywhere in a record, says that the matter failed or is not finished. */
@@ -29,9 +29,9 @@ const failed = (value: unknown): boolean =>
   value === false || (typeof value === "string" && value.trim() !== "" && !textDocumented(value));
 
 /** Flags that say the same of a record when they are true. */
-const FAILED_FLAGS = new Set(`expired|incomplete|missing|absent|pending|draft|placeholder|${FAILED_WORDS}`.split("|"));
+const failedFlags = new Set(`expired|incomplete|missing|absent|pending|draft|placeholder|${failed_words}`.split("|"));
 /** Keys under which a record says what came of the matter: there more may stand beside the word ("rejected by legal"). */
-const OUTCOME_KEY = /(?:status|state|outcome|result|decision|conclusion|verdict)$/i;
+const outcomeKey = /(?:status|state|outcome|result|decision|conclusion|verdict)$/i;
 /** Words by which such a text means the opposite: "no controls failed". */
 const DENYING = new Set(["no", "none", "nothing", "nobody", "never", "without", "0"]);
 
@@ -50,20 +50,20 @@ const holdsFailure = (record: unknown): boolean => {
     if (Array.isArray(value)) for (const entry of value) queue.push(entry);
     if (!isRecord(value)) continue;
     for (const [name, entry] of Object.entries(value)) {
-      if (entry === true && FAILED_FLAGS.has(phrase(name))) return true;
-      if (typeof entry === "string" && OUTCOME_KEY.test(name) && failedOutcome(entry)) return true;
+      if (entry === true && failedFlags.has(phrase(name))) return true;
+      if (typeof entry === "string" && outcomeKey.test(name) && failedOutcome(entry)) return true;
       queue.push(entry);
     }
   }
   return false;
 };
 
-const DEPTH_MAX = 8;
+const depth_max = 8;
 
 const evidence = (value: unknown, depth: number): boolean => {
   if (value === true) return true;
-  if (typeof value === "string") return textDocumented(value) && !(depth === 0 && NO_ANSWER.test(phrase(value)));
-  if (depth >= DEPTH_MAX) return false;
+  if (typeof value === "string") return textDocumented(value) && !(depth === 0 && noAnswer.test(phrase(value)));
+  if (depth >= depth_max) return false;
   if (Array.isArray(value)) return value.some((entry) => evidence(entry, depth + 1));
   if (!isRecord(value) || holdsFailure(value)) return false;
   return Object.values(value).some((entry) => typeof entry === "number" || evidence(entry, depth + 1));

@@ -1,25 +1,25 @@
-import { FRAMEWORK_SPELLINGS, NOT_APPLICABLE_WORDS } from "./tables/frameworks.ts";
+import { frameworkSpellings, notApplicableWords } from "./tables/frameworks.ts";
 import { at, given, isRecord, phrase, squash } from "./text.ts";
 
 /** Whether a framework applies, as far as the facts say. */
 export type FrameworkState = "yes" | "no" | "unknown";
 
-const DEPTH_MAX = 12;
+const depth_max = 12;
 /**
  * What may follow a framework's name without making it another one: its version, level or section. No word here may be put
  * together from others ("lvl", "li" are), or a long text could be read in too many ways.
  */
-const VERSION =
+const version =
   /^(?:\d|v|version|r|rev|revision|i|l|level|low|moderate|medium|high|impact|saas|baseline|tailored|section|act|x)*$/;
 /** Words that a text may have in all, and after a framework's name; more tell of something else. */
-const WORDS_MAX = 16;
-const WORDS_AFTER_MAX = 6;
+const words_max = 16;
+const words_after_max = 6;
 /** Words that make it say that the framework does not apply. */
-const DENYING = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
+const denying = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
 /** Several frameworks in one text. */
-const BETWEEN = /[,;/&+|\n]|\sand\s/i;
+const between = /[,;/&+|\n]|\sand\s/i;
 /** Keys inside a framework's own record that say whether it applies. */
-const SCOPE_KEYS = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
+const scopeKeys = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
 
 /** Walks the facts once; a finding of "yes" anywhere is the most protective and ends the walk. */
 class Search {
@@ -28,11 +28,11 @@ class Search {
 
   constructor(name: string) {
     const word = squash(name);
-    this.spellings = FRAMEWORK_SPELLINGS.get(word) ?? [word];
+    this.spellings = frameworkSpellings.get(word) ?? [word];
   }
 
   names(text: string): boolean {
-    return this.isName(text) || text.split(BETWEEN).some((part) => this.isName(part));
+    return this.isName(text) || text.split(between).some((part) => this.isName(part));
   }
 
   /**
@@ -40,23 +40,23 @@ class Search {
    * `fedramp_authorized: false` and "GDPR (UK)" among what does not apply say nothing of FedRAMP or the GDPR.
    */
   private begins(text: string): boolean {
-    return text.split(BETWEEN).some((part) => {
+    return text.split(between).some((part) => {
       const parts = phrase(part).split(" ");
-      if (parts.length > WORDS_MAX) return false;
+      if (parts.length > words_max) return false;
       const end = parts.findIndex((_, at) => this.isName(parts.slice(0, at + 1).join("")));
       const after = end < 0 ? [] : parts.slice(end + 1);
-      return end >= 0 && after.length <= WORDS_AFTER_MAX && !after.some((word) => DENYING.test(word));
+      return end >= 0 && after.length <= words_after_max && !after.some((word) => denying.test(word));
     });
   }
 
   private isName(text: string): boolean {
     const word = squash(text);
-    return this.spellings.some((spelling) => word.startsWith(spelling) && VERSION.test(word.slice(spelling.length)));
+    return this.spellings.some((spelling) => word.startsWith(spelling) && version.test(word.slice(spelling.length)));
   }
 
   /** True when the framework is found to apply. `denied`: some key above says that what is listed does not apply. */
   finds(value: unknown, denied: boolean, depth: number): boolean {
-    if (depth > DEPTH_MAX) return false;
+    if (depth > depth_max) return false;
     if (typeof value === "string")
       return this.names(value) ? this.settle(!denied) : !denied && this.begins(value) && this.settle(true);
     if (Array.isArray(value)) return value.some((entry) => this.finds(entry, denied, depth + 1));
@@ -64,7 +64,7 @@ class Search {
     return Object.entries(value).some(([key, inner]) =>
       this.names(key)
         ? this.settles(inner, denied)
-        : this.finds(inner, denied || NOT_APPLICABLE_WORDS.has(squash(key)), depth + 1),
+        : this.finds(inner, denied || notApplicableWords.has(squash(key)), depth + 1),
     );
   }
 
@@ -86,11 +86,11 @@ const said = (value: unknown): FrameworkState => {
   if (typeof value === "string") {
     const word = squash(value);
     if (word === "" || word === "unknown" || word === "tbd") return "unknown";
-    return NOT_APPLICABLE_WORDS.has(word) || word.startsWith("notapplicable") ? "no" : "yes";
+    return notApplicableWords.has(word) || word.startsWith("notapplicable") ? "no" : "yes";
   }
   if (Array.isArray(value)) return value.length === 0 ? "unknown" : "yes";
   if (!isRecord(value)) return typeof value === "number" && value === 0 ? "no" : "yes";
-  const flags = Object.entries(value).filter(([key]) => SCOPE_KEYS.has(squash(key)));
+  const flags = Object.entries(value).filter(([key]) => scopeKeys.has(squash(key)));
   const states = flags.map(([, flag]) => said(flag));
   if (states.includes("yes")) return "yes";
   if (states.includes("no")) return "no";

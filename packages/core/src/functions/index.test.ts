@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";
 import { domainFunctions } from "./index.ts";
-import { ADEQUATE_COUNTRIES, EEA_COUNTRIES } from "./tables/adequacy.ts";
+import { adequateCountries, eeaCountries } from "./tables/adequacy.ts";
 
 const NOW = Date.UTC(2026, 10, 18, 18);
 const cel = environment({ variables: { facts: DYN, x: DYN, y: DYN }, functions: domainFunctions });
@@ -163,7 +163,7 @@ test("a marker for a stale fact inside all facts is never a value: it counts as 
 });
 
 test("every row of the country tables names a country once and says where it stands in the law", () => {
-  const rows = [...ADEQUATE_COUNTRIES, ...EEA_COUNTRIES];
+  const rows = [...adequateCountries, ...eeaCountries];
   expect(new Set(rows.map((row) => row.country)).size).toBe(45);
   for (const row of rows) {
     expect(row.country).toMatch(/^[A-Z]{2}$/);

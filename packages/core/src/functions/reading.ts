@@ -95,10 +95,10 @@ export const copies = (name: string): Reading => ({
 });
 
 /** Facts this small are charged for at every question, which is cheaper than keeping count. */
-const SMALL = 32;
+const small = 32;
 /** What larger ones take, and by the bindings of an evaluation: in which of them a name was looked for last. */
-const sizes_known = new WeakMap<object, number>();
-const looked_through = new WeakMap<object, Map<unknown, unknown>>();
+const sizesKnown = new WeakMap<object, number>();
+const lookedThrough = new WeakMap<object, Map<unknown, unknown>>();
 
 /** All frameworks, once for each name in an evaluation: `framework` remembers the answer. */
 export const frameworks: Reading = {
@@ -108,15 +108,15 @@ export const frameworks: Reading = {
     if (facts instanceof CelMap) return question + unitsOf(facts, call.left);
     const value = at(facts, "regulatory", "applicable_frameworks");
     if (typeof value !== "object" || value === null) return question + unitsOf(value);
-    let units = sizes_known.get(value);
+    let units = sizesKnown.get(value);
     if (units === undefined) {
       units = unitsOf(value);
-      sizes_known.set(value, units);
+      sizesKnown.set(value, units);
     }
-    if (units <= SMALL) return question + units;
-    const looked = looked_through.get(call.bindings) ?? new Map<unknown, unknown>();
+    if (units <= small) return question + units;
+    const looked = lookedThrough.get(call.bindings) ?? new Map<unknown, unknown>();
     if (looked.get(name) === value) return question;
-    looked_through.set(call.bindings, looked.set(name, value));
+    lookedThrough.set(call.bindings, looked.set(name, value));
     return question + units;
   },
   most: mostOfAll,

@@ -1,4 +1,4 @@
-const SPELLING = /^(?:tls)?[\s_-]*v?[\s_.-]*1(?:[._-]?([0-3]))?$/i;
+const spelling = /^(?:tls)?[\s_-]*v?[\s_.-]*1(?:[._-]?([0-3]))?$/i;
 const KNOWN = new Set([1, 1.1, 1.2, 1.3]);
 
 /**
@@ -10,6 +10,6 @@ export const tls = (value: unknown): number => {
   if (typeof value === "bigint") return value === 1n ? 1 : 0;
   if (typeof value === "number") return KNOWN.has(value) ? value : 0;
   if (typeof value !== "string" || value.length > 32) return 0;
-  const match = SPELLING.exec(value.trim());
+  const match = spelling.exec(value.trim());
   return match === null ? 0 : Number(`1.${match[1] ?? "0"}`);
 };

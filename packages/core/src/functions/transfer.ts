@@ -1,13 +1,13 @@
-import { ADEQUATE_COUNTRIES, DATA_PRIVACY_FRAMEWORK, EEA_COUNTRIES, TRANSFER_MECHANISMS } from "./tables/adequacy.ts";
+import { adequateCountries, dataPrivacyFramework, eeaCountries, transferMechanisms } from "./tables/adequacy.ts";
 import { squash } from "./text.ts";
 
-const FREE: ReadonlySet<string> = new Set([...ADEQUATE_COUNTRIES, ...EEA_COUNTRIES].map((row) => row.country));
+const FREE: ReadonlySet<string> = new Set([...adequateCountries, ...eeaCountries].map((row) => row.country));
 /** Two-letter codes that are in use beside the ISO ones. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["UK", "GB"],
   ["EL", "GR"],
 ]);
-const ARTICLE_49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
+const article49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
 
 /**
  * Whether personal data may go to a country: inside the EEA, to a country with an adequacy decision, to the United
@@ -21,6 +21,6 @@ export const transferOk = (country: unknown, mechanism: unknown): boolean => {
   if (FREE.has(code)) return true;
   if (typeof mechanism !== "string") return false;
   const word = squash(mechanism);
-  if (DATA_PRIVACY_FRAMEWORK.has(word)) return code === "US";
-  return TRANSFER_MECHANISMS.has(word) || ARTICLE_49.test(word);
+  if (dataPrivacyFramework.has(word)) return code === "US";
+  return transferMechanisms.has(word) || article49.test(word);
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classifyTool } from "./classify-tool.ts";
-import { CONFIRM_BELOW } from "./intake.ts";
+import { confirm_below } from "./intake.ts";
 
 const SURE = true;
 const UNSURE = false;
@@ -26,7 +26,7 @@ describe("no tool that acts is taken for one that reads", () => {
   ])("%s is %s, to be confirmed", (name, type) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe(type);
-    expect(tool.confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(tool.confidence).toBeLessThan(confirm_below);
   });
 
   test.each([
@@ -54,7 +54,7 @@ describe("a tool that only reads stays one", () => {
   ])("%s (sure: %s)", (name, sure) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe("data.read");
-    expect(tool.confidence >= CONFIRM_BELOW).toBe(sure);
+    expect(tool.confidence >= confirm_below).toBe(sure);
   });
 
   test.each([
@@ -108,7 +108,7 @@ describe("names as servers give them", () => {
   ])("%s is %s (sure: %s)", (name, type, sure) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe(type);
-    expect(tool.confidence >= CONFIRM_BELOW).toBe(sure);
+    expect(tool.confidence >= confirm_below).toBe(sure);
   });
 });
 

@@ -1,13 +1,13 @@
 import {
-  DATA_CLASS_PAIRS,
-  DATA_CLASS_WORDS,
-  DOING_WORDS,
+  dataClassPairs,
+  dataClassWords,
+  doingWords,
   LAST_VERBS,
-  NOUN_VERBS,
-  READING_NOUNS,
+  nounVerbs,
+  readingNouns,
   THIRD_PARTY_WORDS,
-  TOOL_RULES,
   type ToolRule,
+  toolRules,
 } from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
@@ -53,10 +53,10 @@ const firstOf = (list: readonly string[], stems: readonly string[]): string | nu
   list.find((word) => stems.includes(stemOf(word))) ?? null;
 
 /** The verb of a name stands first, as in send_money or users.create: a later word is its object. */
-const LEADING_WORDS_MAX = 2;
+const leading_words_max = 2;
 
 const matchIn = (verbs: readonly string[], all: readonly string[], with_noun: boolean): Match | null => {
-  for (const rule of TOOL_RULES) {
+  for (const rule of toolRules) {
     if (rule.nouns.length > 0 !== with_noun) continue;
     for (const verb of rule.verbs) {
       if (!verbs.includes(stemOf(verb))) continue;
@@ -74,18 +74,19 @@ const matchIn = (verbs: readonly string[], all: readonly string[], with_noun: bo
 
 /** Reading verbs first in a name settle it: `list_refunds` refunds nothing. */
 const READING = new Set(
-  TOOL_RULES.find((rule) => rule.type === "data.read")
+  toolRules
+    .find((rule) => rule.type === "data.read")
     ?.verbs.filter((verb) => verb !== "download" && verb !== "load")
     .map(stem) ?? [],
 );
 
 /** Verbs of every rule that does more than read. */
-const ACTING = new Set(TOOL_RULES.flatMap(({ type, verbs }) => (type === "data.read" ? [] : verbs.map(stem))));
+const ACTING = new Set(toolRules.flatMap(({ type, verbs }) => (type === "data.read" ? [] : verbs.map(stem))));
 const LAST = new Set(LAST_VERBS.map(stem));
-const SECOND_NOUNS = new Set([...NOUN_VERBS].map(stem));
-const ALSO_NOUNS = new Set([...READING_NOUNS].map(stem));
+const secondNouns = new Set([...nounVerbs].map(stem));
+const alsoNouns = new Set([...readingNouns].map(stem));
 const READS: Match = {
-  rule: TOOL_RULES.find(({ type }) => type === "data.read") ?? {
+  rule: toolRules.find(({ type }) => type === "data.read") ?? {
     type: "data.read",
     verbs: [],
     nouns: [],
@@ -110,20 +111,22 @@ const parameterNames = (tool: Tool): readonly string[] => {
 
 const dataClasses = (stems: readonly string[]): string[] => {
   const paired = new Set(
-    DATA_CLASS_PAIRS.filter(([, list, others]) => {
-      const one = firstOf(list, stems);
-      return (
-        one !== null &&
-        firstOf(
-          others.filter((other) => other !== one),
-          stems,
-        ) !== null
-      );
-    }).map(([name]) => name),
+    dataClassPairs
+      .filter(([, list, others]) => {
+        const one = firstOf(list, stems);
+        return (
+          one !== null &&
+          firstOf(
+            others.filter((other) => other !== one),
+            stems,
+          ) !== null
+        );
+      })
+      .map(([name]) => name),
   );
-  return DATA_CLASS_WORDS.filter(([name, list]) => paired.has(name) || firstOf(list, stems) !== null).map(
-    ([name]) => name,
-  );
+  return dataClassWords
+    .filter(([name, list]) => paired.has(name) || firstOf(list, stems) !== null)
+    .map(([name]) => name);
 };
 
 interface Verdict {
@@ -149,13 +152,13 @@ const verbsOf = (name: readonly string[]): readonly string[] => {
   const [first = "", second = ""] = name;
   if (name.length === 1) return [first];
   const last = name.at(-1) ?? "";
-  const object = second === "log" || (isVerb(first) && SECOND_NOUNS.has(second));
+  const object = second === "log" || (isVerb(first) && secondNouns.has(second));
   const verbs = [
     first,
     ...(object ? [] : [second]),
-    ...(name.length > LEADING_WORDS_MAX && LAST.has(last) ? [last] : []),
+    ...(name.length > leading_words_max && LAST.has(last) ? [last] : []),
   ];
-  const later = verbs.some(isVerb) ? undefined : name.slice(2).find((word) => isVerb(word) && !SECOND_NOUNS.has(word));
+  const later = verbs.some(isVerb) ? undefined : name.slice(2).find((word) => isVerb(word) && !secondNouns.has(word));
   return later === undefined ? verbs : [...verbs, later];
 };
 
@@ -198,7 +201,7 @@ const verdictOnParts = (tool: Tool, parts: readonly (readonly string[])[]): Verd
     because: "The name says that it does several things, not all known.",
   };
 };
-const rankOf = (type: string): number => TOOL_RULES.findIndex((rule) => rule.type === type);
+const rankOf = (type: string): number => toolRules.findIndex((rule) => rule.type === type);
 
 const verdictOn = (tool: Tool, name: readonly string[], told: readonly string[]): Verdict => {
   const first = name[0];
@@ -206,16 +209,16 @@ const verdictOn = (tool: Tool, name: readonly string[], told: readonly string[])
   const lead = verbsOf(name);
   const object = [...name, ...stemsOf(parameterNames(tool).join(" "))];
   const both = matchIn(lead, name, true);
-  if (both !== null) return said(both, name.slice(0, LEADING_WORDS_MAX).some(isVerb) ? 0.9 : 0.7, "in the name");
+  if (both !== null) return said(both, name.slice(0, leading_words_max).some(isVerb) ? 0.9 : 0.7, "in the name");
   const alone = matchIn(lead, name, false);
   if (alone !== null && alone.rule.type !== "data.read" && endsReading(name))
     return said({ ...READS, verb: name.at(-1) ?? "" }, 0.5, "at the name's end");
   const helped = matchIn(lead, [...object, ...told.slice(0, 40)], true);
   if (helped !== null && isStricter(helped, alone)) return said(helped, 0.5, "in the name and what is said of it");
   if (alone !== null) return doing(alone, name) ?? said(alone, 0.7, "in the name");
-  return describedAs(told) ?? NOTHING_TOLD;
+  return describedAs(told) ?? nothingTold;
 };
-const NOTHING_TOLD: Verdict = {
+const nothingTold: Verdict = {
   type: "other.unclassified",
   confidence: 0.1,
   because: "No word of the name or the description says what it does.",
@@ -239,7 +242,7 @@ const describedAs = (told: readonly string[]): Verdict | null => {
  */
 const doing = ({ rule, verb }: Match, name: readonly string[]): Verdict | null => {
   if (!rule.type.startsWith("record.") || KEEPING.has(verb)) return null;
-  for (const [type, list] of DOING_WORDS) {
+  for (const [type, list] of doingWords) {
     if (type.startsWith("communication.") && rule.type !== "record.create") continue;
     const word = firstOf(list, name);
     if (word === null) continue;
@@ -260,7 +263,7 @@ const reading = (first: string, name: readonly string[], told: readonly string[]
   const second = name[1] ?? "";
   if (first === "check" && (second === "in" || second === "out"))
     return { type: "record.update", confidence: 0.5, because: `"check ${second}" in the name.` };
-  const sent = SENT_TO.has(name[name.indexOf("to") + 1] ?? "") && name.includes("to");
+  const sent = sentTo.has(name[name.indexOf("to") + 1] ?? "") && name.includes("to");
   if (sent) return { type: "data.share", confidence: 0.4, because: `${because} But it goes on to "${name.at(-1)}".` };
   if (first === "list" && [...name, ...told.slice(0, 12)].some((word) => OFFERED.has(word)))
     return { type: "record.create", confidence: 0.4, because: `"list" in the name, where something is for sale.` };
@@ -280,34 +283,33 @@ const actsBy = (told: readonly string[]): Match | null => {
   const acting = told
     .slice(0, 12)
     .filter(
-      (word, at, start) =>
-        (at === 0 || JOINTS.has(start[at - 1] ?? "")) && ACTING.has(word) && !OBJECTS_FIRST.has(word),
+      (word, at, start) => (at === 0 || JOINTS.has(start[at - 1] ?? "")) && ACTING.has(word) && !objectsFirst.has(word),
     );
   return matchIn(acting, told, true) ?? matchIn(acting, told, false);
 };
 
 /** Where a report or a scan goes, as in scan_to_email. */
-const SENT_TO = new Set(["email", "slack", "team", "channel", "printer", "webhook", "ftp", "sms", "public"]);
+const sentTo = new Set(["email", "slack", "team", "channel", "printer", "webhook", "ftp", "sms", "public"]);
 const OFFERED = new Set(["sale", "marketplace", "auction"]);
 
 /** The word of a name that acts, though it begins with a word that reads. */
 const actingIn = (first: string, second: string, last: string): string | null => {
-  if (ALSO_NOUNS.has(first) && LAST.has(last)) return last;
-  if (NO_VERBS.has(first) && ACTING.has(last)) return last;
-  return LAST.has(second) && !OFTEN_NOUNS.has(second) ? second : null;
+  if (alsoNouns.has(first) && LAST.has(last)) return last;
+  if (noVerbs.has(first) && ACTING.has(last)) return last;
+  return LAST.has(second) && !oftenNouns.has(second) ? second : null;
 };
-const NO_VERBS = new Set(["status", "history", "screenshot"].map(stem));
+const noVerbs = new Set(["status", "history", "screenshot"].map(stem));
 
 /** "get_update_history" and "get_run" read. */
-const OFTEN_NOUNS = new Set(["update", "set", "run"]);
+const oftenNouns = new Set(["update", "set", "run"]);
 
 /** "order_search" and "charge_item_list" read, though they begin with a noun that is a verb as well. */
 const endsReading = (name: readonly string[]): boolean =>
   name.length > 1 &&
   READING.has(name.at(-1) ?? "") &&
-  OBJECTS_FIRST.has(name[0] ?? "") &&
-  name.every((word) => OBJECTS_FIRST.has(word) || !ACTING.has(word));
-const OBJECTS_FIRST = new Set([...NOUN_VERBS, "charge", "refund", "export", "backup", "call", "transfer"].map(stem));
+  objectsFirst.has(name[0] ?? "") &&
+  name.every((word) => objectsFirst.has(word) || !ACTING.has(word));
+const objectsFirst = new Set([...nounVerbs, "charge", "refund", "export", "backup", "call", "transfer"].map(stem));
 
 /** Whether the rule with an object says something other than a mere record or read. */
 const isStricter = (helped: Match, alone: Match | null): boolean =>

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyTool } from "./classify-tool.ts";
-import { CONFIRM_BELOW, intake } from "./intake.ts";
-import { PACK_SIGNALS } from "./pack-signals.ts";
-import { TEXT_CHARS_MAX } from "./words.ts";
+import { confirm_below, intake } from "./intake.ts";
+import { packSignals } from "./pack-signals.ts";
+import { text_chars_max } from "./words.ts";
 
 const packs = (description: string, more: object = {}): string[] =>
   intake({ description, ...more }).recommended_packs.map(({ pack }) => pack);
@@ -91,7 +91,7 @@ describe("recommended packs", () => {
   });
 
   test("every pack that quickstart does not switch on can be recommended by each of its phrases", () => {
-    for (const { pack, names, phrases } of PACK_SIGNALS) {
+    for (const { pack, names, phrases } of packSignals) {
       for (const phrase of [...names, ...phrases]) {
         expect(packs(`we use ${phrase} here`), phrase).toContain(pack);
       }
@@ -159,7 +159,7 @@ describe("the action catalogue", () => {
     ["an annotation as not only reading", { name: "list_things", annotations: { readOnlyHint: false } }],
   ])("a reading name is no read, and for a person to confirm, with %s", (_, tool) => {
     expect(classifyTool(tool).type).not.toBe("data.read");
-    expect(classifyTool(tool).confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(classifyTool(tool).confidence).toBeLessThan(confirm_below);
   });
 
   test.each([
@@ -198,13 +198,13 @@ describe("the action catalogue", () => {
   ])("a name that goes on with what does more than a record is not surely a record: %s", (name, type) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe(type);
-    expect(tool.confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(tool.confidence).toBeLessThan(confirm_below);
   });
 
   test.each(["log_call", "update_email", "delete_message", "store_payment"])("%s is surely a record", (name) => {
     const tool = classifyTool({ name });
     expect(tool.type).toMatch(/^record\./);
-    expect(tool.confidence).toBeGreaterThanOrEqual(CONFIRM_BELOW);
+    expect(tool.confidence).toBeGreaterThanOrEqual(confirm_below);
   });
 
   test.each([
@@ -218,7 +218,7 @@ describe("the action catalogue", () => {
     "release_records",
     "ship_order",
   ])("a word with two meanings makes nothing sure: %s", (name) => {
-    expect(classifyTool({ name }).confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(classifyTool({ name }).confidence).toBeLessThan(confirm_below);
   });
 
   test.each([
@@ -226,7 +226,7 @@ describe("the action catalogue", () => {
     { name: "create_ticket", description: "Creates a ticket when a user cannot access their account" },
     { name: "create_note", input_schema: { properties: { user_id: {}, text: {} } } },
   ])("what takes the description or a parameter to tell is not sure: $name", (tool) => {
-    expect(classifyTool(tool).confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(classifyTool(tool).confidence).toBeLessThan(confirm_below);
   });
 
   test("what only the description says has less confidence", () => {
@@ -247,7 +247,7 @@ describe("the action catalogue", () => {
   test("a read-only annotation never relaxes what a name says", () => {
     const tool = classifyTool({ name: "send_money", annotations: { readOnlyHint: true } });
     expect(tool.type).toBe("payment.transfer");
-    expect(tool.confidence).toBeLessThan(CONFIRM_BELOW);
+    expect(tool.confidence).toBeLessThan(confirm_below);
     expect(classifyTool({ name: "foo", annotations: { readOnlyHint: true } }).type).toBe("data.read");
   });
 });
@@ -325,5 +325,5 @@ test("a very long description takes a bounded time of the processor", () => {
   });
   const { user, system } = process.cpuUsage(started);
   expect((user + system) / 1_000).toBeLessThan(2_000);
-  expect(TEXT_CHARS_MAX).toBeLessThan(100_000);
+  expect(text_chars_max).toBeLessThan(100_000);
 });

@@ -16,10 +16,10 @@ export interface IntakeAnswer {
 }
 
 /** Packs that quickstart switches on for everybody. Source: api.md §10 "Quickstart". */
-export const QUICKSTART_PACKS = ["security", "account", "meta"] as const;
+export const quickstartPacks = ["security", "account", "meta"] as const;
 
 /** Below this confidence a proposed action type is for a person to confirm. */
-export const CONFIRM_BELOW = 0.7;
+export const confirm_below = 0.7;
 
 const names = (given: readonly string[], shown_max = 8): string => {
   const list = given.map((name) => shorten(name, 64));
@@ -33,7 +33,7 @@ const names = (given: readonly string[], shown_max = 8): string => {
  * Never empty.
  */
 export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
-  const always = `The packs ${names(QUICKSTART_PACKS)} are on from the start.`;
+  const always = `The packs ${names(quickstartPacks)} are on from the start.`;
   if (packs.length === 0) {
     return [`${always} Nothing in the description calls for another; GET /v1/packs lists them all.`];
   }
@@ -48,7 +48,7 @@ type Proposed = Pick<ToolAction, "verb" | "confidence">;
 
 /** What may be applied without a person's word: an entry overrules what agents declare, so a mere guess would mislabel. */
 export const sureActions = <Action extends Proposed>(actions: readonly Action[]): Action[] =>
-  actions.filter(({ confidence }) => confidence >= CONFIRM_BELOW);
+  actions.filter(({ confidence }) => confidence >= confirm_below);
 
 /**
  * The data classes that may be applied without a person's word. Most tools have words of personal data, and the classes of an
@@ -58,7 +58,7 @@ export const sureClasses = (data_classes: readonly string[]): readonly string[] 
   data_classes.some((name) => name !== "personal") ? data_classes : [];
 
 const unsureNames = (actions: readonly Proposed[]): string =>
-  names(actions.filter(({ confidence }) => confidence < CONFIRM_BELOW).map(({ verb }) => verb));
+  names(actions.filter(({ confidence }) => confidence < confirm_below).map(({ verb }) => verb));
 
 /** The next steps of a quickstart that took over what of these is sure. Empty when all is. */
 export const confirmSteps = (actions: readonly Proposed[]): string[] =>

@@ -26,13 +26,13 @@ export const pair = (verbs: string, objects: string): Pair => ({
   objects: new Set(stems(objects)),
 });
 
-const PEOPLE =
+const people =
   "customer consumer client patient lead prospect people member borrower debtor homeowner tenant voter " +
   "donor parent guest " +
   "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
 /** What leads to each pack that quickstart does not switch on by itself, in the order in which they are recommended. */
-export const PACK_SIGNALS: readonly PackSignals[] = [
+export const packSignals: readonly PackSignals[] = [
   {
     pack: "hipaa",
     means: "protected health information",
@@ -70,7 +70,7 @@ export const PACK_SIGNALS: readonly PackSignals[] = [
         "ringless voicemail|phone agent|by text|via text|by phone|by telephone|over the phone|" +
         "text reminder|text alert|phone banking|robo call|mass text|call back",
     ),
-    pairs: [pair("call phone dial ring text sms txt", PEOPLE), pair("callback", PEOPLE)],
+    pairs: [pair("call phone dial ring text sms txt", people), pair("callback", people)],
     industries: phraseList("debt collection|collections"),
     data_classes: [],
     actions: ["communication.call", "communication.sms"],

@@ -1,5 +1,5 @@
 import { CONDITIONS, DENIES_ALL, FILLERS, MEANING_ELSE, NEGATIONS, SUBJECTS } from "./denials.ts";
-import { stem, TEXT_CHARS_MAX, type Word, wordsIn } from "./words.ts";
+import { stem, text_chars_max, type Word, wordsIn } from "./words.ts";
 
 /** A text whose words can be looked up. */
 export interface Reading {
@@ -25,10 +25,10 @@ export interface Pair {
   readonly objects: ReadonlySet<string>;
 }
 
-const CLAUSE_END = /[;:!?\n—–()]|\.(?:\s|$)|\s-\s/;
+const clauseEnd = /[;:!?\n—–()]|\.(?:\s|$)|\s-\s/;
 /** A list item with more words than this begins a clause: negations end there. */
-const ITEM_WORDS_MAX = 3;
-const PAIR_REACH = 5;
+const item_words_max = 3;
+const pair_reach = 5;
 
 /** Plurals of acronyms count, however short: "CVs" is "cv". */
 const stemOf = (written: string): string =>
@@ -36,7 +36,7 @@ const stemOf = (written: string): string =>
 
 /** Splits a text into words and marks those that are denied or mean something else. */
 export const read = (given: string): Reading => {
-  const text = given.slice(0, TEXT_CHARS_MAX);
+  const text = given.slice(0, text_chars_max);
   const words = wordsIn(text, false);
   const stems = words.map(({ written }) => stemOf(written));
   const positions = new Map<string, number[]>();
@@ -49,7 +49,7 @@ export const read = (given: string): Reading => {
   const joint = (at: number): boolean => (gaps[at] ?? "").includes(",") || stems[at - 1] === "and";
   const begins = new Set<number>();
   for (const [at, gap] of gaps.entries()) {
-    if (at === 0 || CLAUSE_END.test(gap) || stems[at] === "but") begins.add(at);
+    if (at === 0 || clauseEnd.test(gap) || stems[at] === "but") begins.add(at);
     if (joint(at) && SUBJECTS.has(stems[at] ?? "")) begins.add(at);
   }
   const bare = { text, words, stems, positions, begins, masked: new Set<number>(), denied: new Set<number>() };
@@ -80,7 +80,7 @@ const deniedIn = (reading: Reading, starts: (at: number) => boolean): Set<number
     const first = at.find((one) => negations.has(one));
     const conditional = at.some((one) => first !== undefined && one > first && CONDITIONS.has(stems[one] ?? ""));
     const or = at.find((one) => stems[one] === "or" || stems[one] === "and") ?? end;
-    const item: boolean = carried && !begins.has(start) && or - start <= ITEM_WORDS_MAX;
+    const item: boolean = carried && !begins.has(start) && or - start <= item_words_max;
     const whole: boolean = item || at.some((one) => total.has(one));
     const from: number = whole ? start : first === undefined || conditional ? end : first;
     // "Health data? No." denies the question.
@@ -138,7 +138,7 @@ export const locatePair = (reading: Reading, { verbs, objects }: Pair): Found | 
   for (const verb of verbs) {
     for (const first of positions.get(verb) ?? []) {
       let others = 0;
-      for (let at = first + 1; at <= first + PAIR_REACH && at < stems.length && !begins.has(at) && others < 2; at++) {
+      for (let at = first + 1; at <= first + pair_reach && at < stems.length && !begins.has(at) && others < 2; at++) {
         const word = stems[at] ?? "";
         if (objects.has(word) && !out(at) && !out(first)) return [first, at];
         if (!FILLERS.has(word) && !/^\p{N}+$/u.test(word)) others++;

@@ -7,7 +7,7 @@ export type Home = "us" | "us-ca" | "eu";
 export type Place = Home | "other";
 
 /** The United States: who is outside is elsewhere. */
-export const UNITED_STATES = new Set(phraseList("US|USA|usa|united states|america|american|the us"));
+export const unitedStates = new Set(phraseList("US|USA|usa|united states|america|american|the us"));
 
 /** Countries by two capital letters that are also US states, beside codes that tell which is meant. */
 const CANADA_IN_A_LIST = phraseList(

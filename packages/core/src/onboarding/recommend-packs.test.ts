@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MEANING_ELSE } from "./denials.ts";
-import { PACK_SIGNALS } from "./pack-signals.ts";
+import { packSignals } from "./pack-signals.ts";
 import { PLACES } from "./places.ts";
 import { recommendPacks } from "./recommend-packs.ts";
 
@@ -147,7 +147,7 @@ test("the words given stand in the description just so", () => {
 
 test("whatever is written around them, the words given stand in the description", () => {
   const words = [
-    ...PACK_SIGNALS.flatMap(({ names, phrases }) => [...names, ...phrases]),
+    ...packSignals.flatMap(({ names, phrases }) => [...names, ...phrases]),
     ...PLACES.map(([phrase]) => phrase),
   ];
   const part = fc.oneof(

@@ -1,5 +1,5 @@
 import type { ToolAction } from "./classify-tool.ts";
-import { PACK_SIGNALS, type PackSignals } from "./pack-signals.ts";
+import { type PackSignals, packSignals } from "./pack-signals.ts";
 import { type Found, locate, locateAll, locatePair, type Reading, read } from "./phrases.ts";
 import {
   EU_CODES,
@@ -8,7 +8,7 @@ import {
   OF_THE_EEA_BY_ADJECTIVE,
   PLACES,
   type Place,
-  UNITED_STATES,
+  unitedStates,
 } from "./places.ts";
 import { shorten } from "./words.ts";
 
@@ -39,10 +39,10 @@ interface Located {
   readonly found: readonly { readonly at: Found; readonly places: readonly Place[] }[];
 }
 
-const WORDS_SHOWN_MAX = 6;
-const WORD_CHARS_SHOWN_MAX = 40;
+const words_shown_max = 6;
+const word_chars_shown_max = 40;
 /** A tool that perhaps changes a system, such as one that clicks in a browser, is no reason for a pack on systems. */
-const SYSTEM_CONFIDENCE_MIN = 0.7;
+const system_confidence_min = 0.7;
 /** Longer phrases first: New England is not England. */
 const BY_LENGTH = [...PLACES].sort(([a], [b]) => b.split(" ").length - a.split(" ").length || b.length - a.length);
 
@@ -57,7 +57,7 @@ const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
   const written = outer
     .sort(([a], [b]) => a - b)
     .map(([first, last]) => text.slice(words[first]?.start, words[last]?.end).replace(/\s+/g, " "));
-  return [...new Set(written)].slice(0, WORDS_SHOWN_MAX);
+  return [...new Set(written)].slice(0, words_shown_max);
 };
 
 /** The places that a text names. A denied United States is elsewhere; another denied place says nothing. */
@@ -69,7 +69,7 @@ const placesIn = (reading: Reading, from: string): Located => {
       if (claimed.has(at[0]) && claimed.has(at[1])) continue;
       for (let word = at[0]; word <= at[1]; word++) claimed.add(word);
       if (!reading.denied.has(at[0])) found.push({ at, places });
-      else if (UNITED_STATES.has(phrase)) found.push({ at, places: ["other"] });
+      else if (unitedStates.has(phrase)) found.push({ at, places: ["other"] });
     }
   }
   const adjective = locatePair(reading, OF_THE_EEA_BY_ADJECTIVE);
@@ -112,14 +112,14 @@ const verbsFor = ({ pack, actions }: PackSignals, tools: readonly ToolAction[]):
   if (pack === "provenance" && tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified"))
     return tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb);
   return tools
-    .filter(({ type, confidence }) => !type.startsWith("system.") || confidence >= SYSTEM_CONFIDENCE_MIN)
+    .filter(({ type, confidence }) => !type.startsWith("system.") || confidence >= system_confidence_min)
     .filter(({ type }) => actions.some((wanted) => (wanted.endsWith(".") ? type.startsWith(wanted) : type === wanted)))
     .map(({ verb }) => verb);
 };
 
 const sentence = ({ means }: PackSignals, evidence: readonly Evidence[]): string => {
   const quoted = (words: readonly string[]) =>
-    words.map((word) => `"${shorten(word, WORD_CHARS_SHOWN_MAX)}"`).slice(0, WORDS_SHOWN_MAX);
+    words.map((word) => `"${shorten(word, word_chars_shown_max)}"`).slice(0, words_shown_max);
   return `${evidence.map(({ words, from }) => `${quoted(words).join(", ")} ${from}`).join("; ")}: ${means}.`;
 };
 
@@ -136,7 +136,7 @@ export const recommendPacks = (situation: Situation, tools: readonly ToolAction[
   const places = new Set(located.flatMap(({ found }) => found.flatMap((one) => one.places)));
   const classes = data_classes.map(read);
 
-  return PACK_SIGNALS.flatMap((signals) => {
+  return packSignals.flatMap((signals) => {
     const { pack, home, industries = [] } = signals;
     const fitting = applies(home, places);
     const evidence: Evidence[] = texts.map(({ from, reading }) => {

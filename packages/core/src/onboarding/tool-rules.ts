@@ -24,7 +24,7 @@ const maybe = (type: ActionType, verbs: string, nouns = ""): ToolRule => rule(ty
  * From the particular to the general: the first rule that fits decides. What moves money, grants rights or runs code
  * stands before what merely creates or reads a record, so that doubt falls on the stricter side.
  */
-export const TOOL_RULES: readonly ToolRule[] = [
+export const toolRules: readonly ToolRule[] = [
   rule("payment.refund", "refund reimburse"),
   maybe("payment.refund", "issue", "credit"),
   rule(
@@ -190,7 +190,7 @@ export const TOOL_RULES: readonly ToolRule[] = [
 ];
 
 /** Verbs that are nouns as often: in second place they are one, as in update_phone_number. */
-export const NOUN_VERBS: ReadonlySet<string> = new Set(
+export const nounVerbs: ReadonlySet<string> = new Set(
   words(
     "phone text email mail message comment tweet dm bill order release issue file record copy post " +
       "request process log book cash lock",
@@ -198,7 +198,7 @@ export const NOUN_VERBS: ReadonlySet<string> = new Set(
 );
 
 /** Words that read and are nouns as often: with an acting verb at the name's end, as in status_update, they are one. */
-export const READING_NOUNS: ReadonlySet<string> = new Set(
+export const readingNouns: ReadonlySet<string> = new Set(
   words("list count status history search view query check show scan look load download screenshot read preview"),
 );
 
@@ -213,7 +213,7 @@ export const LAST_VERBS: readonly string[] = words(
  * What a word in a name says is done, whatever verb leads it: `create_call` calls, `stripe_create_refund` refunds. Without
  * them such a name would surely make or change a record, and a record is all that the rules would then see.
  */
-export const DOING_WORDS: readonly (readonly [type: string, words: readonly string[]])[] = [
+export const doingWords: readonly (readonly [type: string, words: readonly string[]])[] = [
   ["payment.refund", words("refund reimbursement chargeback")],
   ["payment.charge", words("charge")],
   ["payment.transfer", words("payment payout wire transfer deposit withdrawal remittance disbursement fund")],
@@ -227,7 +227,7 @@ export const DOING_WORDS: readonly (readonly [type: string, words: readonly stri
 ];
 
 /** Data classes by the words of a tool's name, description and parameters. */
-export const DATA_CLASS_WORDS: readonly (readonly [data_class: string, words: readonly string[]])[] = [
+export const dataClassWords: readonly (readonly [data_class: string, words: readonly string[]])[] = [
   ["phi", words("patient diagnosis medical prescription medication clinical ehr emr phi icd fhir")],
   ["sad", words("cvv cvc")],
   ["chd", words("cardholder")],
@@ -246,7 +246,7 @@ export const DATA_CLASS_WORDS: readonly (readonly [data_class: string, words: re
 ];
 
 /** Words of a data class beside another word only: a health check is no health record, and a pinned message no PIN. */
-export const DATA_CLASS_PAIRS: readonly (readonly [
+export const dataClassPairs: readonly (readonly [
   data_class: string,
   words: readonly string[],
   with_one_of: readonly string[],

@@ -1,14 +1,14 @@
 import { clipText } from "../values/clip-text.ts";
 
 /** No description says more after this many characters; a bound keeps the reading linear and short. */
-export const TEXT_CHARS_MAX = 20_000;
+export const text_chars_max = 20_000;
 
 /** Where camelCase comes apart; "PDFs" and "10K" are one word each. */
-const CAMEL =
+const camelPattern =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s(?![\p{L}\p{N}]))/gu;
 
 /** A word, with an apostrophe within, or letters with points, or the end of "PHI-free": "doesn't", "U.S.", "-free". */
-const WORD = /-free(?![\p{L}\p{N}])|(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
+const wordPattern = /-free(?![\p{L}\p{N}])|(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
 /** Our own words, written in a row. */
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(" "));
@@ -26,9 +26,9 @@ export interface Word {
 /** The words of a text as written, punctuation taken apart; with `camel`, camelCase too: "sendEmail_v2" is send, Email, v2. */
 export const wordsIn = (text: string, camel: boolean): readonly Word[] => {
   const found: Word[] = [];
-  for (const match of text.slice(0, TEXT_CHARS_MAX).matchAll(WORD)) {
+  for (const match of text.slice(0, text_chars_max).matchAll(wordPattern)) {
     let start = match.index;
-    for (const part of camel ? match[0].split(CAMEL) : [match[0]]) {
+    for (const part of camel ? match[0].split(camelPattern) : [match[0]]) {
       const written = part.replace(/['’.]/g, "");
       if (written !== "") found.push({ written, start, end: start + part.length });
       start += part.length;

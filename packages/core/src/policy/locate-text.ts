@@ -4,7 +4,7 @@ import { pointerToken } from "../values/json-patch.ts";
 import { collectFindings } from "./check/findings.ts";
 import { depth_max, diagnose, diagnosticAt, type Located, type Place, shown, type Within } from "./located.ts";
 
-const too_deep = {
+const tooDeep = {
   code: "syntax",
   message: "The document is nested too deeply.",
   help: `At most ${depth_max} levels.`,
@@ -18,7 +18,7 @@ export function locateText(text: string): Located {
   const reader = new TextReader(text);
   const parsed = parseYaml(text);
   if (parsed === null) {
-    return { value: null, diagnostics: [diagnosticAt("", { line: 1, column: 1 }, too_deep)], placeOf: reader.placeOf };
+    return { value: null, diagnostics: [diagnosticAt("", { line: 1, column: 1 }, tooDeep)], placeOf: reader.placeOf };
   }
   for (const error of parsed.errors) {
     if (reader.findings.full()) break;
@@ -73,7 +73,7 @@ class TextReader {
   read(node: unknown, path: string, depth: number): unknown {
     if (node === null || node === undefined) return null;
     this.nodes.set(path, node as Node);
-    if (depth > depth_max) return this.refuse(path, too_deep.message, too_deep.help);
+    if (depth > depth_max) return this.refuse(path, tooDeep.message, tooDeep.help);
     if (isAlias(node)) return this.refuse(path, "Aliases are not supported.", "Write the value out.");
     const { tag, anchor } = node as { tag?: string; anchor?: string };
     if (anchor !== undefined) return this.refuse(path, "Anchors are not supported.", "Write the value out.");

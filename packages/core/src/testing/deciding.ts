@@ -1,7 +1,7 @@
 import { decide } from "../deciding/decide.ts";
 import type { Decided, DecideInput, MembraneSettings } from "../deciding/decision.ts";
 import { compilePolicySet } from "../deciding/policy-set.ts";
-import { plain_membrane } from "../deciding/run-tests.ts";
+import { plainMembrane } from "../deciding/run-tests.ts";
 import { type FactDocument, type FactSource, mergeFacts } from "../facts/merge.ts";
 import { checkPolicy } from "../policy/check/check.ts";
 import type { PolicySource } from "../policy/compile.ts";
@@ -71,7 +71,7 @@ export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): 
       })),
     ),
     policySet: compilePolicySet({ policies: policies.map(policySource), version: 1 }),
-    membrane: { ...plain_membrane, ...given.membrane },
+    membrane: { ...plainMembrane, ...given.membrane },
     mode: given.mode ?? "live",
     now_us,
     overrides: given.overrides ?? [],

@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 import { isWithin, type NetworkList } from "../access/client-ip.ts";
 
 /** Answers queries of the host itself on Azure; lies in a public block, so no general rule finds it. */
-const azureWireServer = "168.63.129.16";
+const azure_wire_server = "168.63.129.16";
 
 /** The only IPv6 space that is given out for the public network; everything special inside it is told apart by range. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
@@ -22,7 +22,7 @@ export function addressRefusal(ip: string, allowed: NetworkList = []): string | 
   if (isWithin(address, allowed)) return null;
   const range = address.range();
   if (range === "unicast" || range === "as112" || range === "amt" || range === "as112v6") {
-    if (address.toString() === azureWireServer) return "is a cloud metadata address";
+    if (address.toString() === azure_wire_server) return "is a cloud metadata address";
     if (address.kind() === "ipv6" && !(address as ipaddr.IPv6).match(globalUnicast)) return "is not a public address";
     return null;
   }

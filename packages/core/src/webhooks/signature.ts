@@ -1,6 +1,6 @@
 /** What proves to a receiver that a delivery is ours. Source: contract §6, api.md §8. */
 import { createHmac } from "node:crypto";
-import { webhookSecretPrefix } from "@countersign/contract";
+import { webhook_secret_prefix } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
 
 /** `sha256=` and the lower-case hex HMAC-SHA256 of the raw body under the whole `whsec_` text. Source: contract §6. */
@@ -13,7 +13,7 @@ export function contractSignature(secret: string, body: string | Uint8Array): st
  * bytes that the part after `whsec_` is base64 of. `timestamp_seconds`: Unix time of the attempt.
  */
 function standardSignature(secret: string, id: string, timestamp_seconds: number, body: string): string {
-  const key = Buffer.from(secret.slice(webhookSecretPrefix.length), "base64");
+  const key = Buffer.from(secret.slice(webhook_secret_prefix.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp_seconds}.${body}`).digest("base64")}`;
 }
 

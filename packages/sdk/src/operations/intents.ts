@@ -38,7 +38,7 @@ export interface DecisionOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const waitSecondsMax = 55;
+const wait_seconds_max = 55;
 
 /** The methods on intents. Source: api.md §4. */
 export function intentCalls(call: Transport) {
@@ -97,7 +97,7 @@ export function intentCalls(call: Transport) {
      */
     waitForOutcome: async (intent_id: string, signal?: AbortSignal): Promise<Decision> => {
       for (;;) {
-        const decision = await readDecision(intent_id, { wait: waitSecondsMax, signal }, true);
+        const decision = await readDecision(intent_id, { wait: wait_seconds_max, signal }, true);
         if (decision.status === "final") return decision;
       }
     },

@@ -1,6 +1,6 @@
 /** Identifiers and secrets from the system's random generator, drawn through a pool so that an id costs well under 1 µs. */
 import { randomFillSync } from "node:crypto";
-import { crockfordAlphabet, idPrefixes } from "@countersign/contract";
+import { crockford_alphabet, idPrefixes } from "@countersign/contract";
 import type { Clock, Ids } from "../ports.ts";
 import { behind_ms_max } from "./clock.ts";
 
@@ -12,7 +12,7 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** Crockford text of every 10-bit number: two characters in one lookup. */
 const pairs = Array.from(
   { length: 1024 },
-  (_, n) => crockfordAlphabet.charAt(n >> 5) + crockfordAlphabet.charAt(n & 31),
+  (_, n) => crockford_alphabet.charAt(n >> 5) + crockford_alphabet.charAt(n & 31),
 );
 
 function randomBytePool(): () => number {

@@ -12,7 +12,7 @@ export interface ProcessLog extends Log {
   child(fields: object): ProcessLog;
 }
 
-const secret_fields = new Set([
+const secretFields = new Set([
   "api_key",
   "secret",
   "password",
@@ -27,14 +27,14 @@ const secret_fields = new Set([
 const censored_levels = 3;
 
 /** The shapes a secret has wherever it stands: our keys, webhook secrets, the password in a URL. */
-const secret_text =
+const secretText =
   /\b(svc_(?:live|shadow|test)_[a-z]+_)[0-9A-Za-z]{6,}|\b(whsec_)[0-9A-Za-z+/=_-]{6,}|(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+(?=@)/g;
 
 /** The line with every API key, webhook secret and URL password replaced by `***`; prefixes stay, so a leak can be traced. */
 export function scrub(line: string): string {
   // Nearly no line has one, and to look for these is far cheaper.
   if (!line.includes("svc_") && !line.includes("whsec_") && !line.includes("://")) return line;
-  return line.replace(secret_text, (_all, key = "", webhook = "", url = "") => `${key}${webhook}${url}***`);
+  return line.replace(secretText, (_all, key = "", webhook = "", url = "") => `${key}${webhook}${url}***`);
 }
 
 /**
@@ -46,7 +46,7 @@ function censored(fields: object, levels: number): object {
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields)) {
     const inner = levels > 1 && typeof value === "object" && value !== null ? censored(value, levels - 1) : value;
-    const shown = secret_fields.has(name) ? "***" : inner;
+    const shown = secretFields.has(name) ? "***" : inner;
     if (shown !== value) copy = Object.assign(copy ?? { ...fields }, { [name]: shown });
   }
   return copy ?? fields;

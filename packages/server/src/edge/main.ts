@@ -24,10 +24,10 @@ import { createSealer } from "./start/sealer.ts";
 import { startDeliveryThread } from "./threads/delivery-thread-host.ts";
 import { timers } from "./timers.ts";
 
-const missingKey =
+const missing_key =
   "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
 
-const lostOrganizations =
+const lost_organizations =
   "keys or people are of organizations that are not in this database, as after a dump that left out what row-level security hides: restore a whole one (docs/operating.md, Backups)";
 /** The loss is one of all organizations: some names are enough to see it. */
 const looked_at_max = 1_000;
@@ -76,9 +76,9 @@ export async function startService(
     const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
     const sealer = createSealer(keys.master_key, keys.other_master_keys);
     const places = await unreadablePlaces({ db, ring: sealer });
-    if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missingKey);
+    if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missing_key);
     const organizations = await db.system((query) => countLostOrganizations(query, looked_at_max));
-    if (organizations > 0) log.error({ organizations }, lostOrganizations);
+    if (organizations > 0) log.error({ organizations }, lost_organizations);
     const node = await assembleNode({
       config,
       db,

@@ -1,6 +1,6 @@
 /** One node of the service, assembled around an open database; what tests and the simulation start too. */
 
-import { openModeOrgId } from "@countersign/contract";
+import { open_mode_org_id } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
@@ -76,10 +76,10 @@ export interface NodeParts {
 /** What is in flight when the service stops has so long to be answered; a whole service ends within 10 s. */
 const answering_ms_max = 4_000;
 
-const openModeWarning =
+const open_mode_warning =
   "OPEN MODE: no API key was ever created, so whoever calls from this machine is admin without a key; the first key ends this";
 
-const firstKeyWarning =
+const first_key_warning =
   "no API key was ever created, and with a proxy in front nobody is admin without one: make the first with `countersign keys create --role admin`";
 
 /** A node that is ready to listen. */
@@ -106,13 +106,13 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   metrics.watchSessions(() => db.stats());
   metrics.watchBacklog(createBacklogWatch(db, timers, log));
   const uses = createKeyUses(db, timers, log);
-  const keyReader = createKeyReader(db, openModeOrgId);
+  const keyReader = createKeyReader(db, open_mode_org_id);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   await ensureOpenModeOrganization(parts);
   const trust = networkList(config.trust_proxy);
   if (!(await keyReader.openMode()).key_ever_created) {
     const behind = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
-    log.warn({ org_id: openModeOrgId }, behind ? firstKeyWarning : openModeWarning);
+    log.warn({ org_id: open_mode_org_id }, behind ? first_key_warning : open_mode_warning);
   }
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);

@@ -1,6 +1,6 @@
 /** Traces, on when OTEL_EXPORTER_OTLP_ENDPOINT is set: one span a request, one a statement of the commit writer. */
 
-import { productVersion } from "@countersign/contract";
+import { product_version } from "@countersign/contract";
 import { ROOT_CONTEXT, type SpanAttributes, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -31,7 +31,7 @@ export function openTracing(endpoint: string): ExportedSpans {
     timeoutMillis: close_ms_max,
   });
   const provider = new BasicTracerProvider({
-    resource: resourceFromAttributes({ "service.name": "countersign", "service.version": productVersion }),
+    resource: resourceFromAttributes({ "service.name": "countersign", "service.version": product_version }),
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: close_ms_max })],
   });

@@ -38,13 +38,13 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Paths of the API and of operating: a page there would hide a mistyped call. */
-const not_pages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
+const notPages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
 
 /**
  * Nothing inline, nothing evaluated, nothing from elsewhere, in nobody's frame. `data:` images are the QR code of TOTP.
  * Trusted Types close the DOM's ways from a text to markup, so that a hostile payload cannot become some by mistake.
  */
-const security_headers: readonly string[] = [
+const securityHeaders: readonly string[] = [
   "Content-Security-Policy",
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
     "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
@@ -86,11 +86,11 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
       if (path === "/" || path === "/v1/unsubscribe") return page;
       // Every other address that a person opens is a page of the console; programs do not ask for HTML.
       const wanted = request.headers.accept?.includes("text/html") === true;
-      return wanted && !not_pages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
+      return wanted && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
     },
 
     send(request, response, file, request_id) {
-      const head = ["X-Request-Id", request_id, ...security_headers, "Cache-Control", file.cache, "ETag", file.etag];
+      const head = ["X-Request-Id", request_id, ...securityHeaders, "Cache-Control", file.cache, "ETag", file.etag];
       head.push("Vary", "Accept-Encoding");
       if (isNamedBy(file.etag, request.headers["if-none-match"])) {
         response.writeHead(304, head).end();

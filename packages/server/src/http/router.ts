@@ -7,7 +7,7 @@ import type { Ids } from "../ports.ts";
 import type { Console } from "./console.ts";
 import type { Handler, Handlers } from "./handler.ts";
 import { createBatchTurns } from "./request/batch-turns.ts";
-import { followsDoubt, headBytesMax } from "./request/request-head.ts";
+import { followsDoubt, head_bytes_max } from "./request/request-head.ts";
 import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 
@@ -51,7 +51,7 @@ export function createRouter(parts: RouterDeps): Respond {
     caseSensitive: true,
     ignoreTrailingSlash: false,
     // No path is longer than the head. The operation's row limits each parameter.
-    maxParamLength: headBytesMax,
+    maxParamLength: head_bytes_max,
     defaultRoute: (request, response) => answerUnrouted(exchangeOf(request, response)),
     onBadUrl: (_path, request, response) =>
       void refuseUnserved(deps, exchangeOf(request, response), new Fault("not_found")),

@@ -8,14 +8,14 @@ import { lookup } from "node:dns/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { parserRefusal } from "./answer/faults.ts";
-import { headBytesMax, nodeHeadersMax } from "./request/request-head.ts";
+import { head_bytes_max, nodeHeadersMax } from "./request/request-head.ts";
 import { createRouter, type RouterDeps } from "./router.ts";
 
 /** A request must be complete after this time, so slow senders cannot keep a connection. */
-const requestTimeout_ms = 30_000;
-const headersTimeout_ms = 10_000;
+const request_timeout_ms = 30_000;
+const headers_timeout_ms = 10_000;
 /** Longer than the idle timeout of common load balancers, which otherwise send into a connection that just closed. */
-const keepAliveTimeout_ms = 72_000;
+const keep_alive_timeout_ms = 72_000;
 
 /** The server. The caller starts it with `listen` and ends it with `close`. */
 export interface HttpServer {
@@ -40,10 +40,10 @@ export function buildServer(deps: RouterDeps): HttpServer {
   const respond = createRouter(deps);
   const server = createServer(
     {
-      maxHeaderSize: headBytesMax,
-      requestTimeout: requestTimeout_ms,
-      headersTimeout: headersTimeout_ms,
-      keepAliveTimeout: keepAliveTimeout_ms,
+      maxHeaderSize: head_bytes_max,
+      requestTimeout: request_timeout_ms,
+      headersTimeout: headers_timeout_ms,
+      keepAliveTimeout: keep_alive_timeout_ms,
       connectionsCheckingInterval: 2_000,
       // The service checks Host itself, so that the answer is an error object.
       requireHostHeader: false,

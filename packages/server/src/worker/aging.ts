@@ -4,7 +4,7 @@
  */
 
 import type { Runtime } from "../operations/runtime.ts";
-import { type AgingTerms, aging_pages, deleteOld } from "../operations/upkeep/delete-old.ts";
+import { type AgingTerms, agingPages, deleteOld } from "../operations/upkeep/delete-old.ts";
 import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 60_000;
@@ -16,6 +16,6 @@ export function startAging(
 ): Loop {
   let from: Awaited<ReturnType<typeof deleteOld>> | undefined;
   return startPasses(runtime, pass_every_ms, "deleting what is old failed", async (stopped) => {
-    from = await deleteOld(runtime, { ...aging_pages, ...terms, stopped }, from);
+    from = await deleteOld(runtime, { ...agingPages, ...terms, stopped }, from);
   });
 }

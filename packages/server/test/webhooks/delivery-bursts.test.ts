@@ -11,7 +11,7 @@ import { testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 import { listen } from "../../src/testing/people/told.ts";
 import { startDeliveries } from "../../src/worker/deliveries/deliveries.ts";
-import { delivery_terms } from "../../src/worker/deliveries/delivery-terms.ts";
+import { standardTerms } from "../../src/worker/deliveries/delivery-terms.ts";
 
 const { db } = await testDatabase();
 const clock = createClock();
@@ -147,7 +147,7 @@ describe("a backlog", () => {
     const of = (org_id: string) => attempted.filter((body) => body.includes(org_id)).length;
     await expect.poll(() => of(free)).toBe(600);
     await expect.poll(() => left(stuck)).toEqual({ events: 0, pending: 600 });
-    expect(of(stuck)).toBe(delivery_terms.per_webhook.first);
+    expect(of(stuck)).toBe(standardTerms.per_webhook.first);
     await db.query("update deliveries set status = 'cancelled' where org_id = $1", [stuck]);
     void deliveries.stop();
   });

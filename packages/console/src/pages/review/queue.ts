@@ -3,7 +3,7 @@ import type { Escalation } from "@countersign/contract";
 import { useMemo, useState } from "react";
 import { useClient } from "../../api/session.tsx";
 import { usePaged } from "../../parts/tables/paged.tsx";
-import { groupsOf, queue_key } from "../../review/escalation-data.ts";
+import { groupsOf, queueKey } from "../../review/escalation-data.ts";
 import { type Filters, useFilters } from "../../shell/filters.ts";
 
 const watch_ms = 3_000;
@@ -36,7 +36,7 @@ export function useQueue(filters: QueueFilters) {
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const query = queryOf(filters);
   const list = usePaged(
-    [...queue_key, query],
+    [...queueKey, query],
     async (cursor) => {
       const page = await client.listEscalations({ ...query, limit: 100, ...(cursor === undefined ? {} : { cursor }) });
       return { rows: page.escalations, next_cursor: page.next_cursor };

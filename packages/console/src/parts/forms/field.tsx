@@ -40,7 +40,7 @@ function described(id: string, { hint, wrong }: Common) {
 }
 
 /** The browser takes spaces for a text, the service does not: said where it is typed, it says of which field. */
-const not_blank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
+const notBlank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
 
 export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
   const id = useId();
@@ -50,7 +50,7 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
         id={id}
         type="text"
         maxLength={line_chars_max}
-        {...(input.required === true && input.type === undefined ? not_blank : {})}
+        {...(input.required === true && input.type === undefined ? notBlank : {})}
         {...described(id, { label, hint, wrong: wrong ?? null })}
         {...input}
       />

@@ -112,7 +112,7 @@ function useSave(membrane_id: string, onSaved: () => void) {
 }
 
 /** Accepts any case and spaces around the type. `entryOf` removes both. */
-const action_type = {
+const actionType = {
   pattern: String.raw`\s*[A-Za-z][A-Za-z0-9_\-]*(\.[A-Za-z0-9_\-]+)*\s*`,
   title: "Letters, digits, _ and -, in parts with dots between them, such as payment.transfer",
 } as const;
@@ -128,7 +128,7 @@ function TypeField({ type }: { readonly type: string }) {
         list={types}
         defaultValue={type}
         maxLength={limits.action_type_chars_max}
-        {...action_type}
+        {...actionType}
         hint="The packs know those that are offered. Others are for your own policies."
       />
       <datalist id={types}>

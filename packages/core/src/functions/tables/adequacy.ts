@@ -11,7 +11,7 @@ const row = (country: string, source: string): TransferCountry => ({ country, so
  * Countries with a full adequacy decision under GDPR Art. 45, by ISO 3166-1 alpha-2 code. The United States is not
  * here: its decision covers only recipients certified under the Data Privacy Framework (see `transferOk`).
  */
-export const ADEQUATE_COUNTRIES: readonly TransferCountry[] = [
+export const adequateCountries: readonly TransferCountry[] = [
   row("AD", "Decision 2010/625/EU"),
   row("AR", "Decision 2003/490/EC"),
   row("BR", "Decision (EU) 2026/179"),
@@ -33,7 +33,7 @@ const EU_MEMBERS = "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL 
 const EFTA_MEMBERS = "IS LI NO".split(" ");
 
 /** The European Economic Area: within it a transfer is not a third-country transfer at all. */
-export const EEA_COUNTRIES: readonly TransferCountry[] = [
+export const eeaCountries: readonly TransferCountry[] = [
   ...EU_MEMBERS.map((country) => row(country, "Treaty on European Union Art. 52; GDPR Art. 3")),
   ...EFTA_MEMBERS.map((country) => row(country, "EEA Joint Committee Decision 154/2018")),
 ];
@@ -42,7 +42,7 @@ export const EEA_COUNTRIES: readonly TransferCountry[] = [
  * Chapter V mechanisms by the spellings they are given in, letters and digits only. Derogations of Art. 49 count
  * because the law counts them; whether one truly applies is for counsel.
  */
-export const TRANSFER_MECHANISMS: ReadonlyMap<string, string> = new Map([
+export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ...[
     "scc",
     "sccs",
@@ -77,7 +77,7 @@ export const TRANSFER_MECHANISMS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Spellings of the EU-US Data Privacy Framework, letters and digits only; good for the United States alone. */
-export const DATA_PRIVACY_FRAMEWORK: ReadonlySet<string> = new Set([
+export const dataPrivacyFramework: ReadonlySet<string> = new Set([
   "dpf",
   "euusdpf",
   "usdpf",

@@ -13,7 +13,7 @@ export interface StateCallingHours {
 }
 
 /** The federal window, recipient's local time: 08:00 to 20:59. Source: 47 CFR 64.1200(c)(1). */
-export const FEDERAL_WINDOW: readonly [first: number, last: number] = [8, 20];
+export const federalWindow: readonly [first: number, last: number] = [8, 20];
 
 const everyDay = (hours: DayHours): StateCallingHours["week"] => [hours, hours, hours, hours, hours, hours, hours];
 const sundayOr = (sunday: DayHours, other: DayHours): StateCallingHours["week"] => [
@@ -37,7 +37,7 @@ const row = (state: string, week: StateCallingHours["week"], source: string): St
  * keeps the federal window. Where a state restricts only some kinds of caller or device the row takes the strictest,
  * since an agent's calls are automated. State holidays are not in the table. A starting point for counsel, not legal advice.
  */
-export const CALLING_HOURS: readonly StateCallingHours[] = [
+export const callingHours: readonly StateCallingHours[] = [
   row("AL", sundayOr(null, [8, 19]), "Ala. Code 8-19A and 8-19C; Alabama PSC telephone solicitation rules"),
   row("CT", everyDay([9, 19]), "Conn. Gen. Stat. 42-288a"),
   row("FL", everyDay([8, 19]), "Fla. Stat. 501.616(6)(a)"),

@@ -2,7 +2,7 @@
  * Frameworks that rules ask for, with the spellings customers use, letters and digits only. A spelling may be followed
  * by a version or a level ("PCI DSS v4.0.1", "ISO 27001:2022", "CMMC Level 2").
  */
-export const FRAMEWORK_SPELLINGS: ReadonlyMap<string, readonly string[]> = new Map([
+export const frameworkSpellings: ReadonlyMap<string, readonly string[]> = new Map([
   ["gdpr", ["gdpr", "eugdpr", "generaldataprotectionregulation"]],
   ["hipaa", ["hipaa", "healthinsuranceportabilityandaccountability"]],
   ["pcidss", ["pcidss", "pci", "paymentcardindustrydatasecuritystandard"]],
@@ -20,7 +20,7 @@ export const FRAMEWORK_SPELLINGS: ReadonlyMap<string, readonly string[]> = new M
 ]);
 
 /** Words, letters and digits only, by which a key or a value says that something does not apply. */
-export const NOT_APPLICABLE_WORDS: ReadonlySet<string> = new Set([
+export const notApplicableWords: ReadonlySet<string> = new Set([
   "no",
   "false",
   "none",

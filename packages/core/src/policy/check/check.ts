@@ -14,7 +14,7 @@ import { starred_help, starred_message, starredPaths } from "./starred-paths.ts"
 import { unknownMembers } from "./unknown-members.ts";
 
 /** The types that `cap` and `floor` accept. */
-const number_kinds: ReadonlySet<Type["kind"]> = new Set(["double", "int", "uint", "dyn", "parameter"]);
+const numberKinds: ReadonlySet<Type["kind"]> = new Set(["double", "int", "uint", "dyn", "parameter"]);
 
 /** The result of a check. A document that is not null may be stored, also with warnings. */
 export interface CheckedPolicy {
@@ -59,7 +59,7 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     for (const [code, places] of Object.entries(odd))
       for (const { start, message, help } of places)
         warnings.add(() => diagnose(located, expression.path, { code, message, help }, expression.offset + start));
-    if (expression.bounds && !number_kinds.has(type.kind)) {
+    if (expression.bounds && !numberKinds.has(type.kind)) {
       const finding = { code: "wrong_result", message: "A bound must be a number.", help: helpOfCode.wrong_result };
       errors.add(() => diagnose(located, expression.path, finding, expression.offset));
     }

@@ -39,7 +39,7 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
 );
 
 /** undici's words for a switch of protocols that nobody asked for. */
-const said_by_undici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
+const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
 ]);
 
@@ -68,7 +68,7 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
   for (const each of causes(error, causes_max)) {
     const { name, code, message } = each as { name?: unknown; code?: unknown; message?: unknown };
     if (name === "TimeoutError") return ["out_of_time", ""];
-    const known = said_by_undici.get(message) ?? failures.get(code);
+    const known = saidByUndici.get(message) ?? failures.get(code);
     if (known !== undefined) return [known, ""];
     if (name === "HTTPParserError") return ["not_http", ""];
     if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;

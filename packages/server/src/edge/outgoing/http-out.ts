@@ -49,7 +49,7 @@ interface Client {
 }
 
 /** For a URL that contains an address, which needs no lookup. */
-const no_addresses: readonly string[] = [];
+const noAddresses: readonly string[] = [];
 
 const registration_lookup_ms = 2_000;
 const nothing = (): void => undefined;
@@ -119,7 +119,7 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
         fail(error);
       }
     }
-    if (name === null) send(no_addresses);
+    if (name === null) send(noAddresses);
     else addressesOf(name).then(send, fail);
   });
 }
@@ -132,7 +132,7 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
   try {
     const target = connections.targetOf(url);
     const name = nameIn(target);
-    const addresses = name === null ? no_addresses : await within(signal, addressesOf(name));
+    const addresses = name === null ? noAddresses : await within(signal, addressesOf(name));
     signal.throwIfAborted();
     const pool = connections.poolFor(target, addresses, limits.context_source_timeout_ms_max);
     const request = { method, path: target.path, headers, body: method === "GET" ? null : body, signal };

@@ -128,17 +128,9 @@ function descriptor({ passkey_id, transports }: Pick<KnownPasskey, "passkey_id" 
   return { id: passkey_id, transports: [...transports] };
 }
 
-const transport_names: ReadonlySet<string> = new Set([
-  "ble",
-  "cable",
-  "hybrid",
-  "internal",
-  "nfc",
-  "smart-card",
-  "usb",
-]);
+const transportNames: ReadonlySet<string> = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 
 /** Keeps only known names of transports, because the browser may send anything. */
 function transportsOf(given: unknown): string[] {
-  return Array.isArray(given) ? [...new Set(given.filter((each) => transport_names.has(each)))] : [];
+  return Array.isArray(given) ? [...new Set(given.filter((each) => transportNames.has(each)))] : [];
 }

@@ -15,10 +15,10 @@ interface HashCost {
   readonly memoryCost: number;
   readonly timeCost: number;
 }
-const service_cost: HashCost = { memoryCost: 19_456, timeCost: 2 };
+const serviceCost: HashCost = { memoryCost: 19_456, timeCost: 2 };
 
 /** Creates the hashing of one process. Only tests give another cost. */
-export function createPasswords(cost = service_cost): Passwords {
+export function createPasswords(cost = serviceCost): Passwords {
   /** 2: Argon2id. */
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);

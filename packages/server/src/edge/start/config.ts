@@ -41,7 +41,7 @@ export interface Config {
 }
 
 /** What the command line and programs that use the client read: no settings, but often set where the service starts. */
-const client_variables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
+const clientVariables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
 /** The variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -94,7 +94,7 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
     production: read("NODE_ENV") === "production",
     path: env["PATH"] ?? "",
     unknown_settings: Object.keys(env)
-      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings) && !client_variables.includes(name))
+      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings) && !clientVariables.includes(name))
       .sort(),
   };
   checkTogether(config, env, refuse);

@@ -11,7 +11,7 @@ import { root } from "../../paths.ts";
 const record_file = "packages/cli/dist/packs.json";
 
 /** The packs, and the program that they are read and decided by, with its libraries. */
-const decided_by = ["packs", "packages/cli/dist/program"];
+const decidedBy = ["packs", "packages/cli/dist/program"];
 
 interface PacksRecord<Pack> {
   /** Hash of packs and program; of any others the record says nothing. */
@@ -58,6 +58,6 @@ export function packsAndProgram(directory: string = root()): string {
     }
     hash.update("\0");
   };
-  for (const path of decided_by) add(join(directory, path));
+  for (const path of decidedBy) add(join(directory, path));
   return hash.digest("hex");
 }

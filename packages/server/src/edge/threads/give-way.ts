@@ -34,7 +34,7 @@ interface Pace {
 }
 
 /** Of the thread that calls it. */
-const pace_of_thread: Pace = {
+const paceOfThread: Pace = {
   now_ms: () => performance.now(),
   worked_ms: () => performance.eventLoopUtilization().active,
   sleep,
@@ -49,7 +49,7 @@ export function newRequestCount(): RequestCount {
 export function createGiveWay(
   requests: RequestCount,
   { recent_ms, pause_ms, share, rest_ms_max }: Manners,
-  { now_ms, worked_ms, sleep, breathe }: Pace = pace_of_thread,
+  { now_ms, worked_ms, sleep, breathe }: Pace = paceOfThread,
 ): GiveWay {
   let seen = Atomics.load(requests, 0);
   let last_ms = Number.NEGATIVE_INFINITY;

@@ -8,7 +8,7 @@ import { etagOf, isNamedBy } from "./etag.ts";
 import { faultOf, type Refusal, refusalOf } from "./faults.ts";
 import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
 
-const jsonType = "application/json; charset=utf-8";
+const json_type = "application/json; charset=utf-8";
 
 /** An answer below 400, ready to be written. */
 export interface Reply {
@@ -41,7 +41,7 @@ export function writeReply(response: ServerResponse, reply: Reply, request_id: s
     response.writeHead(reply.status, head).end();
     return;
   }
-  if (!("Content-Type" in reply.headers)) head.push("Content-Type", jsonType);
+  if (!("Content-Type" in reply.headers)) head.push("Content-Type", json_type);
   writeText(response, reply.status, head, reply.text);
 }
 
@@ -81,7 +81,7 @@ export function writeRefusal(
   use: RateUse | null,
 ): void {
   const head = headOf(request_id, use, refusal.headers);
-  head.push("Cache-Control", "no-store", "Content-Type", jsonType);
+  head.push("Cache-Control", "no-store", "Content-Type", json_type);
   writeText(response, refusal.status, head, refusal.json_text);
 }
 

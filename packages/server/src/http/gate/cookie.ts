@@ -16,7 +16,7 @@ export interface SessionCookies {
   clear(): string;
 }
 
-const token_pattern = /^[0-9A-Za-z]{20,128}$/;
+const tokenPattern = /^[0-9A-Za-z]{20,128}$/;
 
 /** Cookies of one name. `public_url` is asked at each use: a node that chooses its port learns it late. */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
@@ -38,7 +38,7 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
         .map((pair) => pair.slice(name.length + 1));
       // Two of one name: somebody else set one of them.
       const [value] = values;
-      return values.length === 1 && value !== undefined && token_pattern.test(value) ? value : null;
+      return values.length === 1 && value !== undefined && tokenPattern.test(value) ? value : null;
     },
     set(token, max_age_seconds) {
       const { name, attributes } = form();

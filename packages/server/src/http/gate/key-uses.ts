@@ -10,7 +10,7 @@ const minute_us = 60_000_000;
 /** A key used all the time is written once a minute at most: the statement skips minutes that are there already. */
 const write_after_ms = 15_000;
 /** While the database is away no more than this is remembered; what is lost is a minute's note. */
-const pendingMax = 50_000;
+const pending_max = 50_000;
 
 /** The notes of one node; `flush` writes what is pending. */
 export interface WrittenKeyUses extends KeyUses {
@@ -32,7 +32,7 @@ export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: 
   return {
     note(org_id, key_id, now_us) {
       const minute = Math.floor(now_us / minute_us);
-      if (pending.get(key_id)?.[2] === minute || pending.size >= pendingMax) return;
+      if (pending.get(key_id)?.[2] === minute || pending.size >= pending_max) return;
       if (pending.size === 0) {
         timers.after(write_after_ms, () => {
           flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));

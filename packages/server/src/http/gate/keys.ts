@@ -9,10 +9,10 @@
  * measured by the monotonic clock from before it was read, so the node's wall clock does not matter.
  * Source: api.md §3, architecture.md §4.
  */
-import { openModeOrgId } from "@countersign/contract";
+import { open_mode_org_id } from "@countersign/contract";
 import { equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import { type Caller, type Callers, openModeActor } from "../../operations/shared/caller.ts";
+import { type Caller, type Callers, open_mode_actor } from "../../operations/shared/caller.ts";
 import type { Clock } from "../../ports.ts";
 import type { PresentedKey } from "../../store/keys/keys.ts";
 import { type RateAgreement, rateLimitsUnder } from "../answer/rate-limit.ts";
@@ -110,7 +110,7 @@ function callerOf(key: PresentedKey): Caller {
 }
 
 const openModeCaller = {
-  org_id: openModeOrgId,
+  org_id: open_mode_org_id,
   key_id: null,
   user_id: null,
   session_id: null,
@@ -119,5 +119,5 @@ const openModeCaller = {
   scope: "org",
   agent_id: null,
   environment: "live",
-  actor: openModeActor,
+  actor: open_mode_actor,
 } as const;

@@ -17,13 +17,13 @@ const single = new Set([
 ]);
 
 /** Node stops counting headers at its own limit without a word, so ours has to lie below it. */
-const headersMax = 100;
+const headers_max = 100;
 
 /** Longest head of a request, to be set on the server. */
-export const headBytesMax = 16_384;
+export const head_bytes_max = 16_384;
 
 /** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
-export const nodeHeadersMax = headersMax + 1;
+export const nodeHeadersMax = headers_max + 1;
 
 /** What a Host header can say: a name or an address, with or without a port. Source: RFC 9112 §3.2, RFC 3986 §3.2. */
 const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
@@ -57,7 +57,7 @@ function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");
   if (url === undefined || url.charCodeAt(0) !== 47) return malformed("Send the path as the request target.");
-  if (rawHeaders.length > headersMax * 2) return malformed(`Send at most ${headersMax} headers.`);
+  if (rawHeaders.length > headers_max * 2) return malformed(`Send at most ${headers_max} headers.`);
   if (headers.host === undefined && httpVersion === "1.1") return malformed("Send a Host header.");
   if (headers.host !== undefined && !hostForm.test(headers.host)) return malformed("Send a name as Host.");
   const encoding = headers["transfer-encoding"];

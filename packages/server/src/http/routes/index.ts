@@ -40,7 +40,7 @@ export interface RouteDeps {
 }
 
 /** Who asks for readiness without end takes one session, and has an answer also where a session says nothing. */
-const ready_look = { wait_ms: 5_000, past_late: true };
+const readyLook = { wait_ms: 5_000, past_late: true };
 
 /** The handlers of every operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
@@ -56,7 +56,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
       now_us: runtime.clock.now_us(),
     });
   };
-  const writable = oneLook(runtime.timers, ready_look, () => runtime.db.system(takesWrites));
+  const writable = oneLook(runtime.timers, readyLook, () => runtime.db.system(takesWrites));
   const ready = async () => !stopping() && (await writable()) === true;
   return {
     ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),

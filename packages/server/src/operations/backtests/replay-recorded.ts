@@ -159,12 +159,12 @@ interface DecisionEnd {
   readonly sha256: string;
 }
 
-const end_of_decision =
+const endOfDecision =
   /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\},"timestamp":"[^"]+"\}$/;
 
 /** Reads what follows `"human_override_id":`; null when it is not as this version writes it. */
 function decisionEnd(text: string): DecisionEnd | null {
-  const found = end_of_decision.exec(text);
+  const found = endOfDecision.exec(text);
   if (found === null) return null;
   return { override_id: found[1] ?? null, policy_epoch: Number(found[2]), sha256: found[3] as string };
 }

@@ -10,7 +10,7 @@
  * for example). So an answer to another intent is never used. See docs/decisions/0015.
  */
 
-import { type ContextDocument, contextContractVersion, limits, type PullFailure } from "@countersign/contract";
+import { type ContextDocument, context_contract_version, limits, type PullFailure } from "@countersign/contract";
 import {
   contextErrors,
   contextRequestHeaders,
@@ -60,20 +60,20 @@ interface Question {
   readonly key: string;
 }
 
-const organizationsMax = 2_000;
-const keptBytesMax = 64 * 1_048_576;
+const organizations_max = 2_000;
+const kept_bytes_max = 64 * 1_048_576;
 /** As many items of an organization's batches are on their way at once. */
-const placesMax = 100;
+const places_max = 100;
 const kept_us = limits.context_source_kept_seconds_max * us_per_second;
 
 /** Creates the questions of one node. */
 export function createContextPulls(parts: PullParts): ContextPulls {
   const questions = new ContextQuestions(parts);
-  const places = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(placesMax) });
+  const places = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(places_max) });
   return {
     async pull(org_id, source, intent, ages) {
       const { metrics } = parts;
-      const body = JSON.stringify({ contract_version: contextContractVersion, intent });
+      const body = JSON.stringify({ contract_version: context_contract_version, intent });
       const key = sha256Hex(`${org_id}\n${source.secret_sealed}\n${body}`);
       const kept = questions.keptAnswer(key, ages);
       if (kept !== null) {
@@ -95,11 +95,11 @@ export function createContextPulls(parts: PullParts): ContextPulls {
 class ContextQuestions {
   readonly #parts: PullParts;
   readonly #kept = new LRUCache<string, Kept>({
-    maxSize: keptBytesMax,
+    maxSize: kept_bytes_max,
     sizeCalculation: ({ bytes }) => bytes + 500,
   });
   readonly #asking = new Map<string, Promise<Pulled | null>>();
-  readonly #standings = new LRUCache<string, SourceStanding>({ max: organizationsMax });
+  readonly #standings = new LRUCache<string, SourceStanding>({ max: organizations_max });
 
   constructor(parts: PullParts) {
     this.#parts = parts;
@@ -195,7 +195,8 @@ const failedAs = {
 /** Returns the document of an answer, checked like any pushed document; 204 means that there are no facts. */
 function readAnswer(answer: Answered, received_us: number): Pulled {
   if ("failed" in answer) return { failed: failedAs[answer.failed] };
-  if (answer.status === 204) return { document: { contract_version: contextContractVersion, facts: {} }, received_us };
+  if (answer.status === 204)
+    return { document: { contract_version: context_contract_version, facts: {} }, received_us };
   if (answer.status !== 200) return { failed: "source_error" };
   let document: unknown;
   try {

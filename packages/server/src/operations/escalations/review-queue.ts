@@ -26,8 +26,8 @@ const counted_for_us = us_per_second;
  * last one waited for 221 s.
  */
 const patience_us = 10 * us_per_second;
-const organizationsMax = 2_000;
-const submittersMax = 20_000;
+const organizations_max = 2_000;
+const submitters_max = 20_000;
 
 /** What this node knows about one agent's, or one key's, part of a queue. */
 interface Standing {
@@ -42,8 +42,8 @@ interface Standing {
 
 /** Creates the entrance. */
 export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
-  const turns = new LRUCache<string, LimitFunction>({ max: organizationsMax, memoMethod: () => pLimit(1) });
-  const standings = new LRUCache<string, Standing>({ max: submittersMax });
+  const turns = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
+  const standings = new LRUCache<string, Standing>({ max: submitters_max });
 
   function standingOf(max: number, ...name: readonly (string | null)[]): Standing {
     const key = JSON.stringify(name);

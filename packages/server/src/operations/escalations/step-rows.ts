@@ -14,7 +14,7 @@ export interface StepAudit {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-const closed_as = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
+const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
 /** Returns the members that the review replaces in the decision when it closes. */
 export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
@@ -49,7 +49,7 @@ export function stepAuditRows(
     const modifications = resolution.modifications.length;
     const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
     const closing = { escalation_id, outcome, by, comment, modifications, record_sha256 };
-    rows.push(auditRow(ids, { intent_id, at, actor, type: closed_as[status], data: closing }));
+    rows.push(auditRow(ids, { intent_id, at, actor, type: closedAs[status], data: closing }));
   }
   return rows;
 }

@@ -10,7 +10,7 @@ import { formatTimestampUs } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { DecisionLatencies } from "../shared/node-services.ts";
 
-const organizationsMax = 2_000;
+const organizations_max = 2_000;
 const steps_bits = 4;
 const steps = 2 ** steps_bits;
 /** Longer ones, of more than half an hour, count to the last step. */
@@ -25,7 +25,7 @@ interface Counted {
 
 /** Creates the counts of one node. */
 export function createDecisionLatencies(): DecisionLatencies {
-  const organizations = new LRUCache<string, Counted>({ max: organizationsMax });
+  const organizations = new LRUCache<string, Counted>({ max: organizations_max });
   return {
     decided(org_id, at_us, elapsed_us) {
       let counted = organizations.get(org_id);

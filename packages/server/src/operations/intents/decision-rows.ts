@@ -161,10 +161,10 @@ export function openedEscalation(
 }
 
 /** What a sentence ends with, perhaps inside quotes or brackets. */
-const sentence_end = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
+const sentenceEnd = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
 
 /** Messages one after another; where one does not end as a sentence does, a full stop parts it from the next. */
 function oneText(messages: readonly string[]): string {
   const texts = messages.map((text) => text.trim()).filter((text) => text !== "");
-  return texts.map((text, at) => (at < texts.length - 1 && !sentence_end.test(text) ? `${text}.` : text)).join(" ");
+  return texts.map((text, at) => (at < texts.length - 1 && !sentenceEnd.test(text) ? `${text}.` : text)).join(" ");
 }

@@ -1,6 +1,6 @@
 /** An organization with its head and its default membrane in shadow: what quickstart, open mode and the command line make. */
-import { limits, type Membrane, openModeOrgId } from "@countersign/contract";
-import { formatTimestampUs, QUICKSTART_PACKS } from "@countersign/core";
+import { limits, type Membrane, open_mode_org_id } from "@countersign/contract";
+import { formatTimestampUs, quickstartPacks } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { insertMembrane } from "../../store/membranes/membranes.ts";
@@ -44,7 +44,7 @@ export async function createOrganization(
     name: "default",
     status: "shadow",
     is_default: true,
-    packs: [...QUICKSTART_PACKS],
+    packs: [...quickstartPacks],
     action_catalogue: [...(organization.action_catalogue ?? [])].slice(0, limits.action_catalogue_max),
     created_at: at,
   };
@@ -63,7 +63,7 @@ export async function createOrganization(
 export async function ensureOpenModeOrganization(runtime: Needs & Pick<Runtime, "db">): Promise<void> {
   await runtime.db.system(async (query) => {
     await createOrganization(runtime, query, {
-      org_id: openModeOrgId,
+      org_id: open_mode_org_id,
       name: "Open mode",
       email: null,
       description: "The organization of requests without a key from this machine, until the first key is created.",

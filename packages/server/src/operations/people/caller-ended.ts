@@ -2,7 +2,7 @@ import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { keyStands, openModeEnded } from "../../store/keys/keys.ts";
 import { sessionStands } from "../../store/people/sessions.ts";
-import { type Caller, openModeActor } from "../shared/caller.ts";
+import { type Caller, open_mode_actor } from "../shared/caller.ts";
 import { noSession } from "./session.ts";
 
 /** What is looked at again of whoever changes something that lasts. */
@@ -17,5 +17,5 @@ export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "act
 export async function refuseEnded(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
   if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
   if (key_id !== null && !(await keyStands(query, org_id, key_id))) throw new Fault("invalid_api_key");
-  if (actor === openModeActor && (await openModeEnded(query))) throw new Fault("missing_api_key");
+  if (actor === open_mode_actor && (await openModeEnded(query))) throw new Fault("missing_api_key");
 }

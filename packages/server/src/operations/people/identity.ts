@@ -2,7 +2,7 @@
 import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readMakers } from "../../store/keys/keys.ts";
-import { openModeActor } from "../shared/caller.ts";
+import { open_mode_actor } from "../shared/caller.ts";
 
 /** A caller, or the submitter of an intent. */
 export interface Identity {
@@ -16,8 +16,8 @@ export interface Identity {
 
 /** Returns the identity for the `lineage_id` of a caller or an intent; null: open mode, where all callers are one person. */
 export async function identityOf(query: Query, org_id: string, lineage_id: string | null): Promise<Identity> {
-  const self = lineage_id ?? openModeActor;
-  const makers = lineage_id === null ? [openModeActor] : await readMakers(query, org_id, lineage_id);
+  const self = lineage_id ?? open_mode_actor;
+  const makers = lineage_id === null ? [open_mode_actor] : await readMakers(query, org_id, lineage_id);
   const person = makers.find((id) => id.startsWith(idPrefixes.user)) ?? self;
   return { self, person, makers: new Set(makers) };
 }

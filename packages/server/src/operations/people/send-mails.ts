@@ -26,7 +26,7 @@ export type MailSending = Pick<
 >;
 
 /** Somebody waits for these before a screen. */
-const waited_for: readonly MailKind[] = ["password", "signup", "invitation"];
+const waitedFor: readonly MailKind[] = ["password", "signup", "invitation"];
 /** How long a mail is this node's: longer than any attempt takes, which a mailer ends after a minute. */
 const lease_seconds = 120;
 /** Waits after failed attempts. After the last a mail is given up: its link would be too old. */
@@ -37,7 +37,7 @@ const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
  * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
  */
 export async function sendMails(runtime: MailSending, stop?: AbortSignal): Promise<boolean> {
-  const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waited_for));
+  const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waitedFor));
   await Promise.all(due.map((mail) => sendOne(runtime, mail, stop)));
   return due.length === at_once_max;
 }

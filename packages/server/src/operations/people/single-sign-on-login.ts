@@ -89,7 +89,7 @@ export async function finishSingleSignOn(
     if (vouched.failed === "unreachable") throw unavailable(vouched);
     throw notThrough(vouched.text);
   }
-  if (!subject_pattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
+  if (!subjectPattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
   return runtime.db.system(async (query) => {
     const person = await personVouchedFor(runtime, query, row, vouched);
     return beginSession(runtime, query, person, client, person.mfa_enabled);
@@ -130,13 +130,13 @@ async function takeStarted(
 }
 
 /** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
-const subject_pattern = /^[\x20-\x7e]{1,255}$/;
+const subjectPattern = /^[\x20-\x7e]{1,255}$/;
 /** ASCII, as the other ways in have it: beyond it, addresses of two people may be one in lower case (K is the Kelvin sign's, too). */
-const address_pattern = /^[!-?A-~]+@[!-?A-~]+$/;
+const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
 
 /** Faults: forbidden for what is no address that the provider has verified in one of the domains. */
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
-  if (email === null || email.length > limits.email_chars_max || !address_pattern.test(email))
+  if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
     throw refused("The provider tells no e-mail address that could be used here.");
   if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
   if (!email_domains.includes(domainOf(email))) throw refused("Addresses of this domain may not sign in here.");

@@ -17,7 +17,7 @@ import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
 import { newToken } from "./session.ts";
 
 /** Anybody has an address there: that two people do says nothing about either. */
-const public_mail_domains: ReadonlySet<string> = new Set([
+const publicMailDomains: ReadonlySet<string> = new Set([
   ...["gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"],
   ...["icloud.com", "me.com", "mac.com", "aol.com", "gmx.com", "gmx.de", "gmx.net", "web.de", "mail.com", "mail.ru"],
   ...["yandex.ru", "yandex.com", "proton.me", "protonmail.com", "pm.me", "zoho.com", "qq.com", "163.com", "126.com"],
@@ -51,7 +51,7 @@ export async function putSingleSignOn(
   const { client_id, default_role } = input;
   const email_domains = [...new Set(input.email_domains.map((each) => each.toLowerCase()))];
   for (const [index, domain] of email_domains.entries())
-    if (public_mail_domains.has(domain))
+    if (publicMailDomains.has(domain))
       throw invalid(`/email_domains/${index}`, "not_allowed", `Anybody may have an address under ${domain}.`);
   const issuer = await acceptedIssuer(runtime, input.issuer);
   const known = await runtime.db.tenant(org_id, (query) => readSingleSignOn(query, org_id));

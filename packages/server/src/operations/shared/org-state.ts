@@ -24,9 +24,9 @@ import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/
 import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
 
-const organizationsMax = 2_000;
+const organizations_max = 2_000;
 /** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
-const maxAge_ms = 10 * 60_000;
+const max_age_ms = 10 * 60_000;
 /** Of membranes and policies, of all organizations together; one counts for half of it at most, so that it is kept. */
 const state_bytes_max = 128 * 1_048_576;
 /** About what a policy takes when it is compiled, for each character of its document. */
@@ -39,7 +39,7 @@ const documents_bytes_max = 32 * 1_048_576;
 /** What a subject without a document counts as, and each document besides its text. */
 const entry_bytes = 256;
 /** An organization with more stored documents than this is asked subject by subject. */
-const listedSubjectsMax = 10_000;
+const listed_subjects_max = 10_000;
 
 /** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
@@ -72,14 +72,14 @@ interface Rules {
   readonly bytes: number;
 }
 
-const no_policies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
+const noPolicies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
 
 /** Creates the cache. `bytes_max`: tests only. */
 export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: number = state_bytes_max): OrgStates {
   const countedFor = (bytes: number) => Math.min(bytes, Math.floor(bytes_max / 2));
   // Also for the next state of the same policy epoch: facts are pushed more often than rules are changed.
   const rules = new LRUCache<string, Rules>({
-    ...{ max: organizationsMax, maxSize: bytes_max, ttl: maxAge_ms },
+    ...{ max: organizations_max, maxSize: bytes_max, ttl: max_age_ms },
     sizeCalculation: ({ bytes }) => countedFor(bytes),
   });
   const documents: Documents = new LRUCache({
@@ -87,7 +87,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
     sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
   });
   let states_read = 0;
-  const terms = { max: organizationsMax, ttl: maxAge_ms, maxSize: bytes_max };
+  const terms = { max: organizations_max, ttl: max_age_ms, maxSize: bytes_max };
   const states = new LRUCache<string, Promise<OrgState>>(terms);
   const resolved = new WeakMap<OrgState, Promise<OrgState>>();
 
@@ -136,7 +136,7 @@ async function readOrgState(
   const kept_rules = known.get(org_id);
   const { read, ...head } = await readAgain(db, org_id, async (query) => {
     // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
-    const head = await readDecidingHead(query, org_id, listedSubjectsMax);
+    const head = await readDecidingHead(query, org_id, listed_subjects_max);
     if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
     if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
       return { ...head, read: null };
@@ -198,7 +198,7 @@ function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
 /** Versions never change, so their documents are read again only when others are in force than before. */
 async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies | undefined): Promise<OwnPolicies> {
   const inForce = await readPoliciesInForce(query, org_id);
-  if (inForce.length === 0) return no_policies;
+  if (inForce.length === 0) return noPolicies;
   if (kept?.key === JSON.stringify(inForce)) return kept;
   const sources = await readDocumentsInForce(query, org_id);
   const chars = sources.reduce((sum, { document }) => sum + JSON.stringify(document).length, 0);

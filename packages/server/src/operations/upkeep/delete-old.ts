@@ -28,7 +28,7 @@ export interface AgingTerms {
 }
 
 /** The terms that are the same on every node: 100,000 rows of a kind in a pass, a few milliseconds a page. */
-export const aging_pages = { rows_max: 500, pages_max: 200 } as const;
+export const agingPages = { rows_max: 500, pages_max: 200 } as const;
 
 /** Kept an hour longer than promised: a key has the time of the node that wrote it, whose clock may be behind the database's. */
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;

@@ -1,5 +1,5 @@
 /** New webhooks. Source: contract §4. */
-import { limits, type Webhook, type WebhookInput, webhookSecretMask } from "@countersign/contract";
+import { limits, type Webhook, type WebhookInput, webhook_secret_mask } from "@countersign/contract";
 import { type Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -43,7 +43,7 @@ export async function registerWebhook(
       organization_id: org_id,
       escalation_id,
       event_types,
-      secret: webhookSecretMask,
+      secret: webhook_secret_mask,
       active: true,
       description,
     };

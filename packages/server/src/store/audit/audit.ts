@@ -1,7 +1,7 @@
 /** Audit rows: what they say, the hash that fixes each, and the chain that fixes their order. Source: architecture.md §6. */
 import { createHash, hash } from "node:crypto";
 import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contract";
-import { canonicalJson, settings_change_types } from "@countersign/core";
+import { canonicalJson, settingsChangeTypes } from "@countersign/core";
 import type { Ids, Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, idTime_ms } from "../rows/first-id-at.ts";
@@ -37,7 +37,7 @@ export interface AuditEntry {
 export const genesisRoot: string = "0".repeat(64);
 
 /** The types of rows that changed what decisions are made by, as SQL; there is an index for them. */
-export const settingsTypes: string = settings_change_types.map((type) => `'${type}'`).join(", ");
+export const settingsTypes: string = settingsChangeTypes.map((type) => `'${type}'`).join(", ");
 
 /** Makes the row. Throws TypeError when `data` holds what JSON cannot. Costs 4 µs, 2 of them SHA-256. */
 export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
@@ -142,13 +142,13 @@ const key_made = "to_timestamp($8::float8 / 1000)";
 const key_ended = "(select least(revoked_at, expires_at) from api_keys where org_id = $1 and key_id = $3)";
 
 /** Of the types that come with every action: what the service itself always does, and what it never does. */
-const always_by_service: readonly AuditType[] = ["decided", "delivered"];
-const never_by_service: readonly AuditType[] = ["submitted", "observed"];
+const alwaysByService: readonly AuditType[] = ["decided", "delivered"];
+const neverByService: readonly AuditType[] = ["submitted", "observed"];
 
 /** Whether there is no such row: to find out, a whole trail was read, of 1.9 million rows for longer than a statement may take. */
 function isNever({ type, actor }: AuditFilter): boolean {
   if (type === undefined || actor === undefined) return false;
-  return (actor === "system" ? never_by_service : always_by_service).includes(type);
+  return (actor === "system" ? neverByService : alwaysByService).includes(type);
 }
 
 /** One page of an organization's trail, newest first, before the row `before_seq` (null: from the newest). */

@@ -11,7 +11,7 @@ import {
   type BinaryType,
   type BinaryValue,
   bytesAtMost,
-  type_oids,
+  typeOids,
   writeInt64,
   writeValue,
 } from "../rows/binary.ts";
@@ -42,13 +42,13 @@ interface CommitTerms {
 type Types = readonly BinaryType[];
 
 /** As migration 0019 has them; the server refuses records of another make. */
-const row_types: Types = [
+const rowTypes: Types = [
   ...["text", "bigint", "bigint", "bigint", "text", "text", "text", "text", "text", "text", "text", "text"],
   ...["text", "text", "bytea", "timestamptz", "text", "text", "text", "bytea", "text", "json", "json", "json"],
 ] as Types;
-const audit_types: Types = ["bigint", "text", "text", "text", "timestamptz", "bytea", "json"];
-const escalation_types: Types = ["bigint", "text", "text", "text", "timestamptz", "json"];
-const event_types: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
+const auditTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "bytea", "json"];
+const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json"];
+const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
 /** Which row set of its batch a record belongs to is known when the batch is put together; see `placed`. */
 const place_to_come = 0;
@@ -58,7 +58,7 @@ export function encode(rows: DecisionRows): EncodedRows {
   const { intent, epochs, idempotency: once, escalation: review } = rows;
   const terms = { org_id: rows.org_id, epochs, mode: intent.mode, month: intent.created_at.slice(0, 7) };
   if (rows.audit.length === 0) throw new TypeError(`${intent.intent_id} comes without an audit row`);
-  const row = record(row_types, [
+  const row = record(rowTypes, [
     rows.org_id,
     epochs.auth,
     epochs.policy,
@@ -96,18 +96,18 @@ export function encode(rows: DecisionRows): EncodedRows {
 
 function auditRecord(row: AuditRow, intent_id: string): Buffer {
   if (row.intent_id !== intent_id) throw new TypeError(`${row.audit_id} is not about ${intent_id}`);
-  return record(audit_types, [place_to_come, row.audit_id, row.type, row.actor, row.at, row.hash, row.data]);
+  return record(auditTypes, [place_to_come, row.audit_id, row.type, row.actor, row.at, row.hash, row.data]);
 }
 
 function escalationRecord(row: EscalationRow): Buffer {
   const { escalation_id, mode, status, expires_at } = row;
-  return record(escalation_types, [place_to_come, escalation_id, mode, status, expires_at, row.record]);
+  return record(escalationTypes, [place_to_come, escalation_id, mode, status, expires_at, row.record]);
 }
 
 function eventRecord(row: EventRow): Buffer {
   const { event_id, event_type, intent_id, decision_id, escalation_id, created_at, body } = row;
   const values = [place_to_come, event_id, event_type, intent_id, decision_id, escalation_id, created_at, body];
-  return record(event_types, values);
+  return record(eventTypes, values);
 }
 
 /** Records are written one behind the other; a slab lives for as long as one of its records waits to be sent. */
@@ -127,7 +127,7 @@ function record(types: Types, values: readonly BinaryValue[]): Buffer {
   let at = slab.writeInt32BE(types.length, start + 4);
   for (let index = 0; index < types.length; index++) {
     const type = types[index] as BinaryType;
-    at = writeValue(slab, type, values[index] as BinaryValue, slab.writeInt32BE(type_oids[type], at));
+    at = writeValue(slab, type, values[index] as BinaryValue, slab.writeInt32BE(typeOids[type], at));
   }
   slab.writeInt32BE(at - start - 4, start);
   slab_used = at;
@@ -183,13 +183,13 @@ function placed(record: Buffer, place: number): Buffer {
 }
 
 /** The types of the records, in the order of the parameters. */
-const record_types = ["commit_row", "commit_audit", "commit_escalation", "commit_event"] as const;
+const recordTypes = ["commit_row", "commit_audit", "commit_escalation", "commit_event"] as const;
 
 /** What a database calls each of these types: numbers of its `pg_type`. */
-export type RecordTypes = Readonly<Record<(typeof record_types)[number], number>>;
+export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
 
 /** Asks a database for its `RecordTypes`. */
-export const recordTypesQuery = `select ${record_types.map((name) => `'${name}'::regtype::oid as ${name}`).join(", ")}`;
+export const record_types_query = `select ${recordTypes.map((name) => `'${name}'::regtype::oid as ${name}`).join(", ")}`;
 
 /** The parameters of the statement that an order names. */
 export function parametersOf(order: CommitOrder, types: RecordTypes): readonly unknown[] {
@@ -208,11 +208,11 @@ function array(records: readonly Buffer[], type: number): Buffer {
 }
 
 /** SQL for the row sets of parameter 1; `line_number` is their place in the batch, from 1. */
-export const rowRecords = "select r.*, r.ordinality as line_number from unnest($1::commit_row[]) with ordinality as r";
+export const row_records = "select r.*, r.ordinality as line_number from unnest($1::commit_row[]) with ordinality as r";
 /** SQL for the audit rows of parameter 2; `n` is the place of the row set they belong to. */
-export const auditRecords =
+export const audit_records =
   "select r.*, r.ordinality as line_number from unnest($2::commit_audit[]) with ordinality as r";
 /** SQL for the escalations of parameter 3. */
-export const escalationRecords = "select * from unnest($3::commit_escalation[])";
+export const escalation_records = "select * from unnest($3::commit_escalation[])";
 /** SQL for the events of parameter 4. */
-export const eventRecords = "select * from unnest($4::commit_event[])";
+export const event_records = "select * from unnest($4::commit_event[])";

@@ -17,7 +17,7 @@
 
 import type { NamedStatement } from "../database/db.ts";
 import { isHead, newestHead } from "../rows/newest-head.ts";
-import { auditRecords, escalationRecords, eventRecords, rowRecords } from "./commit-records.ts";
+import { audit_records, escalation_records, event_records, row_records } from "./commit-records.ts";
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 
 /** SQL, true where what a row set was computed under is no longer so. */
@@ -26,7 +26,7 @@ const whenStale = (asked: string): string => `(${asked}.auth_epoch, ${asked}.pol
 /** SQL, true where a live decision counts in a later month than the head's. A late decision of an earlier month counts in the head's. */
 const whenMonthOver = (asked: string): string => `${asked}.mode = 'live' and ${asked}.month > head.usage_period`;
 
-const intentColumns = `org_id, intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id,
+const intent_columns = `org_id, intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id,
       fingerprint, intent, facts, decision, created_at`;
 
 /**
@@ -56,7 +56,7 @@ function judged(plain: boolean): string {
 }
 
 /** Overrides that are still good, each locked for the first row set that wants it; the others lost the race. */
-const spendableOverrides = `spendable as materialized (
+const spendable_overrides = `spendable as materialized (
     select wanted.line_number from (
       select distinct on (org_id, override_id) line_number, org_id, override_id from judged
       where state = 'new' and override_id is not null order by org_id, override_id, line_number) as wanted
@@ -68,7 +68,7 @@ const spendableOverrides = `spendable as materialized (
     where state = 'new' and override_id is not null and line_number not in (select line_number from spendable)),`;
 
 /** Writes what plain row sets do not have: spent overrides, idempotency keys, reviews and events. */
-const writesOfExtras = `spent as (
+const writes_of_extras = `spent as (
     update overrides o set status = 'consumed', consumed_by = (
       select a.intent_id from accepted a where a.org_id = o.org_id and a.override_id = o.override_id)
     where o.org_id = any (array(select org_id from accepted where override_id is not null))
@@ -83,13 +83,13 @@ const writesOfExtras = `spent as (
       case when due.moved is null then e.record else (e.record::jsonb || jsonb_build_object('expires_at',
         to_char(due.moved at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json end,
       a.created_at, coalesce(due.moved, e.expires_at), a.lineage_id, a.fingerprint
-    from (${escalationRecords}) as e join accepted a on a.line_number = e.n
+    from (${escalation_records}) as e join accepted a on a.line_number = e.n
     cross join lateral (select case when abs(extract(epoch from a.created_at - clock_timestamp())) > 5
       then clock_timestamp() + (e.expires_at - a.created_at) end as moved) as due),
   put_events as (
     insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
     select a.org_id, e.event_id, e.event_type, e.intent_id, e.decision_id, e.escalation_id, e.body, e.created_at, a.audit_seq
-    from (${eventRecords}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`;
+    from (${event_records}) as e join accepted a on a.line_number = e.n where a.webhooks > 0),`;
 
 /** Returns the full statement, or the one for plain row sets. */
 function commitText(plain: boolean): string {
@@ -97,12 +97,12 @@ function commitText(plain: boolean): string {
   const full = (sql: string): string => (plain ? "" : sql);
   const notLost = full("and line_number not in (select line_number from lost)");
   return `with
-  input as materialized (${rowRecords}),
+  input as materialized (${row_records}),
   head as materialized (
     select h.* from (select distinct org_id from input order by org_id) o
     cross join lateral ${newestHead("o.org_id", "*", "for update")} h),
   ${judged(plain)}
-  ${full(spendableOverrides)}
+  ${full(spendable_overrides)}
   over_limit as materialized (
     select line_number from (
       select line_number, usage_used + row_number() over (partition by org_id order by line_number) > hard_limit as over
@@ -111,13 +111,13 @@ function commitText(plain: boolean): string {
   accepted as materialized (
     select * from judged where state = 'new' ${notLost} and line_number not in (select line_number from over_limit)),
   put_intents as (
-    insert into intents (${intentColumns})
-    select ${intentColumns} from accepted),
-  ${full(writesOfExtras)}
+    insert into intents (${intent_columns})
+    select ${intent_columns} from accepted),
+  ${full(writes_of_extras)}
   chained as materialized (
     select a.org_id, a.audit_seq + row_number() over (partition by a.org_id order by e.line_number) as seq,
       e.audit_id, a.intent_id, e.type, e.actor, e.at, e.data, e.hash
-    from (${auditRecords}) as e join accepted a on a.line_number = e.n),
+    from (${audit_records}) as e join accepted a on a.line_number = e.n),
   put_audit as (
     insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
     select org_id, seq, audit_id, intent_id, type, actor, at, data, hash from chained),
@@ -142,7 +142,7 @@ from judged where state <> 'new' ${full("or line_number in (select line_number f
  * The same for a batch with one answer: the head is asked once, in place of once a row set, and as many row sets as its limit
  * lets through are stored, from the first on.
  */
-const uniformText = `with
+const uniform_text = `with
   head as materialized ${newestHead("$3", "*", "for update")},
   judged as materialized (
     select asked.mode, head.auth_epoch as auth_now, head.policy_epoch as policy_now, head.context_epoch as context_now,
@@ -164,12 +164,12 @@ const uniformText = `with
       end as fits
     from judged),
   put_intents as (
-    insert into intents (${intentColumns})
-    select ${intentColumns} from (${rowRecords}) as input where line_number <= (select fits from accepted)),
+    insert into intents (${intent_columns})
+    select ${intent_columns} from (${row_records}) as input where line_number <= (select fits from accepted)),
   put_audit as (
     insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
     select $3, (select audit_seq from accepted) + line_number, audit_id, (($1::commit_row[])[n]).intent_id, type, actor, at, data, hash
-    from (${auditRecords}) as e where n <= (select fits from accepted)
+    from (${audit_records}) as e where n <= (select fits from accepted)
     returning seq, hash),
   moved as (
     update org_heads h
@@ -204,18 +204,18 @@ export interface CommitStatements {
 export const commitStatements: CommitStatements = {
   full: { name: "commit-decisions", text: commitText(false) },
   plain: { name: "commit-plain-decisions", text: commitText(true) },
-  uniform: { name: "commit-uniform-decisions", text: uniformText },
+  uniform: { name: "commit-uniform-decisions", text: uniform_text },
 };
 
 /** What a connection says before its first commit; the settings live as long as the session. */
-export const commitSession = `select set_config('app.org', '*', false),
+export const commit_session = `select set_config('app.org', '*', false),
   set_config('plan_cache_mode', 'force_generic_plan', false), -- planning takes 1 ms, the plan does not depend on the batch
   set_config('enable_seqscan', 'off', false), -- the plan is kept from a time when the tables were empty
   set_config('enable_bitmapscan', 'off', false), -- nor are all versions of a head to be sorted for the newest
   set_config('jit', 'off', false)`;
 
 /** Opens a new month: stores the count of the closed one and starts again at 0. Does nothing if another node was first. */
-export const openMonthStatement = `with
+export const open_month_statement = `with
   head as materialized (
     select org_id, usage_period, usage_used from ${newestHead("$1", "*", "for update")} h where usage_period < $2),
   put_closed as (insert into usage_periods (org_id, period, used) select org_id, usage_period, usage_used from head)

@@ -19,13 +19,13 @@
 import pg from "pg";
 import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "../database/connection.ts";
 import { step_down } from "../database/db.ts";
-import { type CommitOrder, parametersOf, type RecordTypes, recordTypesQuery } from "./commit-records.ts";
+import { type CommitOrder, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import {
   type CommitLine,
   type CommitStatements,
-  commitSession,
+  commit_session,
   commitStatements,
-  openMonthStatement,
+  open_month_statement,
 } from "./commit-statement.ts";
 import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
@@ -51,7 +51,7 @@ const quick_flush_ms_default = 1;
 const small_rows_max = 32;
 
 /** A server is told by its start: two copies have everything else in common. */
-const aboutSession =
+const about_session =
   "select current_setting('synchronous_commit') as durable, pg_postmaster_start_time()::text as server";
 
 /** What tests do otherwise. */
@@ -87,7 +87,7 @@ export function connectCommit(
   }
 
   return async () => {
-    const sessions = [openSession(commitSession), openSession()] as const;
+    const sessions = [openSession(commit_session), openSession()] as const;
     // Also the one that opened where the other could not be: kept, each try beside a full server took one more place for good.
     const close = (): void => {
       for (const session of sessions) void session.then(endSession, () => undefined);
@@ -116,7 +116,7 @@ export function connectCommit(
           }
         },
         async openMonth(org_id, period) {
-          await runner.query(openMonthStatement, [org_id, period]);
+          await runner.query(open_month_statement, [org_id, period]);
         },
         close,
       };
@@ -128,7 +128,7 @@ export function connectCommit(
 }
 
 async function readTypes(session: pg.Client): Promise<RecordTypes> {
-  return (await session.query<RecordTypes>(recordTypesQuery)).rows[0] as RecordTypes;
+  return (await session.query<RecordTypes>(record_types_query)).rows[0] as RecordTypes;
 }
 
 /** What stands between an executed statement and its answer. */
@@ -151,7 +151,7 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client, quick_flush_ms
     if (sqlState(error) === null) throw error;
     return null;
   }
-  const [own, others] = await Promise.all([runner.query(aboutSession), flusher.query(aboutSession)]);
+  const [own, others] = await Promise.all([runner.query(about_session), flusher.query(about_session)]);
   if (own.rows[0].server !== others.rows[0].server)
     throw new Error("the sessions of the commit writer are on two servers: a failover is under way");
   // What the database's owner chose, which may be stronger than `on`.

@@ -21,7 +21,7 @@ export interface StoredContext {
 }
 
 /** An index entry of PostgreSQL holds 2,704 bytes, and a target may have 4 KiB of name. */
-const plainTarget_bytes_max = 1_024;
+const plain_target_bytes_max = 1_024;
 
 /** The text that names a subject within its scope: a target by `[type,identifier]`, or by a digest of that where it is long. */
 export function subjectKey(subject: ContextSubject): string {
@@ -32,7 +32,7 @@ export function subjectKey(subject: ContextSubject): string {
       return subject.agent_id;
     case "target": {
       const name = canonicalJson([subject.type, subject.identifier]);
-      return Buffer.byteLength(name) <= plainTarget_bytes_max ? name : `sha256:${sha256Hex(name)}`;
+      return Buffer.byteLength(name) <= plain_target_bytes_max ? name : `sha256:${sha256Hex(name)}`;
     }
   }
 }

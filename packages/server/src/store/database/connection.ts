@@ -51,11 +51,11 @@ const silent_ms_max = 10_000;
  * PGSSLMODE, PGOPTIONS and the like tell of servers that DATABASE_URL may name, not of our own, which has no TLS. pg takes an
  * empty text of options for none; these are set anyway.
  */
-const our_own = { ssl: false, sslnegotiation: "postgres", options: "-c client_min_messages=warning" } as const;
+const ourOwn = { ssl: false, sslnegotiation: "postgres", options: "-c client_min_messages=warning" } as const;
 
 /** What every session of ours has in common, for pools and single clients. */
 export function sessionConfig(connection: ConnectionOptions, application_name: string): pg.ClientConfig {
-  const server = "host" in connection ? { ...our_own, ...connection } : connection;
+  const server = "host" in connection ? { ...ourOwn, ...connection } : connection;
   return { ...server, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
 }
 
@@ -103,7 +103,7 @@ export function sqlState(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(error.code) && "severity" in error ? error.code : null;
 }
 
-const socket_errors = new Set([
+const socketErrors = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
   "EPIPE",
@@ -124,13 +124,13 @@ export class CommitLost extends Error {}
 export class NoSession extends Error {}
 
 /** The server has ended a session that it had to wait for, and undone its transaction. */
-const waited_in_vain = new Set(["25P03", "25P04"]);
+const waitedInVain = new Set(["25P03", "25P04"]);
 const too_many_sessions = "53300";
 
 /** Of a lost session's COMMIT: whether it certainly had no effect, because the session was over before or it was never sent. */
 export function isUncommitted(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== null) return waited_in_vain.has(state);
+  if (state !== null) return waitedInVain.has(state);
   return error instanceof Error && /is not queryable$/.test(error.message);
 }
 
@@ -140,10 +140,10 @@ export function isUncommitted(error: unknown): boolean {
  */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
-  if (state !== null) return /^(?:08|57P0)/.test(state) || state === too_many_sessions || waited_in_vain.has(state);
+  if (state !== null) return /^(?:08|57P0)/.test(state) || state === too_many_sessions || waitedInVain.has(state);
   if (!(error instanceof Error)) return false;
   if (error instanceof CommitLost || error instanceof NoSession) return true;
-  if ("code" in error && typeof error.code === "string" && socket_errors.has(error.code)) return true;
+  if ("code" in error && typeof error.code === "string" && socketErrors.has(error.code)) return true;
   return (
     isUnanswered(error) || /^(?:Connection terminated|Client has encountered a connection error)/.test(error.message)
   );
@@ -169,7 +169,7 @@ export function isSessionUseless(error: unknown): boolean {
 const read_only = "25006";
 
 /** Out of disk, memory or sessions; and a disk that fails. */
-const out_of_means = /^(?:53|58030$)/;
+const outOfMeans = /^(?:53|58030$)/;
 
 /**
  * Whether the server takes no sessions of ours, or no changes: its database is closed or gone, the password was changed, its
@@ -178,7 +178,7 @@ const out_of_means = /^(?:53|58030$)/;
 export function isOutOfService(error: unknown): boolean {
   const state = sqlState(error);
   if (state === null) return false;
-  return [read_only, "3D000", "55000"].includes(state) || state.startsWith("28") || out_of_means.test(state);
+  return [read_only, "3D000", "55000"].includes(state) || state.startsWith("28") || outOfMeans.test(state);
 }
 
 /** Whether the server broke a statement off because it took too long, or waited too long for a lock. */

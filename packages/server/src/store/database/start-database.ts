@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
 import { type EmbeddedOptions, startEmbedded } from "../embedded-postgres/index.ts";
 import { type ConnectionOptions, isConnectionLost, isOutOfTime, isUnanswered, openClient } from "./connection.ts";
-import { settingsOff } from "./settings-off.ts";
+import { settings_off } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** The settings that decide it. */
@@ -65,7 +65,7 @@ const undurable = (setting: string) =>
 async function unsafeSettings(connection: ConnectionOptions): Promise<readonly string[]> {
   const session = await openClient(connection, "countersign start");
   try {
-    return (await session.query(`select ${settingsOff}`)).rows[0].unsafe;
+    return (await session.query(`select ${settings_off}`)).rows[0].unsafe;
   } finally {
     await session.end();
   }

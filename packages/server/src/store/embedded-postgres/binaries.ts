@@ -27,7 +27,7 @@ export interface BinarySearch {
 /** Oldest server that this program's SQL runs on. */
 const oldest_major = 15;
 
-const usual_dirs = [
+const usualDirs = [
   "/usr/lib/postgresql/*/bin",
   "/usr/pgsql-*/bin",
   "/usr/local/pgsql/bin",
@@ -63,7 +63,7 @@ function installedPackage(): string | null {
 export async function systemBinaries(search: BinarySearch): Promise<Binaries[]> {
   const places = [
     ...(search.path ?? "").split(delimiter).filter((dir) => dir.startsWith("/")),
-    ...(search.usual_dirs ?? usual_dirs),
+    ...(search.usual_dirs ?? usualDirs),
   ];
   const found = new Map<string, Binaries>();
   for (const dir of (await Promise.all(places.map(expand))).flat()) {

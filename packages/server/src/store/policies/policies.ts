@@ -20,9 +20,9 @@ export interface PolicyInForce {
 
 const columns = `p.policy_id, p.name, v.document #>> '{metadata,title}' as title, p.status, p.version, p.active_version,
   v.sha256, v.document, p.created_at, p.updated_at`;
-const withNewest = `policies p join policy_versions v
+const with_newest = `policies p join policy_versions v
   on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.version`;
-const versionColumns = "policy_id, version, sha256, document, created_at, created_by";
+const version_columns = "policy_id, version, sha256, document, created_at, created_by";
 
 /** A page of policies, newest first, older than `before`. */
 export function readPolicies(
@@ -31,7 +31,7 @@ export function readPolicies(
   { status = null, limit, before }: { status?: Policy["status"] | null; limit: number; before: string | null },
 ): Promise<StoredPolicy[]> {
   return query<StoredPolicy>(
-    `select ${columns} from ${withNewest} where p.org_id = $1 and ($2::text is null or p.status = $2)
+    `select ${columns} from ${with_newest} where p.org_id = $1 and ($2::text is null or p.status = $2)
        and ($3::text is null or p.policy_id < $3) order by p.policy_id desc limit $4::integer`,
     [org_id, status, before, limit],
   );
@@ -40,7 +40,7 @@ export function readPolicies(
 /** One policy, or undefined. Changes hold the lock of the organization's head, which orders them. */
 export async function readPolicy(query: Query, org_id: string, policy_id: string): Promise<StoredPolicy | undefined> {
   const rows = await query<StoredPolicy>(
-    `select ${columns} from ${withNewest} where p.org_id = $1 and p.policy_id = $2`,
+    `select ${columns} from ${with_newest} where p.org_id = $1 and p.policy_id = $2`,
     [org_id, policy_id],
   );
   return rows[0];
@@ -54,7 +54,7 @@ export function readPolicyVersions(
   { limit, before }: { limit: number; before: number | null },
 ): Promise<StoredPolicyVersion[]> {
   return query<StoredPolicyVersion>(
-    `select ${versionColumns} from policy_versions where org_id = $1 and policy_id = $2
+    `select ${version_columns} from policy_versions where org_id = $1 and policy_id = $2
        and ($3::integer is null or version < $3) order by version desc limit $4::integer`,
     [org_id, policy_id, before, limit],
   );

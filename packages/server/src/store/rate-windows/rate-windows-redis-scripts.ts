@@ -69,7 +69,7 @@ end
  * Counts a request unless `limit` count already, or it is later than ARGV[3] ('': it never is): then `allowed` is -1. Gives
  * {allowed, counted, freeing_ms, at_ms, now_ms}.
  */
-export const takeScript = `${advance}
+export const take_script = `${advance}
 if clock > (tonumber(ARGV[3]) or clock) then return {-1, n, freeing(), now, now} end
 local allowed = 0
 if n < limit then
@@ -86,12 +86,12 @@ return {allowed, n, freeing(), now, now}
 `;
 
 /** What `takeScript` would give, the request itself left out of the count. */
-export const lookScript = `${advance}
+export const look_script = `${advance}
 return {n < limit and 1 or 0, n, freeing(), now, now}
 `;
 
 /** Takes back one request counted at ARGV[3], unless it has aged out. */
-export const refundScript = `${advance}
+export const refund_script = `${advance}
 local at = ARGV[3]
 if tonumber(redis.call('HGET', counts, at) or 0) > 0 then
   n = n - 1

@@ -6,7 +6,7 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { NodeRateWindows } from "./rate-windows.ts";
 import { openRedisRateWindows, type RedisRateWindows, type RedisRateWindowsOptions } from "./rate-windows-redis.ts";
-import { lookScript, takeScript } from "./rate-windows-redis-scripts.ts";
+import { look_script, take_script } from "./rate-windows-redis-scripts.ts";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 const admin = new Redis(url, { lazyConnect: true, retryStrategy: null });
@@ -139,21 +139,21 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
   test("of a bucket of which Redis evicted the counts nothing is kept without an end, nor its times told as what frees", async () => {
     const [times, counts] = ["times", "counts"].map((half) => `${prefix}{half}:${half}`) as [string, string];
     await admin.rpush(times, "1000");
-    await admin.eval(lookScript, 2, times, counts, "1", "61500");
+    await admin.eval(look_script, 2, times, counts, "1", "61500");
     expect(await admin.exists(times, counts)).toBe(0);
     await admin.rpush(times, "1000");
-    await admin.eval(takeScript, 2, times, counts, "1", "50000");
+    await admin.eval(take_script, 2, times, counts, "1", "50000");
     // Full until the request of 50 s leaves, not until that of 1 s would.
-    expect(await admin.eval(lookScript, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
+    expect(await admin.eval(look_script, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
   });
 
   test("a request that Redis comes to after its time is not counted", async () => {
     const keys = ["times", "counts"].map((half) => `${prefix}{late}:${half}`) as [string, string];
-    expect(await admin.eval(takeScript, 2, ...keys, "5", "10001", "10000")).toEqual([-1, 0, 10_001, 10_001, 10_001]);
+    expect(await admin.eval(take_script, 2, ...keys, "5", "10001", "10000")).toEqual([-1, 0, 10_001, 10_001, 10_001]);
     expect(await admin.exists(...keys)).toBe(0);
-    expect(await admin.eval(takeScript, 2, ...keys, "5", "10000", "10000")).toEqual([1, 1, 10_000, 10_000, 10_000]);
+    expect(await admin.eval(take_script, 2, ...keys, "5", "10000", "10000")).toEqual([1, 1, 10_000, 10_000, 10_000]);
     // By its clock, not by the newest request that it counted.
-    expect(await admin.eval(takeScript, 2, ...keys, "5", "9000", "9500")).toEqual([1, 2, 10_000, 10_000, 10_000]);
+    expect(await admin.eval(take_script, 2, ...keys, "5", "9000", "9500")).toEqual([1, 2, 10_000, 10_000, 10_000]);
   });
 
   test("keys expire by themselves", async () => {

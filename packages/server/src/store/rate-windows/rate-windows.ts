@@ -4,9 +4,9 @@ import { type RateTake, RateWindow } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
 
 /** 285 bytes each while nearly empty (measured): a flood from many addresses takes 85 MB at most, then the oldest go. */
-const windowsMax = 300_000;
+const windows_max = 300_000;
 /** So many go at once: looking for the oldest passes over all that went since the map was last laid out, up to 0.1 ms. */
-const forgottenAtOnce = 1_000;
+const forgotten_at_once = 1_000;
 
 /**
  * The windows of this node alone. Forgets idle ones: every new bucket looks at two old ones in turn, so the number kept
@@ -36,7 +36,7 @@ export class NodeRateWindows implements RateWindows {
   #open(bucket: string, now_ms: number): RateWindow {
     this.#forgetIdle(now_ms);
     this.#forgetIdle(now_ms);
-    if (this.#windows.size >= windowsMax) this.#forgetOldest();
+    if (this.#windows.size >= windows_max) this.#forgetOldest();
     const window = new RateWindow();
     this.#windows.set(bucket, window);
     return window;
@@ -44,7 +44,7 @@ export class NodeRateWindows implements RateWindows {
 
   /** By an iterator of its own: one that is kept and not moved keeps what the map held since: 350 bytes a bucket. */
   #forgetOldest(): void {
-    let left = forgottenAtOnce;
+    let left = forgotten_at_once;
     for (const bucket of this.#windows.keys()) {
       this.#windows.delete(bucket);
       left -= 1;

@@ -1,7 +1,7 @@
 /** The connection to Redis, with the scripts of the shared rate windows as commands. */
 import { Redis } from "ioredis";
 import type { Log } from "../../ports.ts";
-import { lookScript, refundScript, takeScript } from "./rate-windows-redis-scripts.ts";
+import { look_script, refund_script, take_script } from "./rate-windows-redis-scripts.ts";
 
 /** What every script returns. */
 export type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
@@ -29,9 +29,9 @@ export function connectRedis(url: string, log: Log): RedisConnection {
     // A failover made this server a replica without ending connections. The address now leads to the new primary.
     reconnectOnError: ({ message }) => message.includes("READONLY"),
   }) as Scripts;
-  redis.defineCommand("rateTake", { numberOfKeys: 2, lua: takeScript });
-  redis.defineCommand("rateLook", { numberOfKeys: 2, lua: lookScript });
-  redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refundScript });
+  redis.defineCommand("rateTake", { numberOfKeys: 2, lua: take_script });
+  redis.defineCommand("rateLook", { numberOfKeys: 2, lua: look_script });
+  redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refund_script });
   let reason = "not connected";
   redis.on("error", ({ message, command }: Error & { readonly command?: { readonly name: string } }) => {
     // Log only the message: the error also contains the failed command, which may contain the password.

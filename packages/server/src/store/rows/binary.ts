@@ -5,10 +5,10 @@
 import { parseTimestampUs } from "@countersign/core";
 
 /** What PostgreSQL calls the types: fixed numbers of its `pg_type.dat`. */
-export const type_oids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
+export const typeOids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
 
 /** A type that can be written. */
-export type BinaryType = keyof typeof type_oids;
+export type BinaryType = keyof typeof typeOids;
 
 /** Numbers are whole, times RFC 3339 UTC with six fractional digits and `Z`, bytes in hex digits. */
 export type BinaryValue = string | number | null;
@@ -88,5 +88,5 @@ export function columnOf(type: BinaryType, values: readonly BinaryValue[]): Buff
   const body = Buffer.allocUnsafe(bytes_max);
   let end = 0;
   for (const value of values) end = writeValue(body, type, value, end);
-  return Buffer.concat([arrayHead(type_oids[type], values.length, nulls), body.subarray(0, end)]);
+  return Buffer.concat([arrayHead(typeOids[type], values.length, nulls), body.subarray(0, end)]);
 }

@@ -1,4 +1,4 @@
-import { crockfordAlphabet, type IdKind, idPrefixes } from "@countersign/contract";
+import { crockford_alphabet, type IdKind, idPrefixes } from "@countersign/contract";
 
 /**
  * How far times and the order of rows may be apart: those of an id and its row, or of rows written by two nodes one after
@@ -10,7 +10,7 @@ export const clock_slack_ms = 10 * 60_000;
 export function firstIdAt(kind: IdKind, time_ms: number): string {
   let text = "";
   for (let left = time_ms; text.length < 10; left = Math.floor(left / 32))
-    text = crockfordAlphabet.charAt(left % 32) + text;
+    text = crockford_alphabet.charAt(left % 32) + text;
   return idPrefixes[kind] + text;
 }
 
@@ -19,6 +19,6 @@ export function idTime_ms(id: string): number | null {
   const text = /_([0-9A-HJKMNP-TV-Z]{10})/.exec(id)?.[1];
   if (text === undefined) return null;
   let time_ms = 0;
-  for (const digit of text) time_ms = time_ms * 32 + crockfordAlphabet.indexOf(digit);
+  for (const digit of text) time_ms = time_ms * 32 + crockford_alphabet.indexOf(digit);
   return time_ms;
 }

@@ -10,7 +10,7 @@ import { explain, explained, mostPages, type Plan, planOfQueued } from "../../te
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { auditRow } from "../audit/audit.ts";
 import { encode, orderOf } from "../commit/commit-records.ts";
-import { commitStatements, openMonthStatement } from "../commit/commit-statement.ts";
+import { commitStatements, open_month_statement } from "../commit/commit-statement.ts";
 import { connectCommit } from "../commit/commit-writer-connection.ts";
 import { readDecidingHead } from "../intents/deciding-head.ts";
 import { readOpenMode, readPresentedKeys } from "../keys/keys.ts";
@@ -64,7 +64,7 @@ const ways: Record<string, () => Promise<Plan[]>> = {
   "a commit of one organization": () => committed("uniform"),
   "a commit of decisions": () => committed("plain"),
   "a commit of anything": () => committed("full"),
-  "a new month": () => plansOf((query) => query(openMonthStatement, [org_id, "2999-01"])),
+  "a new month": () => plansOf((query) => query(open_month_statement, [org_id, "2999-01"])),
   "a change under the lock": () => plansOf((query) => withHead(query, org_id, { raise: ["policy"], audit: [] })),
   "a settlement": async () => {
     const audit = auditRow(ids, { intent_id: null, at, actor: "system", type: "delivered", data: {} });

@@ -10,15 +10,15 @@ import { migrate, readMigrations } from "../database/migrate.ts";
 import { StartRefused } from "../database/start-refused.ts";
 
 /** Tables that a freshly migrated database has a row in; a dump replaces it. All others must be empty. */
-const seeded_tables = ["instance"];
+const seededTables = ["instance"];
 
 /** One FETCH asks for about this much: what is held in memory is this, or one row if that is longer (at most a few MiB). */
 const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
-const first_line = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
+const firstLine = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
 /** With the SHA-256 of all lines before it. */
-const last_line = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
+const lastLine = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
 
 /** Our tables are where the role's `search_path` put them, which need not be in `public`. */
 const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
@@ -83,7 +83,7 @@ ${guard(schema.version, tables)}
 `;
   for (const table of tables) {
     yield `\n-- ${table.name}\n`;
-    if (seeded_tables.includes(table.name)) yield `delete from ${quoteName(table.name)};\n`;
+    if (seededTables.includes(table.name)) yield `delete from ${quoteName(table.name)};\n`;
     yield* rowsText(query, table, count);
   }
   yield "\ncommit;\n";
@@ -95,7 +95,7 @@ const not_empty = "the database is not empty";
 /** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
 function guard(version: number, tables: readonly Table[]): string {
   const empty = tables
-    .filter(({ name }) => !seeded_tables.includes(name))
+    .filter(({ name }) => !seededTables.includes(name))
     .map(({ name }) => `exists (select from ${quoteName(name)})`);
   return [
     "do $$ begin",
@@ -161,7 +161,7 @@ function quoteValue(value: string | null): string {
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
-  const [, schema = Number.NaN, taken = ""] = first_line.exec((await lines.next()).value ?? "") ?? [];
+  const [, schema = Number.NaN, taken = ""] = firstLine.exec((await lines.next()).value ?? "") ?? [];
   const version = Number(schema);
   const known = (await readMigrations()).length;
   if (Number.isNaN(version))
@@ -196,7 +196,7 @@ async function* dumpLines(input: Readable): AsyncGenerator<string> {
   const sum = createHash("sha256");
   try {
     for await (const line of linesOf(input)) {
-      const written = last_line.exec(line)?.[1];
+      const written = lastLine.exec(line)?.[1];
       if (written !== undefined && written !== sum.copy().digest("hex"))
         throw new StartRefused("this dump was changed or damaged since it was written: nothing was restored");
       sum.update(`${line}\n`);
@@ -241,7 +241,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
       await run(statement);
       statement = "";
     }
-    if (!last_line.test((await next()).value ?? ""))
+    if (!lastLine.test((await next()).value ?? ""))
       throw new StartRefused("this dump is cut off: nothing was restored");
     // Only at its very end is it known that what was packed is sound.
     if (!(await next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");

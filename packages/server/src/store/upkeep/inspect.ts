@@ -1,7 +1,7 @@
 /** Reads what `countersign doctor` reports about a database, and changes nothing. */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { readMigrations } from "../database/migrate.ts";
-import { settingsOff } from "../database/settings-off.ts";
+import { settings_off } from "../database/settings-off.ts";
 import { microseconds } from "../rows/microseconds.ts";
 
 /** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
@@ -39,14 +39,14 @@ export interface DatabaseState {
 }
 
 /** As SQL. What is kept free for others is nobody else's; a limit of -1 is none. */
-const sessionsMax = `least(
+const sessions_max_query = `least(
     current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
       - coalesce(current_setting('reserved_connections', true)::integer, 0),
     (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user))`;
 
 /** As SQL. A transaction that has read nothing yet, or nothing that lasts beyond its statement, keeps nothing. */
-const openTransactions = `(select coalesce(json_agg(t order by t.open_s desc), '[]') from (
+const open_transactions = `(select coalesce(json_agg(t order by t.open_s desc), '[]') from (
     select who, extract(epoch from clock_timestamp() - since)::float8 as open_s from (
       select format('session %s (%s, %s)', pid, coalesce(nullif(application_name, ''), 'without a name'), state) as who, xact_start as since
       from pg_stat_activity
@@ -63,11 +63,11 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
     const { rows } = await client.query(
       `select current_setting('server_version') as server_version,
          current_setting('server_version_num')::integer / 10000 as server_major,
-         ${settingsOff},
+         ${settings_off},
          current_setting('transaction_read_only') = 'on' as read_only,
          (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses_rls,
-         ${sessionsMax} as sessions_max,
-         ${openTransactions} as transactions,
+         ${sessions_max_query} as sessions_max,
+         ${open_transactions} as transactions,
          to_regclass('schema_migrations') is not null as migrated,
          ${microseconds("clock_timestamp()")} as now_us`,
     );

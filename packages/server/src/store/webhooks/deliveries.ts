@@ -56,7 +56,7 @@ export async function cancelDeliveries(
  * the same. `case` instead of `coalesce`: with `coalesce`, row-level security uses no index, and each failed delivery of a
  * page read all retries of the organization.
  */
-const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
+const latest_retry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
   where r.org_id = d.org_id and r.original_delivery_id = case when d.original_delivery_id is null then d.delivery_id else d.original_delivery_id end
     and r.delivery_id > d.delivery_id
   order by r.delivery_id desc limit 1`;
@@ -64,7 +64,7 @@ const latestRetry = `select json_build_object('delivery_id', r.delivery_id, 'sta
 const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalation_id, d.status,
   (d.outcomes -> -1 ->> 'response_status')::integer as response_status, d.outcomes -> -1 ->> 'error' as error,
   d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
-  (${latestRetry}) as latest_retry`;
+  (${latest_retry}) as latest_retry`;
 
 /** A page of failed deliveries, newest first, older than `before`; of one webhook when it is named. */
 export function readFailedDeliveries(

@@ -1,6 +1,6 @@
 /** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
 
-import { openModeOrgId, operationRows } from "@countersign/contract";
+import { open_mode_org_id, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -50,7 +50,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const agreement = options.rate_limits ?? roomy;
   const metrics = createMetrics();
   const uses = createKeyUses(db, timers, log);
-  const keys = new Keys(createKeyReader(db, openModeOrgId), clock, uses, agreement);
+  const keys = new Keys(createKeyReader(db, open_mode_org_id), clock, uses, agreement);
   const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)) };
   await ensureOpenModeOrganization(runtime);
 

@@ -3,7 +3,7 @@ import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import type { NodeParts } from "../../edge/node.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
-import { delivery_terms } from "../../worker/deliveries/delivery-terms.ts";
+import { standardTerms } from "../../worker/deliveries/delivery-terms.ts";
 import type { TestDatabase } from "../database/database.ts";
 import { testCertificates } from "../network/certificates.ts";
 import { resolveToLoopback } from "../network/receiver.ts";
@@ -12,7 +12,7 @@ import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
 /** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
-export const quick_terms = { ...delivery_terms, waits_ms: [50, 50] };
+export const quick_terms = { ...standardTerms, waits_ms: [50, 50] };
 
 /** The node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
 export async function webhookNode(

@@ -17,7 +17,7 @@ import { type Received, resolveToLoopback, testReceiver } from "../../testing/ne
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { quick_terms, webhookNode, webhookOrganization } from "../../testing/nodes/webhook-node.ts";
 import { startDeliveries } from "./deliveries.ts";
-import { type DeliveryTerms, delivery_terms } from "./delivery-terms.ts";
+import { type DeliveryTerms, standardTerms } from "./delivery-terms.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -88,7 +88,7 @@ describe("with the waits of the contract", () => {
     const org = await organization();
     await org.register(receiver.url);
     await org.submit();
-    machines(delivery_terms);
+    machines(standardTerms);
     /** When the next attempt is due, once so many have been settled. */
     const due = async (settled: number) => {
       const row = async () =>
@@ -142,7 +142,7 @@ describe("independence", () => {
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
     // And the one that hangs was never asked more than its share at once.
-    expect(hanging.received.length).toBeLessThanOrEqual(delivery_terms.per_webhook.first);
+    expect(hanging.received.length).toBeLessThanOrEqual(standardTerms.per_webhook.first);
     await hanging.close();
     await stop();
     await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
@@ -197,7 +197,7 @@ describe("crashes", () => {
   test("a lease outlives the longest attempt and its settlement", () => {
     // The node waits this long for a session with the database before it gives a settlement up and tries it again.
     const session_wait_ms = 5_000;
-    expect(delivery_terms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
+    expect(standardTerms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
   });
 
   /** An organization with one delivery, which is due. */

@@ -15,7 +15,7 @@ import type { DeliveryLoop, DeliveryMetrics, Runtime } from "../../operations/ru
 import type { GiveWay } from "../../ports.ts";
 import { courtesyOf } from "./courtesy.ts";
 import { Deliverer } from "./deliverer.ts";
-import { type DeliveryTerms, delivery_terms } from "./delivery-terms.ts";
+import { type DeliveryTerms, standardTerms } from "./delivery-terms.ts";
 import { startDispatcher } from "./dispatcher.ts";
 import { startSettler } from "./settler.ts";
 
@@ -33,7 +33,7 @@ export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | 
 };
 
 /** Starts the three machines. */
-export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = delivery_terms): Deliveries {
+export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = standardTerms): Deliveries {
   const courtesy = courtesyOf(runtime.giveWay);
   const settler = startSettler(runtime, courtesy, terms.waits_ms);
   const deliverer = new Deliverer(runtime, terms, courtesy, settler.add);

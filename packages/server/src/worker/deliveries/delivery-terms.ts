@@ -18,7 +18,7 @@ export interface DeliveryTerms {
 }
 
 /** The bounds that a service runs with. A fast receiver may have 288 attempts in flight, so one statement leases about 144. */
-export const delivery_terms: DeliveryTerms = {
+export const standardTerms: DeliveryTerms = {
   slots: 960,
   reserve: 192,
   few: 4,

@@ -1,13 +1,13 @@
 /** Import circles: modules of one package that import each other, directly or through others. Type imports count. */
 import { join } from "node:path/posix";
-import { codeOnly, importsOf } from "./tidy-scan.ts";
-import { isTestCode } from "./tidy-walls.ts";
+import { codeOnly, importsOf } from "./scan.ts";
+import { isTestCode } from "./walls.ts";
 
 /** Packages that still have circles. This list may only shrink. */
-const packages_with_circles: readonly string[] = ["cel", "core"];
+const packagesWithCircles: readonly string[] = ["cel", "core"];
 
 /** Returns each circle as the sorted paths of the modules that import each other. */
-export function importCircles(files: readonly { readonly path: string; readonly source: string }[]): string[][] {
+function importCircles(files: readonly { readonly path: string; readonly source: string }[]): string[][] {
   const imports = new Map(files.map(({ path, source }) => [path, relativeImports(path, source)]));
   const reached = new Map([...imports.keys()].map((path) => [path, reachableFrom(path, imports)]));
   const circles: string[][] = [];
@@ -44,7 +44,7 @@ function reachableFrom(path: string, imports: ReadonlyMap<string, readonly strin
 export function circleFindings(files: readonly { readonly path: string; readonly source: string }[]) {
   const checked = files.filter(({ path }) => {
     const [, name = ""] = /^packages\/([\w-]+)\/src\//.exec(path) ?? [];
-    return name !== "" && !packages_with_circles.includes(name) && !isTestCode(path);
+    return name !== "" && !packagesWithCircles.includes(name) && !isTestCode(path);
   });
   return importCircles(checked).map((circle) => ({
     path: circle[0] as string,

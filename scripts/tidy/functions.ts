@@ -1,6 +1,6 @@
 /** The length of functions: at most 70 lines, with a list of exceptions that may only shrink. */
 import { parseSync, Visitor } from "oxc-parser";
-import { isTestCode } from "./tidy-walls.ts";
+import { isTestCode } from "./walls.ts";
 
 const lines_max = 70;
 
@@ -74,13 +74,13 @@ export function functionFindings(
           ? `${name} has ${lines} lines; at most ${lines_max}: find its steps and give each a name`
           : known < lines
             ? `${name} has grown from ${known} to ${lines} lines: split it`
-            : `${name} has shrunk to ${lines} lines: write ${lines} into scripts/long-functions.json`;
+            : `${name} has shrunk to ${lines} lines: write ${lines} into scripts/tidy/long-functions.json`;
       findings.push({ path, line, rule: "function", message });
     }
   }
   for (const place of allowed.keys()) {
     const [path = "", ...name] = place.split(" ");
-    const message = `${name.join(" ")} is within the limit: remove it from scripts/long-functions.json`;
+    const message = `${name.join(" ")} is within the limit: remove it from scripts/tidy/long-functions.json`;
     findings.push({ path, line: 0, rule: "function", message });
   }
   return findings;

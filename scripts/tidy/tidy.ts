@@ -1,15 +1,16 @@
 /**
  * The house rules that a compiler does not see: import walls, clocks and randomness only at the edge, names and sizes of
- * files. Each finding says what to write instead. `npm run check` runs it; so does scripts/tidy.test.ts.
+ * files. Each finding says what to write instead. `npm run check` runs it; so does scripts/tidy/tidy.test.ts.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { circleFindings } from "./tidy-circles.ts";
-import { type Exception, functionFindings } from "./tidy-functions.ts";
-import { codeOnly, importsOf, lineAt } from "./tidy-scan.ts";
-import { isTestCode, type Room, roomOf, wallFinding } from "./tidy-walls.ts";
+import { circleFindings } from "./circles.ts";
+import { constantFindings } from "./constants.ts";
+import { type Exception, functionFindings } from "./functions.ts";
+import { codeOnly, importsOf, lineAt } from "./scan.ts";
+import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
 
 /** One breach of a house rule. `line` counts from 1; 0 is the file itself. */
 export interface Finding {
@@ -165,7 +166,7 @@ export function folderFindings(paths: readonly string[]): Finding[] {
   });
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
 
 function sourceFiles(folder: string): string[] {
@@ -178,7 +179,7 @@ function sourceFiles(folder: string): string[] {
 
 /** All findings in the repository, and the files so long that one may ask whether they should be two. */
 export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
-  const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/long-functions.json"), "utf8"));
+  const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/tidy/long-functions.json"), "utf8"));
   const files = sourceFiles("").map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
   const long = files.filter(
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
@@ -188,6 +189,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...files.flatMap(({ path, source }) => fileFindings(path, source)),
       ...folderFindings(files.map(({ path }) => path)),
       ...functionFindings(files, exceptions),
+      ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
     ],
     questions: long.map(({ path }) => path),

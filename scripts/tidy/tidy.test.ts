@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { circleFindings } from "./circles.ts";
+import { constantFindings } from "./constants.ts";
+import { functionFindings, longFunctions } from "./functions.ts";
+import { codeOnly, importsOf } from "./scan.ts";
 import { fileFindings, findingText, folderFindings, repositoryFindings } from "./tidy.ts";
-import { circleFindings } from "./tidy-circles.ts";
-import { functionFindings, longFunctions } from "./tidy-functions.ts";
-import { codeOnly, importsOf } from "./tidy-scan.ts";
 
 const rulesOf = (path: string, source: string) => fileFindings(path, source).map(({ rule, line }) => `${rule}:${line}`);
 const importing = (specifier: string) => `import { x } from "${specifier}";\n`;
@@ -47,7 +48,7 @@ describe("import walls", () => {
     ["packages/mcp/src/a.ts", "@countersign/sdk"],
     ["packages/server/src/http/a.test.ts", "../testing/database.ts"],
     ["packages/server/src/store/a.test.ts", "../operations/submit-intent.ts"],
-    ["sim/a.ts", "../packages/server/src/store/database/db.ts"],
+    ["sim/a.ts", "../../packages/server/src/store/database/db.ts"],
     ["packages/server/src/http/a.ts", "find-my-way"],
   ])("%s may import %s", (path, specifier) => {
     expect(rulesOf(path, importing(specifier))).toEqual([]);
@@ -240,6 +241,31 @@ describe("import circles", () => {
     ];
     expect(found(...below)).toEqual([]);
     expect(found(["a.ts", importing("./a.test.ts")], ["a.test.ts", importing("./a.ts")])).toEqual([]);
+  });
+});
+
+describe("the casing of constants", () => {
+  const found = (source: string) => constantFindings("packages/core/src/a.ts", source).map(({ message }) => message);
+
+  it.each([
+    "const wait_ms = 5;",
+    "export const mask = `***`;",
+    "const waits_ms = [1, 2];",
+    "const textFields = { a: 1 } as const;",
+    "const fieldName = /a/;",
+    "export const BOOL = { kind: 1 };",
+    "const Person = Type.Object({});",
+  ])("%j is as it should be", (source) => {
+    expect(found(source)).toEqual([]);
+  });
+
+  it.each([
+    ["const waitMs = 5;", "waitMs: numbers and texts are snake_case"],
+    ["export const MASK = '***';", "MASK: numbers and texts are snake_case"],
+    ["const text_fields = { a: 1 } as const;", "text_fields: objects, lists, patterns and functions are camelCase"],
+    ["const field_name = /a/;", "field_name: objects, lists, patterns and functions are camelCase"],
+  ])("%j is not", (source, message) => {
+    expect(found(source)).toEqual([message]);
   });
 });
 
