@@ -83,7 +83,8 @@ describe("checkWebhookUrl", () => {
   test("never throws, whatever the text", () => {
     const text = fc.oneof(
       fc.string({ unit: anyCharacter }),
-      fc.webUrl(),
+      // Not fc.webUrl(), which takes a second of the processor when it is first used.
+      fc.tuple(fc.domain(), fc.string()).map(([host, rest]) => `https://${host}/${rest}`),
       fc.string().map((rest) => `https://${rest}`),
     );
     fc.assert(fc.property(text, (url) => void checkWebhookUrl(url)));
