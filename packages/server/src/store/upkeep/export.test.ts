@@ -5,41 +5,52 @@ import { join } from "node:path";
 import { pipeline, Readable, Writable } from "node:stream";
 import { createGunzip, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { emptyDatabase, testDatabase } from "../../testing/database/database.ts";
+import { emptyDatabase, type TestDatabase, testDatabase } from "../../testing/database/database.ts";
 import { waitingFor } from "../../testing/meanwhile.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { type Database, openDb } from "../database/db.ts";
-import { migrate, readMigrations } from "../database/migrate.ts";
+import { readMigrations } from "../database/migrate.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { exportDump, restoreDump } from "./export.ts";
 
 const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
 /** Not in every installation of Node and npm; the test says so where it is missing. */
 const psql = "psql";
+/** Many rows, one of them longer than what one fetch asks for. */
 let source: Database;
 let from: ConnectionOptions;
+/** The dump of a database with the same kinds of rows, but few and short ones. */
+let short: { readonly db: Database; readonly text: string };
 
 beforeAll(async () => {
-  ({ db: source, connection: from } = await testDatabase());
-  await source.query("update instance set key_ever_created = true");
-  await source.query(
+  ({ db: source, connection: from } = await filled(2_500, 3 << 20));
+  const { db, connection } = await filled(20, 3_000);
+  short = { db, text: await dumpOf(connection) };
+});
+
+async function filled(audit_rows: number, intake_chars: number) {
+  const { db, connection } = await testDatabase();
+  await db.query("update instance set key_ever_created = true");
+  await db.query(
     "insert into organizations values ('org_a', $1, null, '', 'unlimited', 9007199254740993, '2026-11-21 01:02:03.000004+00')",
     [nasty],
   );
-  await source.query(
+  await db.query(
     "insert into organizations values ('org_b', 'B', 'b@example.com', $1, 'unlimited', null, '1999-12-31 23:59:59.999999+00')",
     ["\\"],
   );
-  await source.query(
+  await db.query(
     `insert into audit select 'org_a', n, 'aud_' || n, null, 'submitted', 'key_1', now(), '{"a" :  1.0,"b":"\\\\u00e9"}', decode(lpad(to_hex(n), 8, '0'), 'hex')
-     from generate_series(1, 2500) n`,
+     from generate_series(1, $1::integer) n`,
+    [audit_rows],
   );
-  await source.query("insert into removed_addresses values ('org_a', $1, now())", [nasty]);
-  await source.query("insert into onboarding_intakes values ('ink_1', null, to_json($1::text), '{}', now())", [
-    "x".repeat(3 << 20),
+  await db.query("insert into removed_addresses values ('org_a', $1, now())", [nasty]);
+  await db.query("insert into onboarding_intakes values ('ink_1', null, to_json($1::text), '{}', now())", [
+    "x".repeat(intake_chars),
   ]);
-});
+  return { db, connection };
+}
 
 /** Everything that is written, in pieces as they came. */
 function collector(onPiece: () => Promise<void> = async () => undefined) {
@@ -70,50 +81,37 @@ function opened(connection: ConnectionOptions): Database {
   return db;
 }
 
-async function dump(): Promise<string> {
+async function dumpOf(connection: ConnectionOptions): Promise<string> {
   const { output, pieces } = collector();
-  await exportDump(from, output);
+  await exportDump(connection, output);
   return pieces.join("");
 }
 
 describe("a dump", () => {
-  test("restored into an empty database gives every row of every table back, to the byte", async () => {
-    const text = await dump();
+  test("restored into an empty database gives every row of every table back, to the byte, and statistics of the tables", async () => {
     const target = await emptyDatabase();
-    await restoreDump(target, Readable.from([text]), silentLog);
-    expect(await contents(opened(target))).toEqual(await contents(source));
-  });
-
-  test("of a schema with another name holds every row, and goes back into one", async () => {
-    const text = await dump();
-    const elsewhere = async () => {
-      const connection = await emptyDatabase();
-      const owner = await openClient(connection, "owner");
-      await owner.query("create schema ours");
-      await owner.query(
-        "do $$ begin execute format('alter database %I set search_path = ours', current_database()); end $$",
-      );
-      await owner.end();
-      return connection;
-    };
-    const first = await elsewhere();
-    await restoreDump(first, Readable.from([text]), silentLog);
-    const { output, pieces } = collector();
-    await exportDump(first, output);
-    const rowsOf = (dumped: string) => dumped.split("\n").slice(1, -2).join("\n");
-    expect(rowsOf(pieces.join(""))).toBe(rowsOf(text));
-    const second = await elsewhere();
-    await restoreDump(second, Readable.from(pieces), silentLog);
-    expect(await opened(second).query("select count(*)::integer as n from ours.audit")).toEqual([{ n: 2500 }]);
-  });
-
-  test("restored has statistics of its tables, so that its lists are read along their indexes from the first request on", async () => {
-    const target = await emptyDatabase();
-    await restoreDump(target, Readable.from([await dump()]), silentLog);
-    const known = await opened(target).query<{ rows: number }>(
+    await restoreDump(target, Readable.from([await dumpOf(from)]), silentLog);
+    const restored = opened(target);
+    expect(await contents(restored)).toEqual(await contents(source));
+    // So lists are read along their indexes from the first request on.
+    const known = await restored.query<{ rows: number }>(
       "select reltuples::integer as rows from pg_class where oid in ('audit'::regclass, 'intents'::regclass) order by relname",
     );
     expect(known).toEqual([{ rows: 2500 }, { rows: 0 }]);
+  });
+
+  test("restored into a schema with another name holds every row, and so does the dump of that", async () => {
+    const target = await emptyDatabase();
+    const owner = await openClient(target, "owner");
+    await owner.query("create schema ours");
+    await owner.query(
+      "do $$ begin execute format('alter database %I set search_path = ours', current_database()); end $$",
+    );
+    await owner.end();
+    await restoreDump(target, Readable.from([short.text]), silentLog);
+    const rowsOf = (dumped: string) => dumped.split("\n").slice(1, -2).join("\n");
+    expect(rowsOf(await dumpOf(target))).toBe(rowsOf(short.text));
+    expect(await opened(target).query("select count(*)::integer as n from ours.audit")).toEqual([{ n: 20 }]);
   });
 
   test("is restored by psql, too", async ({ skip }) => {
@@ -124,15 +122,14 @@ describe("a dump", () => {
     }
     const dir = await mkdtemp(join(tmpdir(), "dump-"));
     onTestFinished(() => rm(dir, { recursive: true }));
-    await writeFile(join(dir, "dump.sql"), await dump());
-    const target = await emptyDatabase();
-    await migrate(target, silentLog);
+    await writeFile(join(dir, "dump.sql"), short.text);
+    const { connection: target, db } = await testDatabase();
     const where =
       "host" in target
         ? ["-h", target.host, "-U", target.user, "-d", target.database]
         : ["-d", target.connectionString];
     execFileSync(psql, [...where, "-q", "-v", "ON_ERROR_STOP=1", "-f", join(dir, "dump.sql")]);
-    expect(await contents(opened(target))).toEqual(await contents(source));
+    expect(await contents(db)).toEqual(await contents(short.db));
   });
 
   test("is of one moment: what is committed while it is being written is not in it", async () => {
@@ -187,14 +184,21 @@ describe("a dump", () => {
 });
 
 describe("restoring", () => {
+  /** The target of dumps that are refused: every test sees that nothing of them was kept. */
+  let empty: TestDatabase;
+  beforeAll(async () => {
+    empty = await testDatabase();
+  });
   test("says so when the file cannot be read to its end, however it is packed", async () => {
-    const packed = gzipSync(await dump());
-    const target = await emptyDatabase();
+    const packed = gzipSync(short.text);
     for (const kept of [packed.length - 1, packed.length >> 1]) {
       const input = createGunzip();
       pipeline(Readable.from([packed.subarray(0, kept)]), input, () => undefined);
-      await expect(restoreDump(target, input, silentLog)).rejects.toThrow(/cannot be read to its end .*: nothing was/);
+      await expect(restoreDump(empty.connection, input, silentLog)).rejects.toThrow(
+        /cannot be read to its end .*: nothing was/,
+      );
     }
+    expect(await rowsOf(empty.db)).toEqual([{ n: 0 }]);
   });
 
   const rowsOf = (db: Database) => db.query("select count(*) as n from organizations");
@@ -202,15 +206,15 @@ describe("restoring", () => {
   test("refuses a database that holds rows, and changes nothing in it", async () => {
     const { connection, db } = await testDatabase();
     await db.query("insert into organizations values ('org_c', 'C', null, '', 'unlimited', null, now())");
-    const refused = restoreDump(connection, Readable.from([await dump()]), silentLog);
+    const refused = restoreDump(connection, Readable.from([short.text]), silentLog);
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow("the database is not empty");
     expect(await rowsOf(db)).toEqual([{ n: 1 }]);
   });
 
   test("refuses a dump that is cut off anywhere, and keeps nothing of it", async () => {
-    const text = await dump();
-    const { connection, db } = await testDatabase();
+    const { text } = short;
+    const { connection, db } = empty;
     for (const length of [
       text.length - 2,
       text.lastIndexOf("-- end of dump"),
@@ -226,8 +230,8 @@ describe("restoring", () => {
   });
 
   test("refuses a dump that was changed or damaged on its way, and keeps nothing of it", async () => {
-    const text = await dump();
-    const { connection, db } = await testDatabase();
+    const { text } = short;
+    const { connection, db } = empty;
     const lines = text.split("\n");
     const lost = lines.findIndex((line) => line.includes("'aud_9'"));
     const damaged = [
@@ -244,15 +248,14 @@ describe("restoring", () => {
   });
 
   test("takes a dump with the line ends of Windows", async () => {
-    const text = await dump();
-    const target = await emptyDatabase();
-    await restoreDump(target, Readable.from([text.replaceAll("\n", "\r\n")]), silentLog);
-    expect(await contents(opened(target))).toEqual(await contents(source));
+    const { connection, db } = await testDatabase();
+    await restoreDump(connection, Readable.from([short.text.replaceAll("\n", "\r\n")]), silentLog);
+    expect(await contents(db)).toEqual(await contents(short.db));
   });
 
   test("tells the line that the database does not take", async () => {
-    const text = await dump();
-    const { connection, db } = await testDatabase();
+    const { text } = short;
+    const { connection, db } = empty;
     const lines = text.split("\n");
     const line = lines.findIndex((each) => each.includes("'org_b'"));
     const wrong = lines.toSpliced(line, 1, (lines[line] as string).replace("1999-12-31", "1999-13-31"));
@@ -270,13 +273,13 @@ describe("restoring", () => {
     await db.query("insert into schema_migrations values ($1, '9999-later', '', false, clock_timestamp())", [
       version + 1,
     ]);
-    await expect(restoreDump(connection, Readable.from([await dump()]), silentLog)).rejects.toThrow(
+    await expect(restoreDump(connection, Readable.from([short.text]), silentLog)).rejects.toThrow(
       `this dump is of schema ${version}: migrate an empty database to exactly that first`,
     );
   });
 
   test("refuses what is no dump, and a dump of another schema", async () => {
-    const { connection } = await testDatabase();
+    const { connection } = empty;
     await expect(restoreDump(connection, Readable.from(["drop table audit;\n"]), silentLog)).rejects.toThrow(
       "this file is no Countersign dump",
     );
