@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyCharacter } from "../../../../scripts/property-runs.ts";
 import { classifyTool } from "./classify-tool.ts";
 import { confirm_below, intake } from "./intake.ts";
 import { packSignals } from "./pack-signals.ts";
@@ -278,7 +279,7 @@ test("intake is deterministic, bounded and never throws, whatever it is given", 
     "…",
   );
   const text = fc.oneof(
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCharacter }),
     fc.array(word, { maxLength: 30 }).map((words) => words.join(" ")),
   );
   const request = fc.record({
