@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { networkList } from "@countersign/core";
 import { createClient } from "@countersign/sdk";
 import { expect, onTestFinished, test } from "vitest";
-import { beginCli } from "../../packages/cli/src/testing/run-cli.ts";
+import { beginCli, failingOutput } from "../../packages/cli/src/testing/run-cli.ts";
 import { startCli } from "../../packages/cli/src/testing/start-cli.ts";
 import { createHttpOut } from "../../packages/server/src/edge/outgoing/http-out.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
@@ -54,13 +54,17 @@ async function node() {
   return { url, client: createClient({ base_url: url }), stop };
 }
 
-/** Records delivery ids with their times; answers what it is told. */
-async function receiver(answer: () => number | "hold" | Promise<number>) {
-  const received: { id: string; at_ms: number }[] = [];
+const kill = async (running: Awaited<ReturnType<typeof service>>) => {
+  running.process.kill("SIGKILL");
+  await running.finished;
+};
+
+/** Records the ids of deliveries, and answers each with what it is told. */
+async function receiver(answer: (number: number) => number | "hold" | Promise<number>) {
+  const received: string[] = [];
   const server = createServer((request, response) => {
     request.resume().on("end", async () => {
-      received.push({ id: String(request.headers["x-service-delivery"]), at_ms: performance.now() });
-      const status = await answer();
+      const status = await answer(received.push(String(request.headers["x-service-delivery"])));
       if (status !== "hold") response.writeHead(status).end();
     });
   });
@@ -72,171 +76,138 @@ async function receiver(answer: () => number | "hold" | Promise<number>) {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
 }
 
-const statusOf = async (delivery_id: string) => {
-  const rows = await database.db.query<{ status: string; attempts: number }>(
-    "select status, attempts from deliveries where delivery_id = $1",
+const stateOf = async (delivery_id = "") => {
+  const rows = await database.db.query<{ status: string; attempts: number; ended: number; wait_s: number }>(
+    `select status, attempts, json_array_length(outcomes) as ended,
+       extract(epoch from due_at - created_at)::float8 as wait_s
+     from deliveries where delivery_id = $1`,
     [delivery_id],
   );
   return rows[0];
 };
 
-/** Time passes for this delivery: whatever it waits for is due now. */
-const passTime = (delivery_id: string) =>
-  database.db.query("update deliveries set due_at = clock_timestamp() where delivery_id = $1 and status = 'pending'", [
-    delivery_id,
-  ]);
+/** These deliveries wait for nothing any more: they are due now. */
+const passTime = (...delivery_ids: (string | undefined)[]) =>
+  database.db.query(
+    "update deliveries set due_at = clock_timestamp() where delivery_id = any($1) and status = 'pending'",
+    [delivery_ids],
+  );
 
-const dueOf = async (delivery_id: string) =>
-  (
-    await database.db.query<{ due_at: string; ended: number }>(
-      "select due_at, json_array_length(outcomes) as ended from deliveries where delivery_id = $1",
-      [delivery_id],
-    )
-  )[0];
+/** Keeps all other sessions from writing to the deliveries, as long as `release` was not called. */
+async function holdDeliveries() {
+  const holder = await openClient(database.connection, "test of a crash");
+  onTestFinished(() => holder.end());
+  await holder.query("begin; set local app.org = '*'; lock table deliveries in exclusive mode");
+  return {
+    query: (text: string, values: unknown[] = []) => holder.query(text, values),
+    release: () => holder.query("rollback"),
+  };
+}
 
-const kill = async (running: Awaited<ReturnType<typeof service>>) => {
-  running.process.kill("SIGKILL");
-  await running.finished;
+const sessions = async () => {
+  const rows = await database.db.query<{ pid: number; query: string }>(
+    `select pid, query from pg_stat_activity where datname = current_database() and backend_type = 'client backend'
+     and pid <> pg_backend_pid()`,
+  );
+  return rows;
 };
 
-test("killed while a receiver holds an attempt, the delivery is not lost: the other node makes it again under the same id", async () => {
-  const dir = await folder();
-  const hook = await receiver(() => (hook.received.length === 1 ? "hold" : 200));
-  const first = await service(dir);
-  const webhook = await first.client.registerWebhook({ url: hook.url });
-  await first.client.submitIntent({ intent });
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
-  const id = hook.received[0]?.id as string;
-  const second = await node();
-  await second.client.listWebhooks();
-  // While the lease runs nobody else has it.
-  expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
-  await kill(first);
-  await passTime(id);
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 50 }).toBe(2);
-  expect(hook.received[1]?.id).toBe(id);
-  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
-  await second.client.deleteWebhook(webhook.id);
-  await second.stop();
-});
-
-test("killed in the waits after its attempts, a delivery keeps its time and its id, and the third attempt is the last", async () => {
-  const dir = await folder();
-  const hook = await receiver(() => 500);
-  const first = await service(dir);
-  const webhook = await first.client.registerWebhook({ url: hook.url });
-  await first.client.submitIntent({ intent });
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
-  const id = hook.received[0]?.id as string;
-  // Settled: the wait of 5 s has begun.
-  await expect.poll(async () => (await dueOf(id))?.ended, { timeout: 60_000 }).toBe(1);
-  await kill(first);
-  const second = await service(dir);
-  await expect.poll(async () => (await dueOf(id))?.ended, { timeout: 60_000 }).toBe(2);
-  const [before, after] = hook.received as [{ id: string; at_ms: number }, { id: string; at_ms: number }];
-  expect(after.at_ms - before.at_ms).toBeGreaterThan(4_900);
-  // In the wait of 25 s.
-  const due = await dueOf(id);
-  await kill(second);
-  const third = await service(dir);
-  await third.client.listFailedDeliveries();
-  expect(await dueOf(id)).toEqual(due);
-  expect(hook.received).toHaveLength(2);
-  await passTime(id);
-  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "failed", attempts: 3 });
-  expect(hook.received.map((each) => each.id)).toEqual([id, id, id]);
-  // Asked for by hand, and killed at once: the new delivery survives too.
-  const delivery = await third.client.retryDelivery(id);
-  await kill(third);
-  const last = await node();
-  await passTime(delivery.delivery_id);
-  await expect
-    .poll(() => hook.received.some((each) => each.id === delivery.delivery_id), { timeout: 60_000, interval: 50 })
-    .toBe(true);
-  expect(hook.received.filter((each) => each.id === id)).toHaveLength(3);
-  await last.client.deleteWebhook(webhook.id);
-  await last.stop();
-});
-
-/** Within a transaction PostgreSQL shows the sessions of its first look again and again. */
-const seenAnew = (client: { query(text: string): Promise<unknown> }) => client.query("select pg_stat_clear_snapshot()");
-
-test("killed between an attempt and its settling, the delivery is made again under the same id and told apart in its record", async () => {
-  const dir = await folder();
-  let answer: () => void = () => undefined;
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
+test("killed, the service loses no delivery: another node goes on with each at its time, under the same id", async () => {
+  let settle: (status: number) => void = () => undefined;
+  const settled = new Promise<number>((resolve) => {
+    settle = resolve;
   });
-  const hook = await receiver(() => (hook.received.length === 1 ? answered.then(() => 200) : 200));
-  const first = await service(dir);
-  const webhook = await first.client.registerWebhook({ url: hook.url });
+  const held = await receiver((number) => (number === 1 ? "hold" : 200));
+  const answered = await receiver((number) => (number === 1 ? settled : 200));
+  const failed_once = await receiver((number) => (number === 1 ? 500 : 200));
+  const failing = await receiver(() => 500);
+  const retried = await receiver((number) => (number < 4 ? 500 : number === 4 ? "hold" : 200));
+  const hooks = [held, answered, failed_once, failing, retried];
+  const idOf = ({ received: [id = ""] }: (typeof hooks)[0]) => id;
+  const first = await service(await folder());
+  for (const { url } of hooks) await first.client.registerWebhook({ url });
   await first.client.submitIntent({ intent });
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
-  const id = hook.received[0]?.id as string;
-  // Settling needs the organization's head: held here, it waits, and its node dies with its session.
-  const holder = await openClient(database.connection, "test of a crash");
-  onTestFinished(() => holder.end());
-  await holder.query("begin; set local app.org = '*'; select from org_heads for update");
-  answer();
-  // Of this file's database only: other files have theirs on the same server.
-  const waiting = async () => {
-    await seenAnew(holder);
-    const { rows } = await holder.query(
-      `select pid from pg_locks join pg_stat_activity using (pid)
-       where not granted and datname = current_database() and pid <> pg_backend_pid()`,
-    );
-    return rows;
-  };
-  await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBeGreaterThan(0);
-  first.process.kill("SIGKILL");
-  await first.finished;
-  for (const { pid } of await waiting()) await holder.query("select pg_terminate_backend($1)", [pid]);
-  await expect.poll(async () => (await waiting()).length, { timeout: 60_000 }).toBe(0);
-  await holder.query("rollback");
-  expect(await statusOf(id)).toEqual({ status: "pending", attempts: 1 });
-  const second = await node();
-  await passTime(id);
-  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 2 });
-  expect(hook.received.map((each) => each.id)).toEqual([id, id]);
-  const [record] = await database.db.query<{ errors: (string | null)[] }>(
-    "select array(select o ->> 'error' from json_array_elements(outcomes) o) as errors from deliveries where delivery_id = $1",
-    [id],
-  );
-  expect(record?.errors).toEqual([expect.stringContaining("The service stopped during this attempt"), null]);
-  await second.client.deleteWebhook(webhook.id);
-  await second.stop();
-});
+  await expect.poll(() => hooks.map(({ received }) => received.length), { interval: 10 }).toEqual([1, 1, 1, 1, 1]);
+  const endedIs = (hook: (typeof hooks)[0], attempts: number) =>
+    expect.poll(async () => (await stateOf(idOf(hook)))?.ended, { interval: 20 }).toBe(attempts);
 
-test("killed between the answer to an intent and its dispatch, the event is delivered by the next process", async () => {
-  const dir = await folder();
-  const hook = await receiver(() => 200);
-  const holder = await openClient(database.connection, "test of a crash");
-  onTestFinished(() => holder.end());
-  const sessions = async (): Promise<number[]> => {
-    await seenAnew(holder);
-    const { rows } = await holder.query(
-      "select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'",
-    );
-    return rows.map(({ pid }) => pid);
+  // The waits after the attempts are 5 s and 25 s; three failures end it, and a retry by hand is a delivery of its own.
+  await endedIs(failed_once, 1);
+  expect((await stateOf(idOf(failed_once)))?.wait_s).toBeGreaterThan(4.9);
+  for (const hook of [failing, retried]) {
+    await endedIs(hook, 1);
+    await passTime(idOf(hook));
+    await endedIs(hook, 2);
+    expect((await stateOf(idOf(hook)))?.wait_s).toBeGreaterThan(24.9);
+  }
+  await passTime(idOf(retried));
+  await endedIs(retried, 3);
+  expect(await stateOf(idOf(retried))).toMatchObject({ status: "failed", attempts: 3 });
+  const { delivery_id: retry } = await first.client.retryDelivery(idOf(retried));
+  await expect.poll(() => retried.received.at(-1), { interval: 20 }).toBe(retry);
+
+  // From here on it can neither settle an attempt nor dispatch an event; it answers an intent, and is killed.
+  const pending = [...[held, answered, failed_once, failing].map(idOf), retry];
+  await database.db.query(
+    "update deliveries set due_at = clock_timestamp() + interval '1 hour' where delivery_id = any($1)",
+    [pending],
+  );
+  const states = async () => {
+    const all = [];
+    for (const id of pending) all.push(await stateOf(id));
+    return all;
   };
-  const others = await sessions();
-  const first = await service(dir);
-  const webhook = await first.client.registerWebhook({ url: hook.url });
-  // Dispatching needs the deliveries: held here, it waits, and its node dies with its sessions.
-  await holder.query("begin; set local app.org = '*'; lock table deliveries in exclusive mode");
+  const before = await states();
+  const deliveries = await holdDeliveries();
+  settle(200);
+  await expect
+    .poll(async () => (await sessions()).filter(({ query }) => query.includes("update deliveries d set status")))
+    .toHaveLength(1);
   const { intent_id } = await first.client.submitIntent({ intent });
   await kill(first);
-  const left_behind = async () => (await sessions()).filter((pid) => !others.includes(pid));
-  for (const pid of await left_behind()) await holder.query("select pg_terminate_backend($1)", [pid]);
-  await expect.poll(left_behind, { timeout: 60_000 }).toEqual([]);
-  // Not dispatched: then it would be gone.
+  const left_behind = async () =>
+    (await sessions()).filter(({ query }) => /\bdeliveries\b/.test(query) && !query.includes("lock table"));
+  for (const { pid } of await left_behind()) await deliveries.query("select pg_terminate_backend($1)", [pid]);
+  await expect.poll(left_behind).toEqual([]);
+  // Not dispatched: then the event would be gone.
   expect(await database.db.query("select from events where intent_id = $1", [intent_id])).toHaveLength(1);
-  await holder.query("rollback");
+  await deliveries.release();
+
+  // The other node dispatches what was left, and leaves alone what is not due.
   const second = await node();
-  await expect.poll(() => hook.received.length, { timeout: 60_000, interval: 10 }).toBe(1);
-  const id = hook.received[0]?.id as string;
-  await expect.poll(() => statusOf(id), { timeout: 60_000 }).toEqual({ status: "delivered", attempts: 1 });
-  await second.client.deleteWebhook(webhook.id);
+  const later = (hook: (typeof hooks)[0]) => hook.received.filter((id) => ![...pending, idOf(hook)].includes(id));
+  await expect.poll(() => hooks.slice(0, 3).map((hook) => later(hook).length)).toEqual([1, 1, 1]);
+  expect(await states()).toEqual(before);
+  expect(before.map((state) => [state?.status, state?.attempts])).toEqual([
+    ...[1, 1, 1, 2, 1].map((attempts) => ["pending", attempts]),
+  ]);
+
+  await passTime(...pending);
+  const [delivered, failed] = ["delivered", "failed"];
+  await expect
+    .poll(async () => (await states()).map((state) => [state?.status, state?.attempts]))
+    .toEqual([
+      [delivered, 2],
+      [delivered, 2],
+      [delivered, 2],
+      [failed, 3],
+      [delivered, 2],
+    ]);
+  for (const [hook, id, times] of [
+    [held, idOf(held), 2],
+    [answered, idOf(answered), 2],
+    [failed_once, idOf(failed_once), 2],
+    [failing, idOf(failing), 3],
+    [retried, idOf(retried), 3],
+    [retried, retry, 2],
+  ] as const)
+    expect(hook.received.filter((each) => each === id)).toHaveLength(times);
+  const [record] = await database.db.query<{ errors: (string | null)[] }>(
+    "select array(select o ->> 'error' from json_array_elements(outcomes) o) as errors from deliveries where delivery_id = $1",
+    [idOf(answered)],
+  );
+  expect(record?.errors).toEqual([expect.stringContaining("The service stopped during this attempt"), null]);
+  for (const { id } of (await second.client.listWebhooks()).webhooks) await second.client.deleteWebhook(id);
   await second.stop();
 });
 
@@ -278,10 +249,9 @@ test("`countersign webhooks listen` prints no character of an event that control
 
 test("`countersign webhooks listen` ends with whoever reads what it prints", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
-  const listener = startCli(["webhooks", "listen", "--secret", secret]);
-  onTestFinished(() => void listener.process.kill("SIGKILL"));
+  const gone = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
+  const listener = beginCli(["webhooks", "listen", "--secret", secret], {}, failingOutput(gone));
   const [, address = ""] = await listener.printed(/listening on (\S+);/);
-  listener.process.stdout?.destroy();
   const { deliveryHeaders } = await import("@countersign/core");
   const body = JSON.stringify({ data: {}, event_type: "escalation.decided" });
   const delivery = { delivery_id: "dlv_1", event_type: "escalation.decided", body, manual_retry: false };
