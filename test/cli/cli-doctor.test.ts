@@ -14,6 +14,8 @@ import { wholeService } from "../../packages/server/src/testing/nodes/whole-serv
 const directory = await mkdtemp(join(tmpdir(), "countersign-doctor-"));
 afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
+const migrated = await testDatabase();
+
 /** A database with an admin key of open mode's organization, and the command line on it. */
 async function instance() {
   const database = await testDatabase();
@@ -133,7 +135,7 @@ test.each<readonly [string, string, number]>([
     const file = join(COUNTERSIGN_DATA_DIR, "master.key");
     await writeFile(file, text);
     await chmod(file, mode);
-    const begun = { DATABASE_URL: databaseUrl((await testDatabase()).connection) };
+    const begun = { DATABASE_URL: databaseUrl(migrated.connection) };
     for (const database of [{}, begun]) {
       const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR, PORT: "0", ...database });
       expect([code, stdout]).toEqual([

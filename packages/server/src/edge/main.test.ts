@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { databaseUrl, emptyDatabase, testDatabase } from "../testing/database/database.ts";
 import { openNetwork } from "../testing/network/network.ts";
+import { builtThread } from "../testing/nodes/built-thread.ts";
+import { sharedPacks } from "../testing/nodes/service-node.ts";
 import { openInstance } from "./instance/instance.ts";
 import { createLog } from "./log.ts";
 import { startService } from "./main.ts";
@@ -21,7 +23,8 @@ test("ends in order where its database has gone, with a key's use still to be no
   onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
   const settings = { PORT: "0", HOST: "127.0.0.1", COUNTERSIGN_DATA_DIR: data_dir, LOG_LEVEL: "silent" };
   const config = readConfig({ ...settings, DATABASE_URL: databaseUrl(network.connection) });
-  const service = await startService(config, createLog("silent"));
+  const shared = { packs: sharedPacks(), deliveryThread: builtThread("delivery-thread") };
+  const service = await startService(config, createLog("silent"), undefined, shared);
   const send = (path: string, init: RequestInit) =>
     fetch(`${service.url}/v1${path}`, init).then((answer) => answer.json() as Promise<{ readonly api_key?: string }>);
   const organization = { org_name: "Acme", email: "you@example.com", description: "an agent that pays invoices" };
@@ -43,7 +46,9 @@ test.each(["the service", "a command"])(
     onTestFinished(() => network.close());
     const log = { ...createLog("silent"), info: () => void network.close() };
     const config = readConfig({ PORT: "0", DATABASE_URL: databaseUrl(network.connection) });
-    await expect(what === "a command" ? openInstance(config, log) : startService(config, log)).rejects.toThrow(
+    await expect(
+      what === "a command" ? openInstance(config, log) : startService(config, log, undefined, { packs: sharedPacks() }),
+    ).rejects.toThrow(
       expect.objectContaining({
         name: "StartRefused",
         message: expect.stringMatching(/^the database went away .* during the start \(.+\): .*countersign doctor.*$/),

@@ -19,9 +19,10 @@ import { createPasswords } from "./sign-in/passwords.ts";
 import type { Config } from "./start/config.ts";
 import { loadConsole } from "./start/console-files.ts";
 import { openMasterKeys } from "./start/master-key.ts";
-import { loadPacks } from "./start/pack-files.ts";
+import { loadPacks, type PackLibrary } from "./start/pack-files.ts";
 import { createSealer } from "./start/sealer.ts";
 import { startDeliveryThread } from "./threads/delivery-thread-host.ts";
+import type { ThreadProgram } from "./threads/thread-program.ts";
 import { timers } from "./timers.ts";
 
 const missing_key =
@@ -46,6 +47,12 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What tests give to services that run in one process. */
+export interface SharedParts {
+  readonly packs?: Promise<PackLibrary>;
+  readonly deliveryThread?: ThreadProgram | undefined;
+}
+
 /**
  * Starts everything. Throws `StartRefused` with one line a problem when it cannot. Only the benchmark brings packs of its
  * own: there is no setting for it, because a service decides by the packs it was released with.
@@ -54,12 +61,13 @@ export async function startService(
   config: Config,
   log: ProcessLog = createLog(config.log_level),
   packs_folder: string = packs_dir,
+  shared: SharedParts = {},
 ): Promise<Service> {
   boundHeapGrowth();
   for (const name of config.unknown_settings) log.warn({ name }, "this variable is no setting: is it misspelt?");
   const clock = createClock();
   // The packs are checked while the database's own process starts.
-  const loading = loadPacks(packs_folder);
+  const loading = shared.packs ?? loadPacks(packs_folder);
   loading.catch(() => undefined);
   const database = await startDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
@@ -95,7 +103,11 @@ export async function startService(
       console: await loadConsole(),
       spans: tracing,
       deliveries: (runtime, requests) =>
-        startDeliveryThread({ connection: database.connection, requests, ...receivers }, runtime),
+        startDeliveryThread(
+          { connection: database.connection, requests, ...receivers },
+          runtime,
+          shared.deliveryThread,
+        ),
     });
     try {
       await node.app.listen({ host: config.host, port: config.port });

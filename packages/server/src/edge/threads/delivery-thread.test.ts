@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import { openClient } from "../../store/database/connection.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { builtThread } from "../../testing/nodes/built-thread.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
 import { quick_terms, webhookOrganization } from "../../testing/nodes/webhook-node.ts";
 import { createHttpOut } from "../outgoing/http-out.ts";
@@ -21,11 +22,7 @@ const patience = { timeout: 60_000, interval: 20 };
 const keys = { master_key: Buffer.alloc(32, 7), other_master_keys: [] };
 const allow_cidrs = ["127.0.0.0/8"];
 
-/** As `npm test` has just built it: from the sources a thread takes three times as long to be up. */
-const built: ThreadProgram | undefined =
-  process.env["TEST_THE_BUILD"] === "yes"
-    ? { url: new URL("../../../../cli/dist/program/delivery-thread.js", import.meta.url), execArgv: [] }
-    : undefined;
+const built = builtThread("delivery-thread");
 
 /** A log that remembers. */
 function remembering() {

@@ -10,6 +10,7 @@ import { timers } from "../../edge/timers.ts";
 import type { TestDatabase } from "../database/database.ts";
 import { cheapPasswords } from "../people/passwords.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
+import { builtThread } from "./built-thread.ts";
 import { silentLog } from "./silent-log.ts";
 
 const roomy = {
@@ -20,18 +21,15 @@ const roomy = {
   authentication: 1_000_000,
 };
 
-/** As `npm test` has just built it: from the sources a thread takes three times as long to be up. */
-const built_backtest_thread =
-  process.env["TEST_THE_BUILD"] === "yes"
-    ? {
-        backtestThread: {
-          url: new URL("../../../../cli/dist/program/backtest-thread.js", import.meta.url),
-          execArgv: [],
-        },
-      }
-    : {};
+const backtestThread = builtThread("backtest-thread");
 
-let packs: Promise<NodeParts["packs"]> | undefined;
+let packs: ReturnType<typeof loadPacks> | undefined;
+
+/** Returns the packs of all services of this process, which are loaded once. */
+export function sharedPacks(): ReturnType<typeof loadPacks> {
+  packs ??= loadPacks();
+  return packs;
+}
 
 /** A node that listens on a port of its own until the file's tests are done. Rate limits are roomy unless given. */
 export async function serviceNode(
@@ -39,7 +37,6 @@ export async function serviceNode(
   parts: Partial<Omit<NodeParts, "config">> & { readonly config?: Partial<NodeParts["config"]> } = {},
 ): Promise<ServiceNode & { readonly url: string }> {
   const clock = parts.clock ?? createClock();
-  packs ??= loadPacks();
   const node = await assembleNode({
     db,
     connection,
@@ -49,11 +46,11 @@ export async function serviceNode(
     log: silentLog,
     spans: null,
     sealer: createSealer(Buffer.alloc(32, 7)),
-    packs: await packs,
+    packs: await sharedPacks(),
     httpOut: createHttpOut({ rules: publicHttpsOnly }),
     passwords: cheapPasswords(),
     mailer: { send: async () => undefined },
-    ...built_backtest_thread,
+    ...(backtestThread === undefined ? {} : { backtestThread }),
     ...parts,
     config: {
       signup: "open",

@@ -3,6 +3,8 @@ import { onTestFinished } from "vitest";
 import { createLog } from "../../edge/log.ts";
 import { startService } from "../../edge/main.ts";
 import { readConfig } from "../../edge/start/config.ts";
+import { builtThread } from "./built-thread.ts";
+import { sharedPacks } from "./service-node.ts";
 
 /** Starts the service with these settings on a port of its own, until the test is done; `printed` returns its log so far. */
 export async function wholeService(env: Readonly<Record<string, string>>) {
@@ -13,7 +15,8 @@ export async function wholeService(env: Readonly<Record<string, string>>) {
     text += line;
   };
   const log = createLog(config.log_level, { write });
-  const service = await startService(config, log);
+  const shared = { packs: sharedPacks(), deliveryThread: builtThread("delivery-thread") };
+  const service = await startService(config, log, undefined, shared);
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= service.stop());
   onTestFinished(stop);
