@@ -25,17 +25,18 @@ async function serving() {
   return { ...running, url: (await running.printed(/^listening on (http:\/\/\S+)$/m))[1] ?? "" };
 }
 
-test("SIGTERM during the first start does not cut the process off: it finishes the start and then ends by itself", async () => {
+test("a terminal closed during the first start does not cut the process off: it finishes the start and then ends by itself", async () => {
   const running = serve();
   await running.printed(/embedded database ready/);
-  running.process.kill("SIGTERM");
+  // A closed terminal's shell and the system send one each.
+  for (let time = 0; time < 2; time += 1) running.process.kill("SIGHUP");
   const { code, stdout } = await running.finished;
   // Null: the signal ended it. Not asked for 0, which a starved machine turns into 1 ("not done after 10 s").
   expect(code).not.toBeNull();
   expect(stdout).toMatch(/listening on http/);
 });
 
-test("SIGTERM, Ctrl-C and a closed terminal end it with 0; decisions and, with a replaced key file, secrets are there after the next start", async () => {
+test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file, secrets are there after the next start", async () => {
   const created = await cli("keys", "create", "--role", "admin", "--name", "first");
   expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^svc_live_org_[0-9A-Za-z]{38}\n$/) });
   const headers = { "x-api-key": created.stdout.trim(), "content-type": "application/json" };
@@ -75,15 +76,9 @@ test("SIGTERM, Ctrl-C and a closed terminal end it with 0; decisions and, with a
     code: 0,
     stdout: expect.stringMatching(/^1 values were sealed/),
   });
+  expect((await cli("secrets", "status")).stdout).toMatch(/^Nothing that is kept needs the master key /m);
   second.process.kill("SIGINT");
   expect((await second.finished).code).toBe(0);
-
-  await rm(join(data_dir, "master-others.keys"));
-  const third = await serving();
-  expect((await create(third.url)).api_key).toBe(made);
-  // A closed terminal's shell and the system send one each.
-  for (let time = 0; time < 2; time += 1) third.process.kill("SIGHUP");
-  expect((await third.finished).code).toBe(0);
 });
 
 /** What commands do while the service runs on the data directory: some work through its database, some are refused. */
@@ -99,7 +94,7 @@ async function commandsBeside(url: string): Promise<void> {
   expect(key).toMatchObject({ org_id: "org_local", role: "agent" });
   expect((await fetch(`${url}/v1/policies`, { headers: { "x-api-key": key.api_key } })).status).not.toBe(401);
 
-  const second = await cli("serve");
+  const second = await serve().finished;
   expect(second).toMatchObject({ code: 1, stdout: "" });
   expect(second.stderr).toMatch(/^countersign: the data directory .* is in use by process \d+/m);
 

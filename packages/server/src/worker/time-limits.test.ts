@@ -31,12 +31,12 @@ test("reviews that cannot be closed hide no others from their time limit, howeve
   const { url } = await serviceNode(database);
   const { agent, org } = await reviewedOrganization(db, url);
   const { decision } = (await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).json;
-  // Their intents are gone. They were due before the other one, 401 of them at the same moment.
+  // Their intents are gone. They were due before the other one, 101 of them at the same moment: more than two passes take.
   await db.query(
     `insert into escalations
      select org_id, 'esc_' || lpad(n::text, 26, '0'), 'int_' || n, decision_id, agent_id, mode, status, record, created_at,
-       clock_timestamp() - case when n <= 401 then interval '1 hour' else n * interval '1 s' end
-     from escalations, generate_series(1, 450) n where org_id = $1`,
+       clock_timestamp() - case when n <= 101 then interval '1 hour' else n * interval '1 s' end
+     from escalations, generate_series(1, 120) n where org_id = $1`,
     [org.org_id],
   );
   await deadlineIn(db, [decision.escalation_id], "-1 us");
