@@ -129,20 +129,13 @@ describe("npm start", () => {
       code: 9,
       output: expect.stringContaining("the build of the program (esbuild) failed (exit code 9)"),
     });
-    // Removed by hand, but for what does not show.
+    // As it was when it was built last; but nobody knows what the interrupted build left of that.
     await write("packages/server/src/index.ts", "2");
     await write("scripts/bundle.mjs", whole);
     expect(await bundles()).toBe(5);
+    // Removed by hand, but for what does not show.
     await remove(`${made}/record-packs.js`);
     expect(await bundles()).toBe(6);
-
-    await write("packages/server/src/index.ts", "3");
-    await write("scripts/bundle.mjs", bundler("process.exit(9);"));
-    expect((await run("build")).code).toBe(9);
-    // As it was when it was built last; but who knows what the interrupted build left of that.
-    await write("packages/server/src/index.ts", "2");
-    await write("scripts/bundle.mjs", whole);
-    expect(await bundles()).toBe(8);
   });
 
   test("installs first in a fresh clone", async () => {

@@ -9,7 +9,7 @@ import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
 /** What is being sent when the node stops has so long; a whole service ends within 10 s. */
-const sending_ms_max = 4_000;
+export const sending_ms_max = 4_000;
 
 /** The loop, with its way to end. */
 export interface Mails extends MailLoop {
