@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Verdict } from "@countersign/contract";
 import type { Fault } from "@countersign/core";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { firstTurn, joinParts, replayRecorded, type Turn } from "../../operations/backtests/replay-recorded.ts";
 import type { BacktestJob } from "../../operations/shared/node-services.ts";
 import type { Query } from "../../ports.ts";
@@ -337,33 +337,36 @@ test("no more than two pages are in memory, none larger than asked for, and ever
   expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
 });
 
-test("a thread reads its next page while it waits for something else of the page before, for however long", async () => {
-  const { url } = await serviceNode(database);
-  const { org, agent } = await reviewedOrganization(database.db, url);
-  for (let n = 0; n < 20; n += 1)
-    expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
-  const operator = await openClient(database.connection, "operator");
-  onTestFinished(() => operator.end());
-  // Settings are read from there, and pages are not.
-  await operator.query("begin; lock table audit in access exclusive mode");
-  const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount());
-  onTestFinished(() => threads.stop());
-  const { code } = begin(threads, org.org_id);
-  const waiting = async () => (await operator.query(waitingFor("audit"))).rowCount;
-  await expect.poll(waiting, { timeout: 60_000 }).toBe(2);
-  // Longer than anybody waits for a session.
-  await sleep(6_000);
-  await operator.query("commit");
-  expect(await code).toBe("none");
-});
+describe("an organization with 20 large intents", () => {
+  let org_id: string;
+  beforeAll(async () => {
+    const { url } = await serviceNode(database);
+    const { org, agent } = await reviewedOrganization(database.db, url);
+    ({ org_id } = org);
+    for (let n = 0; n < 20; n += 1)
+      expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
+  });
 
-test("a page ends where its documents come to 8 MiB as text, however small they are on disk, and the next asks for fewer", async () => {
-  const { url } = await serviceNode(database);
-  const { org, agent } = await reviewedOrganization(database.db, url);
-  for (let n = 0; n < 20; n += 1)
-    expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
-  const { sizes, asked, figures } = await pagesOf(org.org_id, 1_000);
-  expect(sizes).toEqual([8, 8, 4]);
-  expect(asked).toEqual([100, 16, 16]);
-  expect(figures.evaluated).toBe(20);
+  test("a thread reads its next page while it waits for something else of the page before, for however long", async () => {
+    const operator = await openClient(database.connection, "operator");
+    onTestFinished(() => operator.end());
+    // Settings are read from there, and pages are not.
+    await operator.query("begin; lock table audit in access exclusive mode");
+    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount());
+    onTestFinished(() => threads.stop());
+    const { code } = begin(threads, org_id);
+    const waiting = async () => (await operator.query(waitingFor("audit"))).rowCount;
+    await expect.poll(waiting, { timeout: 60_000 }).toBe(2);
+    // Longer than anybody waits for a session.
+    await sleep(6_000);
+    await operator.query("commit");
+    expect(await code).toBe("none");
+  });
+
+  test("a page ends where its documents come to 8 MiB as text, however small they are on disk, and the next asks for fewer", async () => {
+    const { sizes, asked, figures } = await pagesOf(org_id, 1_000);
+    expect(sizes).toEqual([8, 8, 4]);
+    expect(asked).toEqual([100, 16, 16]);
+    expect(figures.evaluated).toBe(20);
+  });
 });

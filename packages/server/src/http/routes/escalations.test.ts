@@ -171,6 +171,8 @@ describe("POST /v1/escalations/{id}/decision", () => {
 });
 
 describe("a human modification", () => {
+  /** An escalation that every refused modification leaves as it was. */
+  let untouched: ReturnType<typeof held> | undefined;
   const cheaper = { outcome: "approve_modified", modifications: [{ op: "replace", path: "/replicas", value: 1 }] };
 
   test("is applied to the content, and the outcome says so", async () => {
@@ -240,7 +242,8 @@ describe("a human modification", () => {
     ["is a move", { ...cheaper, modifications: [{ op: "move", path: "/x", from: "/y" }] }],
     ["comes with a comment of 10,000 characters", { outcome: "approve", comment: "x".repeat(10_000) }],
   ])("400 when it %s, and nothing happens", async (_title, body) => {
-    const { path } = await held();
+    untouched ??= held();
+    const { path } = await untouched;
     const answer = await decide(path, org.reviewer, body);
     expect([answer.status, answer.json.error.code]).toEqual([400, "invalid_request"]);
     expect((await get(path, org.reviewer)).json.escalation).toMatchObject({ status: "pending", votes: [] });
