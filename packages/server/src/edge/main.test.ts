@@ -24,7 +24,7 @@ test("ends in order where its database has gone, with a key's use still to be no
   const settings = { PORT: "0", HOST: "127.0.0.1", COUNTERSIGN_DATA_DIR: data_dir, LOG_LEVEL: "silent" };
   const config = readConfig({ ...settings, DATABASE_URL: databaseUrl(network.connection) });
   const shared = { packs: sharedPacks(), deliveryThread: builtThread("delivery-thread") };
-  const service = await startService(config, createLog("silent"), undefined, shared);
+  const service = await startService(config, createLog("silent"), shared);
   const send = (path: string, init: RequestInit) =>
     fetch(`${service.url}/v1${path}`, init).then((answer) => answer.json() as Promise<{ readonly api_key?: string }>);
   const organization = { org_name: "Acme", email: "you@example.com", description: "an agent that pays invoices" };
@@ -47,7 +47,7 @@ test.each(["the service", "a command"])(
     const log = { ...createLog("silent"), info: () => void network.close() };
     const config = readConfig({ PORT: "0", DATABASE_URL: databaseUrl(network.connection) });
     await expect(
-      what === "a command" ? openInstance(config, log) : startService(config, log, undefined, { packs: sharedPacks() }),
+      what === "a command" ? openInstance(config, log) : startService(config, log, { packs: sharedPacks() }),
     ).rejects.toThrow(
       expect.objectContaining({
         name: "StartRefused",

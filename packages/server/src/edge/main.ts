@@ -2,7 +2,6 @@
 
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
-import { packs_dir } from "../paths.ts";
 import { openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";
 import { startDatabase, startRefusal } from "../store/database/start-database.ts";
@@ -47,27 +46,27 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What tests give to services that run in one process. */
-export interface SharedParts {
+/** The parts that are not a setting, because a service decides by the packs that it was released with. */
+export interface StartParts {
+  /** Another folder of packs, for the benchmark. */
+  readonly packs_folder?: string;
+  /** Packs that several services of one process share, for tests. */
   readonly packs?: Promise<PackLibrary>;
+  /** Another program of the thread that delivers, for tests. */
   readonly deliveryThread?: ThreadProgram | undefined;
 }
 
-/**
- * Starts everything. Throws `StartRefused` with one line a problem when it cannot. Only the benchmark brings packs of its
- * own: there is no setting for it, because a service decides by the packs it was released with.
- */
+/** Starts everything. Throws `StartRefused` with one line a problem when it cannot. */
 export async function startService(
   config: Config,
   log: ProcessLog = createLog(config.log_level),
-  packs_folder: string = packs_dir,
-  shared: SharedParts = {},
+  parts: StartParts = {},
 ): Promise<Service> {
   boundHeapGrowth();
   for (const name of config.unknown_settings) log.warn({ name }, "this variable is no setting: is it misspelt?");
   const clock = createClock();
   // The packs are checked while the database's own process starts.
-  const loading = shared.packs ?? loadPacks(packs_folder);
+  const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
   const database = await startDatabase({ ...config, search: { path: config.path } }, log);
   const db = openDb(database.connection, log);
@@ -81,7 +80,7 @@ export async function startService(
     await migrate(database.connection, log);
     const packs = await loading;
     const keys = await openMasterKeys(config);
-    const receivers = { allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
+    const receivers = { connection: database.connection, allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
     const sealer = createSealer(keys.master_key, keys.other_master_keys);
     const places = await unreadablePlaces({ db, ring: sealer });
     if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missing_key);
@@ -102,12 +101,7 @@ export async function startService(
       mailer,
       console: await loadConsole(),
       spans: tracing,
-      deliveries: (runtime, requests) =>
-        startDeliveryThread(
-          { connection: database.connection, requests, ...receivers },
-          runtime,
-          shared.deliveryThread,
-        ),
+      deliveries: (runtime, requests) => startDeliveryThread({ ...receivers, requests }, runtime, parts.deliveryThread),
     });
     try {
       await node.app.listen({ host: config.host, port: config.port });

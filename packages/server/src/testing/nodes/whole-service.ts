@@ -16,7 +16,7 @@ export async function wholeService(env: Readonly<Record<string, string>>) {
   };
   const log = createLog(config.log_level, { write });
   const shared = { packs: sharedPacks(), deliveryThread: builtThread("delivery-thread") };
-  const service = await startService(config, log, undefined, shared);
+  const service = await startService(config, log, shared);
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= service.stop());
   onTestFinished(stop);
