@@ -12,8 +12,8 @@ export function runs(full: number): number {
   return Math.max(1, Math.round(full * share));
 }
 
-/** Returns how many worlds a simulation runs: all at a share of 1, else half as many as `runs`, because a world takes long. */
-export function worlds(full: number): number {
+/** Returns half as many as `runs`, but all at a share of 1. For cases that take long, such as simulated worlds. */
+export function fewRuns(full: number): number {
   return share === 1 ? full : runs(full / 2);
 }
 

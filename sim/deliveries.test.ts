@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { testDatabase } from "../packages/server/src/testing/database/database.ts";
-import { worlds } from "../scripts/property-runs.ts";
+import { fewRuns } from "../scripts/property-runs.ts";
 import { deliveryFaults } from "./deliveries-faults.ts";
 import { type DeliveryResult, type DeliverySetting, runDeliveries } from "./deliveries-world.ts";
 
@@ -25,7 +25,7 @@ describe("deliveries on two nodes that die between any two steps", () => {
   it(
     "are never lost, never sent a fourth time, and end as the audit trail says, in every seeded world",
     async () => {
-      expect(await firstUnsound(upTo(worlds(50)), { db })).toBeNull();
+      expect(await firstUnsound(upTo(fewRuns(50)), { db })).toBeNull();
     },
     minutes_ms(8),
   );
@@ -33,7 +33,7 @@ describe("deliveries on two nodes that die between any two steps", () => {
   it(
     "repeat from their seed",
     async () => {
-      for (const seed of [3, 11].slice(0, worlds(20)))
+      for (const seed of [3, 11].slice(0, fewRuns(20)))
         expect(await runDeliveries(seed, { db })).toEqual(await runDeliveries(seed, { db }));
     },
     minutes_ms(1),

@@ -3,7 +3,7 @@ import { connectCommit } from "../packages/server/src/store/commit/commit-writer
 import { testDatabase } from "../packages/server/src/testing/database/database.ts";
 import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { whenFileIsDone } from "../packages/server/src/testing/when-file-is-done.ts";
-import { worlds } from "../scripts/property-runs.ts";
+import { fewRuns } from "../scripts/property-runs.ts";
 import { keepConnections } from "./kept-connections.ts";
 import { misspeltCommit, peopleFaults } from "./people-faults.ts";
 import type { PeopleSetting } from "./people-node.ts";
@@ -33,7 +33,7 @@ describe("people, clocks and retries on two nodes", () => {
   it(
     "keep every promise of reviews and overrides in every seeded world",
     async () => {
-      expect(await firstUnsound(upTo(worlds(60)), sound)).toBeNull();
+      expect(await firstUnsound(upTo(fewRuns(60)), sound)).toBeNull();
     },
     minutes_ms(8),
   );
@@ -41,7 +41,7 @@ describe("people, clocks and retries on two nodes", () => {
   it(
     "repeat byte for byte from their seed",
     async () => {
-      for (const seed of [3, 11, 40].slice(0, worlds(20)))
+      for (const seed of [3, 11, 40].slice(0, fewRuns(20)))
         expect(await runPeople(seed, sound)).toEqual(await runPeople(seed, sound));
     },
     minutes_ms(1),

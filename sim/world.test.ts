@@ -3,7 +3,7 @@ import { type ConnectCommit, connectCommit } from "../packages/server/src/store/
 import type { ConnectionOptions } from "../packages/server/src/store/database/connection.ts";
 import { testDatabase } from "../packages/server/src/testing/database/database.ts";
 import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
-import { worlds } from "../scripts/property-runs.ts";
+import { fewRuns } from "../scripts/property-runs.ts";
 import { plantedFaults } from "./planted-faults.ts";
 import { type RunResult, runWorld } from "./world.ts";
 
@@ -38,7 +38,7 @@ describe("three nodes on one database", () => {
     "keep every promise of the commit writer in every seeded world, and every kind of answer is given",
     async () => {
       // One half of the worlds have a slow disk, the other half a quick one. In each of the first four, every kind of answer is given.
-      const seeds = [8, 10, 16, 19, ...upTo(30)].slice(0, Math.max(4, worlds(34)));
+      const seeds = [8, 10, 16, 19, ...upTo(30)].slice(0, Math.max(4, fewRuns(34)));
       const results = await runWorlds(seeds, (connection) =>
         connectCommit(connection, {
           quick_flush_ms: connection === databases[0]?.connection ? 0 : Number.POSITIVE_INFINITY,
