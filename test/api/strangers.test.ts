@@ -25,21 +25,25 @@ beforeAll(async () => {
 const guarded = operationRows.filter(([, operation]) => operation.auth !== "none") as [string, Operation][];
 const anonymous = (text: string) => text.replace(/req_\w+/, "");
 
-/** The same operation asked for well and badly, of what exists and of what does not. */
+/**
+ * The same operation asked for well and badly, of what exists and of what does not. Whatever looked at a request before its
+ * key would answer first, so one request carries all faults.
+ */
 function variants({
   method,
   path,
 }: Operation): (readonly [string, { body?: string; headers?: Record<string, string> }])[] {
   const there = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => existing[name] ?? "x_00000000000000000000000000");
   const nowhere = path.replaceAll(/\{\w+\}/g, "x_00000000000000000000000000");
-  const bodies = method === "GET" ? [] : ["{broken", "{}", '{"__proto__":1}'];
+  const reads = method === "GET";
   return [
-    [there, {}],
+    [there, reads ? {} : { body: "{}" }],
     [nowhere, {}],
-    [`${there}?api_key=${keys["admin"]}&limit=0&cursor=%00`, {}],
-    [there, { headers: { "Idempotency-Key": "é" } }],
-    ...bodies.map((body) => [there, { body }] as const),
-    ...(method === "GET" ? [] : ([[there, { body: "x", headers: { "Content-Type": "text/plain" } }]] as const)),
+    [
+      `${there}?api_key=${keys["admin"]}&limit=0&cursor=%00`,
+      { headers: { "Idempotency-Key": "é" }, ...(reads ? {} : { body: "{broken" }) },
+    ],
+    ...(reads ? [] : ([[there, { body: "x", headers: { "Content-Type": "text/plain" } }]] as const)),
   ];
 }
 
