@@ -1,5 +1,5 @@
 /** Every operation asks for its key and its role, with the same answers. The cases come from the contract's table. */
-import { type Operation, operationRows, type rateCategories, roleMeets, roleNames } from "@countersign/contract";
+import { type Operation, operationRows, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
@@ -72,22 +72,35 @@ test("a full window of any operation answers 429, which costs nothing", async ()
   const limited = operationRows.filter(([, operation]) => operation.rate !== null);
   const categories = limited.map(([, { rate }]) => rate as keyof typeof rateCategories);
   const rate_limits = Object.fromEntries(categories.map((category) => [category, 1]));
-  const { url: narrow } = await serviceNode(database, { config: { rate_limits, trust_proxy: ["127.0.0.1/32"] } });
-  await sideBySide(limited, async ([id, operation], at) => {
-    // A window belongs to a key, or to an address where no key is asked for: each operation gets its own.
-    const headers = { "X-Forwarded-For": `198.51.${at >> 8}.${at & 255}` };
-    const key = operation.auth === "none" ? {} : { key: (await org.key()).api_key };
-    const ask = () => call(narrow, operation.method, path(operation), { ...key, headers });
-    const first = await ask();
-    expect(first.status, id).not.toBe(429);
-    expect(first.headers.get("ratelimit-remaining"), id).toBe("0");
-    for (const refused of [await ask(), await ask()]) {
-      expect([id, refused.status, refused.json.error.code]).toEqual([id, 429, "rate_limit_exceeded"]);
-      const retry_after = Number(refused.headers.get("retry-after"));
-      expect(refused.json.error.details, id).toEqual([{ retry_after_seconds: retry_after }]);
-      expect(retry_after, id).toBeGreaterThanOrEqual(1);
-      expect(retry_after, id).toBeLessThanOrEqual(60);
-      expect(refused.headers.get("ratelimit-reset"), id).toBe(first.headers.get("ratelimit-reset"));
-    }
+  // The node's clock does not move, so no window ends on a slow machine.
+  const now_us = Date.now() * 1000;
+  const { url: narrow } = await serviceNode(database, { config: { rate_limits }, clock: { now_us: () => now_us } });
+  // A window belongs to a category and to a key, or to an address where no key is asked for. The first request fills it.
+  const { api_key } = await org.key();
+  const ask = (operation: Operation) =>
+    call(narrow, operation.method, path(operation), operation.auth === "none" ? {} : { key: api_key });
+  const windowOf = ({ auth, rate }: Operation) =>
+    auth !== "none" && rateCategories[rate as keyof typeof rateCategories].counted_by === "key"
+      ? `${rate} of a key`
+      : `${rate} of an address`;
+  const filled = new Map<string, Headers>();
+  for (const [id, operation] of limited) {
+    if (filled.has(windowOf(operation))) continue;
+    const { status, headers } = await ask(operation);
+    expect(status, id).not.toBe(429);
+    expect(headers.get("ratelimit-remaining"), id).toBe("0");
+    filled.set(windowOf(operation), headers);
+  }
+  await sideBySide(limited, async ([id, operation]) => {
+    const first = filled.get(windowOf(operation));
+    const { status, json, headers } = await ask(operation);
+    expect([id, status, json.error.code]).toEqual([id, 429, "rate_limit_exceeded"]);
+    const retry_after = Number(headers.get("retry-after"));
+    expect(json.error.details, id).toEqual([{ retry_after_seconds: retry_after }]);
+    expect(retry_after, id).toBeGreaterThanOrEqual(1);
+    expect(retry_after, id).toBeLessThanOrEqual(60);
+    expect(headers.get("ratelimit-policy"), id).toBe(first?.get("ratelimit-policy"));
+    // Refusals cost nothing, so the window does not end later.
+    expect(headers.get("ratelimit-reset"), id).toBe(first?.get("ratelimit-reset"));
   });
 });
