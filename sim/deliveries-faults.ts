@@ -1,8 +1,9 @@
 /** One-line mistakes in the statements behind deliveries; the simulation has to notice each. */
 
-/** A mistake by name. Whatever statement says `right` says `wrong` instead. */
+/** A mistake by name: every statement that says `right` says `wrong` instead. `seed` is the first world that notices it. */
 export interface DeliveryFault {
   readonly name: string;
+  readonly seed: number;
   readonly right: string;
   readonly wrong: string;
 }
@@ -11,43 +12,70 @@ export interface DeliveryFault {
 export const deliveryFaults: readonly DeliveryFault[] = [
   {
     name: "a lease does not count",
+    seed: 1,
     right: "set attempts = least(d.attempts + 1, 3)",
     wrong: "set attempts = d.attempts",
   },
-  { name: "there is a fourth attempt", right: "l.attempts + 1 as number", wrong: "least(l.attempts + 1, 3) as number" },
+  {
+    name: "there is a fourth attempt",
+    seed: 2,
+    right: "l.attempts + 1 as number",
+    wrong: "least(l.attempts + 1, 3) as number",
+  },
   {
     name: "a lease ends at once",
+    seed: 1,
     right: "+ $8::integer * interval '1 millisecond'\n",
     wrong: "+ 0 * $8::integer * interval '1 millisecond'\n",
   },
   {
     name: "an event is dispatched again",
+    seed: 1,
     right: "delete from events where ctid",
     wrong: "delete from events where false and ctid",
   },
-  { name: "an event is dispatched to nobody", right: "from made m)\n", wrong: "from made m where false)\n" },
-  { name: "webhooks hear what they do not watch", right: "and w.event_types::jsonb ? t.event_type", wrong: "" },
-  { name: "a late settlement counts", right: "and d.attempts = s.attempts", wrong: "" },
+  { name: "an event is dispatched to nobody", seed: 1, right: "from made m)\n", wrong: "from made m where false)\n" },
+  {
+    name: "webhooks hear what they do not watch",
+    seed: 3,
+    right: "and w.event_types::jsonb ? t.event_type",
+    wrong: "",
+  },
+  { name: "a late settlement counts", seed: 41, right: "and d.attempts = s.attempts", wrong: "" },
   {
     name: "a wait is forgotten",
+    seed: 1,
     right: "settled_at = case when s.status = 'pending'",
     wrong: "attempts = 0, settled_at = case when s.status = 'pending'",
   },
-  { name: "a settlement writes no audit", right: "where s.audit_id is not null", wrong: "where s.audit_id is null" },
+  {
+    name: "a settlement writes no audit",
+    seed: 1,
+    right: "where s.audit_id is not null",
+    wrong: "where s.audit_id is null",
+  },
   {
     name: "the chain is not in the order of seq",
+    seed: 1,
     right: "''::bytea order by k) as hashes",
     wrong: "''::bytea order by k desc) as hashes",
   },
   {
     name: "deleting leaves what is pending",
+    seed: 1,
     right: "webhook_id = $2 and status = 'pending'",
     wrong: "webhook_id = $2 and false",
   },
   {
     name: "two retries of one delivery",
+    seed: 2,
     right: "original_delivery_id = $2 and status = 'pending'",
     wrong: "original_delivery_id = $2 and false",
   },
-  { name: "a retry is a stranger", right: "'[]', clock_timestamp(), $9,", wrong: "'[]', clock_timestamp(), $2," },
+  {
+    name: "a retry is a stranger",
+    seed: 2,
+    right: "'[]', clock_timestamp(), $9,",
+    wrong: "'[]', clock_timestamp(), $2,",
+  },
 ];

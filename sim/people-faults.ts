@@ -2,9 +2,13 @@
 import type { CommitStatements } from "../packages/server/src/store/commit/commit-statement.ts";
 import { misspeltStatements } from "./planted-faults.ts";
 
-/** A mistake by name. Exactly one statement changes: the commit statement, or one of the operations'. */
+/**
+ * A mistake by name. Exactly one statement changes: the commit statement, or one of the operations'. `seed` is the first world
+ * that notices it.
+ */
 export interface PeopleFault {
   readonly name: string;
+  readonly seed: number;
   readonly right: string;
   readonly wrong: string;
   readonly within: "commit" | "operations";
@@ -20,60 +24,70 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "commit",
     name: "a spent override stays good",
+    seed: 1,
     right: "set status = 'consumed', consumed_by",
     wrong: "set consumed_by",
   },
   {
     within: "commit",
     name: "an override is looked at without its lock",
+    seed: 3,
     right: "limit 1 for update) as still_good",
     wrong: "limit 1) as still_good",
   },
   {
     within: "operations",
     name: "a closed review leaves its action held",
+    seed: 1,
     right: "set status = 'final', resolution",
     wrong: "set resolution",
   },
   {
     within: "operations",
     name: "events are dropped",
+    seed: 1,
     right: "from json_to_recordset($4::json) as r",
     wrong: "from json_to_recordset('[]') as r",
   },
   {
     within: "operations",
     name: "a new context source is not noticed by nodes that know the old one",
+    seed: 1,
     right: "when $9::boolean then",
     wrong: "when $9::boolean and false then",
   },
   {
     within: "operations",
     name: "nothing is ever overdue",
+    seed: 7,
     right: "status = 'pending' and expires_at <= clock_timestamp() and escalation_id <> all",
     wrong: "false and escalation_id <> all",
   },
   {
     within: "operations",
     name: "nobody created a key",
+    seed: 3,
     right: "where k.created_by is not null",
     wrong: "where false",
   },
   {
     within: "operations",
     name: "an override is good for any action",
+    seed: 2,
     right: "and fingerprint = decode($2, 'hex')",
     wrong: "and $2::text is not null",
   },
   {
     within: "operations",
     name: "an override is good in any mode",
+    seed: 2,
     right: "and mode = $3\n       and status = 'active'",
     wrong: "and $3::text is not null\n       and status = 'active'",
   },
   {
     within: "operations",
     name: "revoking changes nothing",
+    seed: 6,
     right: "update overrides set status = 'revoked' where org_id = $1 and override_id",
     wrong: "update overrides set reason = reason where org_id = $1 and override_id",
   },

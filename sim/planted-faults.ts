@@ -3,9 +3,10 @@ import { type CommitStatements, commitStatements } from "../packages/server/src/
 import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 import type { ConnectionOptions } from "../packages/server/src/store/database/connection.ts";
 
-/** A mistake by name, and sessions that make it. */
+/** A mistake by name, and sessions that make it. `seed` is the first world that usually notices it. */
 export interface PlantedFault {
   readonly name: string;
+  readonly seed: number;
   connect(connection: ConnectionOptions): ConnectCommit;
 }
 
@@ -35,9 +36,10 @@ export function misspeltStatements(passage: Passage, uniform: Passage = passage)
   };
 }
 
-function misspelt(name: string, passage: Passage, uniform?: Passage): PlantedFault {
+function misspelt(name: string, seed: number, passage: Passage, uniform?: Passage): PlantedFault {
   return {
     name,
+    seed,
     connect: (connection) => connectCommit(connection, { statements: misspeltStatements(passage, uniform) }),
   };
 }
@@ -48,40 +50,44 @@ function misspelt(name: string, passage: Passage, uniform?: Passage): PlantedFau
  * only spares it the collision.
  */
 export const plantedFaults: readonly PlantedFault[] = [
-  misspelt("the epochs are not compared", [
+  misspelt("the epochs are not compared", 1, [
     "is distinct from (head.auth_epoch, head.policy_epoch, head.context_epoch) then",
     "is null then",
   ]),
   misspelt(
     "one more than the limit",
+    6,
     ["> hard_limit as over", "> hard_limit + 1 as over"],
     ["least(hard_limit - usage_used,", "least(hard_limit + 1 - usage_used,"],
   ),
   misspelt(
     "shadow decisions take quota",
+    1,
     ["from accepted where mode = 'live' group by", "from accepted group by"],
     ["case when a.mode = 'live' then a.fits", "case when true then a.fits"],
   ),
-  misspelt("the chain is not in the order of seq", [
+  misspelt("the chain is not in the order of seq", 1, [
     "string_agg(hash, ''::bytea order by seq)",
     "string_agg(hash, ''::bytea order by seq desc)",
   ]),
   misspelt(
     "audit rows of refused row sets are kept",
+    1,
     ["as e join accepted a on a.line_number = e.n)", "as e join judged a on a.line_number = e.n)"],
     ["as e where n <= (select fits from accepted)", "as e where true"],
   ),
-  misspelt("a taken idempotency key is not noticed", [
+  misspelt("a taken idempotency key is not noticed", 3, [
     "when first.org_id is not null then 'duplicate'",
     "when false then 'duplicate'",
   ]),
-  misspelt("a duplicate is answered before staleness is", [
+  misspelt("a duplicate is answered before staleness is", 3, [
     "limit 1) then 'committed'",
     "limit 1) then 'committed' when first.org_id is not null then 'duplicate'",
   ]),
-  misspelt("events are written without a webhook", [" where a.webhooks > 0)", ")"]),
+  misspelt("events are written without a webhook", 1, [" where a.webhooks > 0)", ")"]),
   {
     name: "a lost answer counts as a commit",
+    seed: 1,
     connect: (connection) => async () => {
       const session = await connectCommit(connection)();
       return { ...session, commit: (order) => session.commit(order).catch(() => []) };
@@ -89,6 +95,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     name: "a resent batch does not look for its own intents",
+    seed: 20,
     connect: (connection) => async () => {
       const session = await connectCommit(connection)();
       return { ...session, commit: (order) => session.commit({ ...order, again: false }) };

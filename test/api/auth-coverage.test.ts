@@ -1,9 +1,10 @@
 /** Every operation asks for its key and its role, with the same answers. The cases come from the contract's table. */
-import { type Operation, operationRows, type rateCategories, roleMeets, roleNames } from "@countersign/contract";
-import { beforeAll, describe, expect, test } from "vitest";
+import { type Operation, operationRows, rateCategories, roleMeets, roleNames } from "@countersign/contract";
+import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { sideBySide } from "../../packages/server/src/testing/side-by-side.ts";
 
 const database = await testDatabase();
 let url: string;
@@ -27,63 +28,79 @@ const path = (operation: Operation) => operation.path.replaceAll(/\{\w+\}/g, "un
 const send = (operation: Operation, key?: string) =>
   call(url, operation.method, path(operation), key === undefined ? {} : { key });
 
-describe.each(guarded)("%s", (id, operation) => {
-  test("401 without a key, with junk, with a revoked and with an expired key, before anything else is looked at", async () => {
-    const answers = [await send(operation), await send(operation, "svc_live_org_junk")];
-    answers.push(await send(operation, revoked), await send(operation, expired));
-    expect(answers.map((answer) => [answer.status, answer.json.error.code])).toEqual([
-      [401, "missing_api_key"],
-      [401, "invalid_api_key"],
-      [401, "invalid_api_key"],
-      [401, "expired_api_key"],
-    ]);
-    const header = answers.map((answer) => answer.headers.get("x-service-key-expired"));
-    expect(header).toEqual([null, null, null, "true"]);
-    for (const answer of answers) {
-      expect(answer.json.error.request_id).toBe(answer.headers.get("x-request-id"));
-      if (operation.rate !== null) expect(answer.headers.get("ratelimit-limit")).not.toBeNull();
-    }
+test("401 without a key, with junk, with a revoked and with an expired key, before anything else is looked at", async () => {
+  const refused = [
+    { key: undefined, code: "missing_api_key", expired: null },
+    { key: "svc_live_org_junk", code: "invalid_api_key", expired: null },
+    { key: revoked, code: "invalid_api_key", expired: null },
+    { key: expired, code: "expired_api_key", expired: "true" },
+  ];
+  const cases = guarded.flatMap(([id, operation]) => refused.map((each) => ({ id, operation, ...each })));
+  const seen = await sideBySide(cases, async ({ id, operation, key }) => {
+    const { status, json, headers } = await send(operation, key);
+    return {
+      ...{ id, status, code: json.error.code, expired: headers.get("x-service-key-expired") },
+      names_request: json.error.request_id === headers.get("x-request-id"),
+      shows_window: operation.rate === null || headers.get("ratelimit-limit") !== null,
+    };
   });
-
-  // A key may rotate itself only: for any other id the answer is 403 whatever the role, and keys.test.ts tests that.
-  if (id === "rotateApiKey") return;
-  test("403 for every role that it is not for, and never for one that it is for", async () => {
-    for (const role of roleNames) {
-      const answer = await send(operation, keys.get(role) as string);
-      if (operation.auth !== "session" && roleMeets(role, operation.auth)) expect(answer.status, role).not.toBe(403);
-      else expect([answer.status, answer.json.error.code], role).toEqual([403, "forbidden"]);
-    }
-  });
+  expect(seen).toEqual(
+    cases.map(({ id, code, expired }) => ({
+      ...{ id, status: 401, code, expired, names_request: true, shows_window: true },
+    })),
+  );
 });
 
-const limited = operationRows.filter(([, operation]) => operation.rate !== null);
-
-describe("on a node whose windows hold one request", () => {
-  let narrow: string;
-  beforeAll(async () => {
-    const categories = limited.map(([, { rate }]) => rate as keyof typeof rateCategories);
-    const rate_limits = Object.fromEntries(categories.map((category) => [category, 1]));
-    ({ url: narrow } = await serviceNode(database, { config: { rate_limits, trust_proxy: ["127.0.0.1/32"] } }));
+test("403 for every role that an operation is not for, and never for one that it is for", async () => {
+  // A key may rotate itself only: for any other id the answer is 403 to every role. `keys.test.ts` tests that.
+  const judged = guarded.filter(([id]) => id !== "rotateApiKey");
+  const cases = judged.flatMap(([id, operation]) => roleNames.map((role) => ({ id, operation, role })));
+  const seen = await sideBySide(cases, async ({ id, operation, role }) => {
+    const { status, json } = await send(operation, keys.get(role) as string);
+    return [id, role, status === 403 ? json.error.code : "let in"];
   });
+  expect(seen).toEqual(
+    cases.map(({ id, operation, role }) => [
+      id,
+      role,
+      operation.auth !== "session" && roleMeets(role, operation.auth) ? "let in" : "forbidden",
+    ]),
+  );
+});
 
-  test.each(limited)("%s: a full window answers 429, which costs nothing", async (id, operation) => {
-    // A window belongs to a key, or to an address where no key is asked for: each operation gets its own.
-    const at = limited.findIndex(([each]) => each === id);
-    const headers = { "X-Forwarded-For": `198.51.${at >> 8}.${at & 255}` };
-    const key = operation.auth === "none" ? {} : { key: (await org.key()).api_key };
-    const ask = () => call(narrow, operation.method, path(operation), { ...key, headers });
-    const first = await ask();
-    expect(first.status).not.toBe(429);
-    expect(first.headers.get("ratelimit-remaining")).toBe("0");
-    const second = await ask();
-    const third = await ask();
-    for (const refused of [second, third]) {
-      expect([refused.status, refused.json.error.code]).toEqual([429, "rate_limit_exceeded"]);
-      const retry_after = Number(refused.headers.get("retry-after"));
-      expect(refused.json.error.details).toEqual([{ retry_after_seconds: retry_after }]);
-      expect(retry_after).toBeGreaterThanOrEqual(1);
-      expect(retry_after).toBeLessThanOrEqual(60);
-      expect(refused.headers.get("ratelimit-reset")).toBe(first.headers.get("ratelimit-reset"));
-    }
+test("a full window of any operation answers 429, which costs nothing", async () => {
+  const limited = operationRows.filter(([, operation]) => operation.rate !== null);
+  const categories = limited.map(([, { rate }]) => rate as keyof typeof rateCategories);
+  const rate_limits = Object.fromEntries(categories.map((category) => [category, 1]));
+  // The node's clock does not move, so no window ends on a slow machine.
+  const now_us = Date.now() * 1000;
+  const { url: narrow } = await serviceNode(database, { config: { rate_limits }, clock: { now_us: () => now_us } });
+  // A window belongs to a category and to a key, or to an address where no key is asked for. The first request fills it.
+  const { api_key } = await org.key();
+  const ask = (operation: Operation) =>
+    call(narrow, operation.method, path(operation), operation.auth === "none" ? {} : { key: api_key });
+  const windowOf = ({ auth, rate }: Operation) =>
+    auth !== "none" && rateCategories[rate as keyof typeof rateCategories].counted_by === "key"
+      ? `${rate} of a key`
+      : `${rate} of an address`;
+  const filled = new Map<string, Headers>();
+  for (const [id, operation] of limited) {
+    if (filled.has(windowOf(operation))) continue;
+    const { status, headers } = await ask(operation);
+    expect(status, id).not.toBe(429);
+    expect(headers.get("ratelimit-remaining"), id).toBe("0");
+    filled.set(windowOf(operation), headers);
+  }
+  await sideBySide(limited, async ([id, operation]) => {
+    const first = filled.get(windowOf(operation));
+    const { status, json, headers } = await ask(operation);
+    expect([id, status, json.error.code]).toEqual([id, 429, "rate_limit_exceeded"]);
+    const retry_after = Number(headers.get("retry-after"));
+    expect(json.error.details, id).toEqual([{ retry_after_seconds: retry_after }]);
+    expect(retry_after, id).toBeGreaterThanOrEqual(1);
+    expect(retry_after, id).toBeLessThanOrEqual(60);
+    expect(headers.get("ratelimit-policy"), id).toBe(first?.get("ratelimit-policy"));
+    // Refusals cost nothing, so the window does not end later.
+    expect(headers.get("ratelimit-reset"), id).toBe(first?.get("ratelimit-reset"));
   });
 });

@@ -1,11 +1,12 @@
 /** Hostile input over the whole HTTP surface: never a 500, never a hang, never an unlogged request, the process lives. */
 import { type Operation, operationRows } from "@countersign/contract";
 import fc from "fast-check";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { rawRequest } from "../../packages/server/src/testing/network/raw-http.ts";
 import { testOrganization } from "../../packages/server/src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { sideBySide } from "../../packages/server/src/testing/side-by-side.ts";
 import { runs } from "../../scripts/property-runs.ts";
 
 interface Line {
@@ -39,7 +40,8 @@ const json = (body: string | Buffer, length = Buffer.byteLength(body)) =>
 const intent = '{"intent":{"agent":{"id":"a"},"action":{"verb":"v"},"payload":{"content":{"x":VALUE}}}}';
 const withValue = (value: string) => intent.replace("VALUE", value);
 
-describe.each(operationRows)("%s", (_id, operation: Operation) => {
+/** Any path, query and body for an operation, with a key or without one. */
+function hostileRequests(operation: Operation) {
   const segment = fc.oneof(
     fc.constantFrom("..", "%00", "%ff", "%ED%A0%80", "%", "%zz", "int_01K00000000000000000000000", "a%2Fb", "-1", "*"),
     fc.string().map(encodeURIComponent),
@@ -75,15 +77,19 @@ describe.each(operationRows)("%s", (_id, operation: Operation) => {
     ),
   );
 
-  test("answers anything with an answer of its own, below 500, and logs it once", async () => {
+  return fc.tuple(path, query, body, fc.boolean());
+}
+
+test("every operation answers anything with an answer of its own, below 500, and logs it once", async () => {
+  await sideBySide(operationRows, async ([id, operation]: readonly [string, Operation]) => {
     await fc.assert(
-      fc.asyncProperty(path, query, body, fc.boolean(), async (at, asked, sent, keyed) => {
+      fc.asyncProperty(hostileRequests(operation), async ([at, asked, sent, keyed]) => {
         const url = asked === null ? at : `${at}?${asked}`;
         const type = { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(sent ?? "")) };
         const bytes = head(operation.method, url, sent === null ? {} : type);
         const whole = Buffer.from((keyed ? bytes : bytes.replace(/X-API-Key.*\r\n/, "")) + (sent ?? ""));
         const { statuses, text } = await rawRequest(port, whole, { quiet_ms: 5 });
-        expect(statuses[0], text).toBeLessThan(500);
+        expect(statuses[0], `${id}: ${text}`).toBeLessThan(500);
         const request_id = /^x-request-id: (\S+)/im.exec(text)?.[1];
         expect(lines.filter((line) => line.request_id === request_id)).toHaveLength(1);
       }),
@@ -96,7 +102,7 @@ describe.each(operationRows)("%s", (_id, operation: Operation) => {
 type Hostile = readonly [string, () => string | Buffer, boolean, readonly (number | undefined)[]];
 
 describe("bytes on a socket", () => {
-  test.each<Hostile>([
+  const hostile: readonly Hostile[] = [
     ["a body cut short, then the end", () => json('{"intent":', 500), true, [400, undefined]],
     ["a length that is too small", () => json(withValue("1"), 10), false, [400]],
     ["deep nesting", () => json(withValue("[".repeat(5_000) + "]".repeat(5_000))), false, [400]],
@@ -163,10 +169,13 @@ describe("bytes on a socket", () => {
       [400],
     ],
     ["TLS", () => Buffer.from("16030100a5010000a1030300", "hex"), false, [400]],
-  ])("%s", async (_name, bytes, end, expected) => {
-    const { statuses, text } = await rawRequest(port, bytes(), { end });
-    expect(expected, text.slice(0, 500)).toContain(statuses[0]);
-    if (statuses[0] !== undefined && statuses[0] >= 400) expect(text).toContain('{"error":{"code":"');
+  ];
+  test("each of these gets the right status, and an error says so in JSON", async () => {
+    await sideBySide(hostile, async ([name, bytes, end, expected]) => {
+      const { statuses, text } = await rawRequest(port, bytes(), { end });
+      expect(expected, `${name}: ${text.slice(0, 500)}`).toContain(statuses[0]);
+      if (statuses[0] !== undefined && statuses[0] >= 400) expect(text, name).toContain('{"error":{"code":"');
+    });
   });
 
   test("a chunked body beyond the limit is refused while it is still coming", async () => {
@@ -209,8 +218,15 @@ describe("bytes on a socket", () => {
     expect(lines.map(({ status }) => status)).toEqual([400, 200]);
   });
 
-  test("whoever does not finish its head is cut off with 408, while others are served", async () => {
-    // Without a limit for heads, the longer one for whole requests would end it.
+  test("a client that does not finish its head is cut off with 408, while others are served", async () => {
+    const { server } = node.app;
+    const { headersTimeout, requestTimeout } = server;
+    expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000]);
+    // The server reads this limit at every look at its connections. Ten seconds would only make the test long.
+    server.headersTimeout = 100;
+    onTestFinished(() => {
+      server.headersTimeout = headersTimeout;
+    });
     const slow = rawRequest(port, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ");
     expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
     const { statuses, text } = await slow;

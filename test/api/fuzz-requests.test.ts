@@ -16,10 +16,10 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 import { blockedBody, heldBody } from "../../packages/server/src/testing/people/review.ts";
 import { softwareAuthenticator } from "../../packages/server/src/testing/people/software-authenticator.ts";
 import { unreadableRecords } from "../../packages/server/src/testing/readable-records.ts";
-import { runs } from "../../scripts/property-runs.ts";
+import { fewRuns } from "../../scripts/property-runs.ts";
 import { fitting, jsonText, nearly, parameter, type Schema } from "./hostile-requests.ts";
 
-const numRuns = runs(40);
+const numRuns = fewRuns(40);
 
 const failures: string[] = [];
 const note = (line: { readonly status?: number; readonly err?: unknown }, message: string) => {

@@ -33,8 +33,13 @@ const pulling = (base = url) => pullingOn(database, base);
 const outcome = (org: Reviewed, made: Parameters<typeof outcomeOn>[1], at = url) => outcomeOn(org, made, at);
 
 describe("a source that gives nothing makes facts missing, says why, and is never the agent's error:", () => {
+  let org: Awaited<ReturnType<typeof pulling>>;
+  beforeAll(async () => {
+    org = await pulling();
+  });
+
+  /** Every registration starts without earlier failures, so one organization serves all of these tests. */
   async function failing(to: Receiver | string, reason: string, timeout_ms?: number) {
-    const org = await pulling();
     await org.register(to, timeout_ms);
     const made = await org.submit();
     expect([made.status, made.json.decision.verdict]).toEqual([201, "escalate"]);
@@ -72,7 +77,6 @@ describe("a source that gives nothing makes facts missing, says why, and is neve
   });
 
   test("an answer of exactly the largest size is taken", async () => {
-    const org = await pulling();
     const text = facts({ prompt_injection_detected: false }).padEnd(limits.context_source_answer_bytes_max);
     await org.register(await testReceiver(json(text)));
     expect((await org.submit()).json.decision.verdict).toBe("approve");
@@ -191,8 +195,8 @@ describe("a slow source", () => {
         key,
         body: { intents: Array.from({ length: 50 }, (_, n) => distinct(from + n)) },
       });
-    // More items than all organizations share places for.
-    const hanging = Promise.allSettled(Array.from({ length: 12 }, (_, n) => batch(slow.agent, n * 50)));
+    // 150 items: more than the 100 of one organization that the node decides at once.
+    const hanging = Promise.allSettled(Array.from({ length: 3 }, (_, n) => batch(slow.agent, n * 50)));
     try {
       await expect.poll(() => held.length).toBe(limits.context_source_pulls_max);
       const answers = await Promise.all([other.submit(), batch(other.agent, 0)]);
@@ -214,7 +218,7 @@ describe("a slow source", () => {
     const org = await pulling();
     await org.register(await testReceiver(() => undefined), short_ms);
     open.most = 0;
-    const made = await Promise.all(Array.from({ length: 60 }, (_, n) => org.submit(distinct(n))));
+    const made = await Promise.all(Array.from({ length: 24 }, (_, n) => org.submit(distinct(n))));
     expect(made.every((each) => each.status === 201)).toBe(true);
     expect(open.most).toBeLessThanOrEqual(limits.context_source_pulls_max);
     const reasons = await Promise.all(made.map(async (each) => (await outcome(org, each)).recorded));

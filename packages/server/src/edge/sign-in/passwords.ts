@@ -15,14 +15,15 @@ interface HashCost {
   readonly memoryCost: number;
   readonly timeCost: number;
 }
+type Argon2 = Pick<typeof import("@node-rs/argon2"), "hash" | "verify">;
 const serviceCost: HashCost = { memoryCost: 19_456, timeCost: 2 };
 
-/** Creates the hashing of one process. Only tests give another cost. */
-export function createPasswords(cost = serviceCost): Passwords {
+/** Creates the hashing of one process. Only tests give another cost or another Argon2. */
+export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, verify }): Passwords {
   /** 2: Argon2id. */
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
-  /** What the password of an unknown address is compared with, so that it takes as long. Made when first needed. */
+  /** The hash that the password of an unknown address is compared with, so that it takes as long. The first use makes it. */
   let nobody: Promise<string> | undefined;
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
@@ -32,21 +33,21 @@ export function createPasswords(cost = serviceCost): Passwords {
 
   return {
     async hash(password) {
-      return queued(() => hash(asTyped(password), options));
+      return queued(() => argon2.hash(asTyped(password), options));
     },
     async verify(known, password) {
-      nobody ??= hash("nobody's", options).catch((error: unknown) => {
+      nobody ??= argon2.hash("nobody's", options).catch((error: unknown) => {
         nobody = undefined;
         throw error;
       });
       const compared = known ?? (await nobody);
-      const right = await queued(() => verify(compared, asTyped(password)));
+      const right = await queued(() => argon2.verify(compared, asTyped(password)));
       return right && known !== null;
     },
   };
 }
 
-/** "ü" is one code point or two by the keyboard it was typed on: the same to whoever types it (RFC 8265, section 4.2). */
+/** Returns the password in NFC, because "ü" is one code point or two, depending on the keyboard (RFC 8265, section 4.2). */
 function asTyped(password: string): string {
   return password.normalize("NFC");
 }

@@ -244,16 +244,26 @@ describe("delivery", () => {
 
   test("a manual retry is a new delivery that names the first; a hundred clicks at once are one, under one Idempotency-Key with one answer", async () => {
     let working = false;
-    const receiver = await testReceiver((response) => response.writeHead(working ? 200 : 500).end());
+    // A retry stays under way for as long as its answer is held, so no other request finds it ended.
+    let held: (() => void)[] | undefined;
+    const receiver = await testReceiver((response) => {
+      const answer = () => response.writeHead(working ? 200 : 500).end();
+      if (held === undefined) answer();
+      else held.push(answer);
+    });
     const fresh = await newOrg();
     await fresh.register(receiver.url);
     await fresh.submit();
     await expect.poll(fresh.failed).toHaveLength(1);
     const original = id(receiver.received[0]) as string;
     const retryOf = (delivery: string) => fresh.api("POST", `/deliveries/${delivery}/retry`);
+    held = [];
     const answers = await Promise.all(Array.from({ length: 20 }, () => retryOf(original)));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
     expect(answers.filter(({ json }) => json.error?.code === "state_conflict")).toHaveLength(19);
+    const release = held;
+    held = undefined;
+    for (const answer of release) answer();
     await expect.poll(fresh.failed).toHaveLength(2);
     const second = (await fresh.failed())[0];
     expect(second.original_delivery_id).toBe(original);

@@ -1,0 +1,9 @@
+import pLimit from "p-limit";
+
+/** How many calls run at once. Each needs a connection, and the connections of one file stay few. */
+const at_once_max = 24;
+
+/** Calls `work` for every entry, at most 24 calls at a time, and returns the results in the order of `all`. */
+export function sideBySide<T, R>(all: Iterable<T>, work: (each: T, at: number) => Promise<R>): Promise<R[]> {
+  return pLimit(at_once_max).map(all, work);
+}
