@@ -5,16 +5,8 @@ import { readStateEpochs } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { idempotent } from "../shared/idempotent.ts";
-import {
-  type Attempt,
-  attempts_max,
-  demandCurrentKey,
-  demandRulesInForce,
-  stale,
-  staleEachTime,
-  unlessStale,
-} from "../shared/stale.ts";
+import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
+import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/stale.ts";
 import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault } from "./ruling-faults.ts";
@@ -33,21 +25,11 @@ export async function decideEscalation(
   idempotency_key: string | undefined,
 ): Promise<OnceAnswer<Escalation>> {
   const terms = { operation: "decide_escalation", idempotency_key, request: { escalation_id, input } };
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const state = await runtime.orgStates.get(caller.org_id);
-    const answer = await unlessStale(
-      idempotent(runtime, current, terms, (query) =>
-        castVote(runtime, { query, caller: current, state }, escalation_id, input),
-      ),
-    );
-    if (answer !== stale) {
-      runtime.deliveries.poke();
-      return answer;
-    }
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
+    castVote(runtime, attempt, escalation_id, input),
+  );
+  runtime.deliveries.poke();
+  return answer;
 }
 
 /** Casts the vote in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */

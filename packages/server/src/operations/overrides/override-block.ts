@@ -11,16 +11,8 @@ import { identityOf } from "../people/identity.ts";
 import { unmetDemands } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { idempotent } from "../shared/idempotent.ts";
-import {
-  type Attempt,
-  attempts_max,
-  demandCurrentKey,
-  demandRulesInForce,
-  stale,
-  staleEachTime,
-  unlessStale,
-} from "../shared/stale.ts";
+import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
+import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/stale.ts";
 import { conflict, forbiddenFault, notEnforcedFault, unmetDemandsFault } from "./override-faults.ts";
 import { overriddenChanges } from "./override-rows.ts";
 
@@ -42,21 +34,11 @@ export async function overrideBlock(
   idempotency_key: string | undefined,
 ): Promise<OnceAnswer<Override>> {
   const terms = { operation: "override_block", idempotency_key, request: { intent_id, reason: input.reason } };
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const state = await runtime.orgStates.get(caller.org_id);
-    const answer = await unlessStale(
-      idempotent(runtime, current, terms, (query) =>
-        approveOverride(runtime, { query, caller: current, state }, intent_id, input),
-      ),
-    );
-    if (answer !== stale) {
-      runtime.deliveries.poke();
-      return answer;
-    }
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
+    approveOverride(runtime, attempt, intent_id, input),
+  );
+  runtime.deliveries.poke();
+  return answer;
 }
 
 /** Approves the override in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
