@@ -84,6 +84,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
   const runtime: Runtime = {
     db,
     clock,
+    clockWatch: { offset_s: () => 0, isFarOff: () => false },
     timers,
     ids,
     log,

@@ -53,6 +53,7 @@ export const refusalCodes = {
     statuses: [403, 409, 415, 422],
     meaning: "Not for this caller, or not as things are; `policy` names the rule where it is one.",
   },
+  clock: { statuses: [503], meaning: "The clock of this node is too far from the database's time." },
   turn_over: { statuses: [503], meaning: "The backtest has run for long, and another organization's waits." },
   provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },
 } as const satisfies Record<string, RefusalRow>;

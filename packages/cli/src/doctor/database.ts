@@ -151,7 +151,13 @@ function clock({ now_us }: InspectedDatabase): Finding[] {
   const skew_ms = Math.round(Date.now() - now_us / 1000);
   if (Math.abs(skew_ms) <= skew_ms_max) return [ok("clock", "agrees with the database's")];
   const text = `${Math.abs(skew_ms)} ms ${skew_ms > 0 ? "ahead of" : "behind"} the database's clock`;
-  return [problem("clock", text, "synchronise both machines (NTP): key expiry and fact ages are measured with them")];
+  return [
+    problem(
+      "clock",
+      text,
+      "keep both machines in step (NTP): from 30 s the service warns, from 5 minutes it decides nothing",
+    ),
+  ];
 }
 
 /** Redis, where it is used, can be reached. */

@@ -22,6 +22,7 @@ import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
 import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
+import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
 import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
 import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, Spans, Timers } from "../ports.ts";
@@ -32,9 +33,11 @@ import type { ConnectionOptions } from "../store/database/connection.ts";
 import type { Database } from "../store/database/db.ts";
 import { NodeRateWindows } from "../store/rate-windows/rate-windows.ts";
 import { startAging } from "../worker/aging.ts";
+import { startClockWatch } from "../worker/clock-watch.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
+import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
 import { createOpenId } from "./sign-in/open-id.ts";
 import { createPasskeyChecks } from "./sign-in/passkey-checks.ts";
@@ -69,6 +72,8 @@ export interface NodeParts {
   readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
+  /** Tests only, whose clocks are set; absent: the clock is compared with the database's. */
+  readonly clockWatch?: ClockWatch & Loop;
   /** Tests only: another program for the threads of backtests. */
   readonly backtestThread?: ThreadProgram;
 }
@@ -110,10 +115,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
   await ensureOpenModeOrganization(parts);
   const trust = networkList(config.trust_proxy);
-  if (!(await keyReader.openMode()).key_ever_created) {
-    const behind = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
-    log.warn({ org_id: open_mode_org_id }, behind ? first_key_warning : open_mode_warning);
-  }
+  if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
+  const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
+  metrics.watchClock(() => clockWatch.offset_s());
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
@@ -131,6 +135,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const runtime: Runtime = {
     db,
     clock,
+    clockWatch,
     ids,
     timers,
     log,
@@ -204,7 +209,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping = true;
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
-      const loops = [aging.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
+      const loops = [clockWatch.stop(), aging.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...loops]);
       cancel();
@@ -214,6 +219,12 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows.close();
     },
   };
+}
+
+/** Logs what holds until the first API key is created. */
+function warnOfOpenMode({ config, log }: NodeParts, trust: ReturnType<typeof networkList>): void {
+  const behind_proxy = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
+  log.warn({ org_id: open_mode_org_id }, behind_proxy ? first_key_warning : open_mode_warning);
 }
 
 /** The Redis client is loaded only where it is used. */

@@ -26,6 +26,8 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   watchQueue(depth: () => number): void;
   /** Sets what returns the node's database sessions and the callers that wait for one. Called at each scrape. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
+  /** Sets what returns the seconds by which the node's clock is ahead of the database's. Called at each scrape. */
+  watchClock(offset_s: () => number): void;
   /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
   /** The text that Prometheus reads. */
@@ -173,7 +175,9 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
 }
 
 /** The gauges that are read at each scrape. */
-function watchedMetrics(registry: Registry): Pick<Metrics, "watchQueue" | "watchSessions" | "watchBacklog"> {
+function watchedMetrics(
+  registry: Registry,
+): Pick<Metrics, "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog"> {
   const registers = [registry];
   return {
     watchQueue(depth) {
@@ -196,6 +200,16 @@ function watchedMetrics(registry: Registry): Pick<Metrics, "watchQueue" | "watch
           const { total, idle, waiting } = stats();
           for (const [state, number] of Object.entries({ busy: total - idle, idle, waiting }))
             this.set({ state }, number);
+        },
+      });
+    },
+    watchClock(offset_s) {
+      new Gauge({
+        name: "countersign_clock_offset_seconds",
+        help: "Seconds by which the node's clock is ahead of the database's; negative: behind. From 300 on the node decides nothing.",
+        registers,
+        collect() {
+          this.set(offset_s());
         },
       });
     },

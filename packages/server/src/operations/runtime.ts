@@ -9,6 +9,7 @@ import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
 import type { Callers } from "./shared/caller.ts";
 import type {
   Backtests,
+  ClockWatch,
   ContextPauses,
   ContextPulls,
   DecisionLatencies,
@@ -60,6 +61,7 @@ export interface MailLoop {
 export interface Runtime {
   readonly db: Db;
   readonly clock: Clock;
+  readonly clockWatch: ClockWatch;
   readonly ids: Ids;
   readonly timers: Timers;
   readonly log: Log;

@@ -57,7 +57,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     });
   };
   const writable = oneLook(runtime.timers, readyLook, () => runtime.db.system(takesWrites));
-  const ready = async () => !stopping() && (await writable()) === true;
+  const ready = async () => !stopping() && !runtime.clockWatch.isFarOff() && (await writable()) === true;
   return {
     ...operatingHandlers({ ready, metrics, metrics_token, openapi_text: JSON.stringify(openapiDocument()) }),
     ...onboardingRoutes(runtime),

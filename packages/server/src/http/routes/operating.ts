@@ -6,7 +6,10 @@ import type { Metrics } from "../metrics.ts";
 
 /** What operating a node needs to know of it. */
 export interface OperatingDeps {
-  /** Whether requests can be served: the database answers and may be written to, its schema is ours, and the service is not stopping. */
+  /**
+   * Whether requests can be served: the database answers and may be written to, its schema is ours, the node's clock is not far
+   * from the database's, and the service is not stopping.
+   */
   readonly ready: () => Promise<boolean>;
   readonly metrics: Metrics;
   /** Null: loopback peers only. */

@@ -23,6 +23,7 @@ export type Deciding = Pick<
   Runtime,
   | "db"
   | "clock"
+  | "clockWatch"
   | "ids"
   | "writer"
   | "orgStates"
@@ -68,7 +69,8 @@ const lost_races_max = 100;
 
 /**
  * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key of another agent), not_found and
- * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable.
+ * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
+ * where this node's clock is far off).
  */
 export async function submitIntent(
   runtime: Deciding,
@@ -83,6 +85,13 @@ export async function submitIntent(
       `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
     );
   }
+  if (runtime.clockWatch.isFarOff())
+    throw faultAt(
+      "unavailable",
+      "",
+      "clock",
+      "The clock of this node is too far from the database's time. Send the intent again later, or to another node.",
+    );
   const submission = new Submission(runtime, caller, request);
   try {
     return await submission.run();

@@ -68,6 +68,14 @@ export interface DecisionLatencies {
   of(org_id: string): Overview["latency"];
 }
 
+/** How far this node's clock is from the database's. */
+export interface ClockWatch {
+  /** Seconds by which the node's clock is ahead of the database's; negative: behind. At least so far, at the last look. */
+  offset_s(): number;
+  /** True: five minutes or more. The node is not ready then and decides nothing. */
+  isFarOff(): boolean;
+}
+
 /** Pauses in the pushing of facts. */
 export interface ContextPauses {
   /** Makes pushes of this organization wait until the caller calls the returned function. */

@@ -23,6 +23,9 @@ const roomy = {
 
 const backtestThread = builtThread("backtest-thread");
 
+/** For tests that set the node's clock: it counts as the database's. */
+const clockInStep = { offset_s: () => 0, isFarOff: () => false, stop: async () => undefined };
+
 let packs: ReturnType<typeof loadPacks> | undefined;
 
 /** Returns the packs of all services of this process, which are loaded once. */
@@ -51,6 +54,7 @@ export async function serviceNode(
     passwords: cheapPasswords(),
     mailer: { send: async () => undefined },
     ...(backtestThread === undefined ? {} : { backtestThread }),
+    ...(parts.clock === undefined ? {} : { clockWatch: clockInStep }),
     ...parts,
     config: {
       signup: "open",
