@@ -111,6 +111,14 @@ export const settings = {
       "Days for which deliveries that were delivered or cancelled are kept. " +
       "Failed deliveries, and what was sent of them again, are kept always: they can be sent again.",
   },
+  COUNTERSIGN_DRAIN_SECONDS: {
+    name: "COUNTERSIGN_DRAIN_SECONDS",
+    fallback: "0",
+    format: { kind: "integer", min: 0, max: 300 },
+    meaning:
+      "Seconds for which the service still serves after the signal to end, while GET /readyz answers 503. " +
+      "In this time a load balancer or Kubernetes stops sending requests to this node.",
+  },
   COUNTERSIGN_RATE_LIMITS: {
     name: "COUNTERSIGN_RATE_LIMITS",
     fallback: null,

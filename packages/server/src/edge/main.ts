@@ -33,7 +33,7 @@ const lost_organizations =
 const looked_at_max = 1_000;
 
 /**
- * Requests were answered or cut off by then. What goes on waits for a database that is away, and loses nothing by not waiting:
+ * How long ending may take after the drain. Requests were answered or cut off by then. What goes on waits for a database that is away, and loses nothing by not waiting:
  * nobody was told of what is not on disk, and leases run out. The embedded database needs the rest of a service's ten seconds.
  */
 const ending_ms_max = 7_500;
@@ -42,7 +42,7 @@ const ending_ms_max = 7_500;
 export interface Service {
   /** `http://host:port`, with the port that was really chosen. */
   readonly url: string;
-  /** SIGTERM's way out: finish what is in flight, settle the write queue, stop the embedded database. */
+  /** SIGTERM's way out: drain for as long as is set, finish what is in flight, settle the write queue, stop the embedded database. */
   stop(): Promise<void>;
 }
 
@@ -114,23 +114,16 @@ export async function startService(
     return {
       url,
       async stop() {
-        let cancelLate = () => {};
-        const late = new Promise<void>((resolve) => {
-          cancelLate = timers.after(ending_ms_max, () => {
-            log.warn({}, "the service ends without waiting any longer for its database");
-            resolve();
-          });
-        });
+        const drain_ms = config.drain_seconds * 1000;
         async function end(): Promise<void> {
-          await node.close();
+          await node.close(drain_ms);
           mailer.close();
           await Promise.all([httpOut.close(), tracing?.close()]);
           await db.close();
         }
         try {
-          await Promise.race([end(), late]);
+          await endWithin(drain_ms + ending_ms_max, log, end());
         } finally {
-          cancelLate();
           await database.stop();
         }
       },
@@ -140,6 +133,18 @@ export async function startService(
     await database.stop();
     throw startRefusal(error);
   }
+}
+
+/** Waits for the end of the service for at most `limit_ms`. Rejects as `end` does. */
+async function endWithin(limit_ms: number, log: ProcessLog, end: Promise<void>): Promise<void> {
+  let cancelLate = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancelLate = timers.after(limit_ms, () => {
+      log.warn({}, "the service ends without waiting any longer for its database");
+      resolve();
+    });
+  });
+  await Promise.race([end, late]).finally(cancelLate);
 }
 
 function listenRefusal(error: unknown, config: Config): unknown {

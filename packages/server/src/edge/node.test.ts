@@ -1,9 +1,12 @@
-/** What a node has opened when its assembly fails halfway. */
+/** The start and the end of a node. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../testing/database/database.ts";
+import { call } from "../testing/nodes/http-node.ts";
 import { serviceNode } from "../testing/nodes/service-node.ts";
+import { heldBody, reviewedOrganization } from "../testing/people/review.ts";
+import { timers } from "./timers.ts";
 
 const database = await testDatabase();
 
@@ -28,4 +31,22 @@ test("a node that cannot be assembled leaves no connection to Redis behind, whic
   await expect.poll(() => callers).toContain(localPort);
   expect(callers).toEqual([localPort]);
   ours.destroy();
+});
+
+test("a node that drains is not ready and still serves, until the time of the drain is over", async () => {
+  const drain_ms = 7_000;
+  let drained = () => {};
+  const after: typeof timers.after = (wait_ms, run) => {
+    if (wait_ms !== drain_ms) return timers.after(wait_ms, run);
+    drained = run;
+    return () => undefined;
+  };
+  const { app, close, url } = await serviceNode(database, { timers: { after } });
+  const { agent } = await reviewedOrganization(database.db, url);
+  const closing = close(drain_ms);
+  expect((await call(url, "GET", "/readyz")).status).toBe(503);
+  expect((await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).status).toBe(201);
+  drained();
+  await closing;
+  expect(app.server.listening).toBe(false);
 });

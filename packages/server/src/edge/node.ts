@@ -29,6 +29,7 @@ import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, 
 import { createCommitWriter } from "../store/commit/commit-writer.ts";
 import { connectCommit } from "../store/commit/commit-writer-connection.ts";
 import type { CommitMetrics } from "../store/commit/commit-writer-lane.ts";
+import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
 import type { ConnectionOptions } from "../store/database/connection.ts";
 import type { Database } from "../store/database/db.ts";
 import { NodeRateWindows } from "../store/rate-windows/rate-windows.ts";
@@ -92,8 +93,11 @@ export interface ServiceNode {
   readonly app: HttpServer;
   readonly runtime: Runtime;
   readonly metrics: Metrics;
-  /** Stops accepting, finishes what is in flight, settles the write queue. The database stays open. */
-  close(): Promise<void>;
+  /**
+   * Stops being ready, serves on for `drain_ms`, then stops accepting, finishes what is in flight and settles the write queue. The
+   * database stays open.
+   */
+  close(drain_ms?: number): Promise<void>;
 }
 
 /** Assembles a node and prepares the database's one-time rows. */
@@ -107,9 +111,6 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     timers,
     metrics: traced(metrics, parts),
   });
-  metrics.watchQueue(() => writer.depth());
-  metrics.watchSessions(() => db.stats());
-  metrics.watchBacklog(createBacklogWatch(db, timers, log));
   const uses = createKeyUses(db, timers, log);
   const keyReader = createKeyReader(db, open_mode_org_id);
   const keys = new Keys(keyReader, clock, uses, config.rate_limits);
@@ -117,7 +118,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const trust = networkList(config.trust_proxy);
   if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
-  metrics.watchClock(() => clockWatch.offset_s());
+  watchNode(metrics, parts, writer, clockWatch);
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(config.redis_url, log, metrics);
   const waits = createDecisionWaits(db, timers, log);
@@ -205,8 +206,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     app,
     runtime,
     metrics,
-    async close() {
+    async close(drain_ms = 0) {
       stopping = true;
+      if (drain_ms > 0) await new Promise<void>((resolve) => timers.after(drain_ms, resolve));
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
       const loops = [clockWatch.stop(), aging.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
@@ -219,6 +221,19 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows.close();
     },
   };
+}
+
+/** Sets what the metrics read at each scrape. */
+function watchNode(
+  metrics: Metrics,
+  { db, timers, log }: NodeParts,
+  writer: CommitWriter,
+  clockWatch: ClockWatch,
+): void {
+  metrics.watchQueue(() => writer.depth());
+  metrics.watchSessions(() => db.stats());
+  metrics.watchClock(() => clockWatch.offset_s());
+  metrics.watchBacklog(createBacklogWatch(db, timers, log));
 }
 
 /** Logs what holds until the first API key is created. */

@@ -68,7 +68,7 @@ export async function serviceNode(
     },
   });
   let closed: Promise<void> | undefined;
-  const close = () => (closed ??= node.close());
+  const close = (drain_ms?: number) => (closed ??= node.close(drain_ms));
   whenFileIsDone(close);
   const url = await node.app.listen({ host: "127.0.0.1", port: 0 });
   return { ...node, close, url };
