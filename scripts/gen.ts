@@ -86,8 +86,14 @@ function configurationPage(): string {
     "# Configuration",
     "All settings are environment variables. An empty value counts as unset. A wrong value stops the start with one line " +
       "that names the setting, what it holds and what it takes.",
+    `Each secret can come from a file: a variable with \`_FILE\` behind the name of the setting holds the path. These are ${secretSettings()}.`,
     table(["setting", "default", "takes", "meaning"], rows),
   );
+}
+
+function secretSettings(): string {
+  const names = (Object.values(settings) as Setting[]).flatMap(({ name, secret }) => (secret ? [`\`${name}\``] : []));
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 function formatSentence(format: SettingFormat): string {

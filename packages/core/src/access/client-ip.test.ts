@@ -36,6 +36,12 @@ test("an IPv6 client cannot get fresh budget inside its /64, and has only its ow
   expect(clientNetwork("fe80::1%eth0")).toBe("fe80:0:0:0::/64");
 });
 
+test("clients behind NAT64 are as many as their IPv4 addresses", () => {
+  expect(clientNetwork("64:ff9b::198.51.100.1")).toBe("64:ff9b::c633:6401");
+  expect(clientNetwork("64:ff9b::198.51.100.2")).toBe("64:ff9b::c633:6402");
+  expect(clientNetwork("64:ff9b:1:abcd::198.51.100.1")).toBe("64:ff9b:1:abcd::c633:6401");
+});
+
 test("an IPv4 client is one address, in either spelling", () => {
   expect(clientNetwork("198.51.100.1")).toBe("198.51.100.1");
   expect(clientNetwork("::ffff:198.51.100.1")).toBe("198.51.100.1");

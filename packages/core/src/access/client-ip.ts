@@ -15,6 +15,9 @@ export function networkList(cidrs: readonly string[]): NetworkList {
   });
 }
 
+/** The prefix of NAT64 for everybody (RFC 6052), and the one that networks choose theirs from (RFC 8215). */
+const nat64 = networkList(["64:ff9b::/96", "64:ff9b:1::/48"]);
+
 /**
  * The client's address: the peer of the socket, or, while the hops to the right are trusted proxies, the one that the
  * last trusted proxy saw. What stands further left was written by strangers and proves nothing.
@@ -36,11 +39,14 @@ export function clientIp(peer: string | null, forwarded_for: string | undefined,
   return client;
 }
 
-/** The name under which an address has its budget: IPv4 as it is, also when mapped into IPv6; IPv6 by its /64. */
+/**
+ * Returns the name under which an address has its budget: IPv4 as it is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64
+ * the last 32 bits are a client's IPv4 address, so each address has a budget of its own there.
+ */
 export function clientNetwork(ip: string): string {
   const address = parsed(ip);
   if (address === null) return ip;
-  if (address.kind() === "ipv4") return address.toString();
+  if (address.kind() === "ipv4" || isWithin(address, nat64)) return address.toString();
   return `${(address as ipaddr.IPv6).parts
     .slice(0, 4)
     .map((part) => part.toString(16))

@@ -28,8 +28,10 @@ export type WebhookUrlVerdict =
     }
   | { readonly refused: string };
 
-/** Names that are local by definition. Single labels are refused as such. */
-const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
+/** Suffixes that never resolve in the public DNS. Single labels are refused as such. */
+const localSuffixes = [
+  ...["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local", "onion", "alt"],
+];
 
 /** What clouds call their metadata. */
 const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];

@@ -82,7 +82,7 @@ describe("settings", () => {
       "other_master_keys",
       [other, key],
     ],
-    ["COUNTERSIGN_PUBLIC_URL", "https://sign.example.com/base/", "public_url", "https://sign.example.com/base"],
+    ["COUNTERSIGN_PUBLIC_URL", "https://sign.example.com/", "public_url", "https://sign.example.com"],
     ["COUNTERSIGN_SIGNUP", "closed", "signup", "closed"],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "webhook_allow_cidrs", ["10.0.0.0/8", "fd00::/8"]],
     ["COUNTERSIGN_WEBHOOK_ALLOW_HTTP", "true", "webhook_allow_http", true],
@@ -132,7 +132,8 @@ describe("settings", () => {
     ["COUNTERSIGN_OTHER_MASTER_KEYS", `${"x,".repeat(2)}x`, /a comma list of different keys/],
     ["COUNTERSIGN_OTHER_MASTER_KEYS", Array(2).fill(other.toString("base64")).join(", "), /list of different keys/],
     ["COUNTERSIGN_PUBLIC_URL", "sign.example.com", /starts with http:\/\/ or https:\/\//],
-    ["COUNTERSIGN_PUBLIC_URL", "https://x/?a=1", /without user, query and fragment/],
+    ["COUNTERSIGN_PUBLIC_URL", "https://x/?a=1", /without user, path, query and fragment/],
+    ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com/countersign/", /served at the root of a name/],
     ["COUNTERSIGN_SIGNUP", "Closed", /one of open, closed/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.1", /a comma list of CIDRs/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8,,", /a comma list of CIDRs/],
@@ -211,6 +212,65 @@ describe("settings", () => {
     expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x", ...clients }).unknown_settings).toEqual([
       "COUNTERSIGN_SIGNUPS",
     ]);
+  });
+});
+
+test("variables that Kubernetes sets for a service called countersign are not taken for misspelt settings", () => {
+  const of_a_service = {
+    COUNTERSIGN_SERVICE_HOST: "10.96.12.7",
+    COUNTERSIGN_SERVICE_PORT: "8080",
+    COUNTERSIGN_SERVICE_PORT_HTTP_2: "8080",
+    COUNTERSIGN_PORT: "tcp://10.96.12.7:8080",
+    COUNTERSIGN_PORT_8080_TCP: "tcp://10.96.12.7:8080",
+    COUNTERSIGN_PORT_8080_TCP_ADDR: "10.96.12.7",
+    COUNTERSIGN_WEB_PORT_53_UDP_PROTO: "udp",
+    COUNTERSIGN_DB_PORT: "tcp://10.96.12.8:5432",
+  };
+  expect(readConfig(of_a_service).unknown_settings).toEqual([]);
+  expect(readConfig({ COUNTERSIGN_PORT: "8080" }).unknown_settings).toEqual(["COUNTERSIGN_PORT"]);
+});
+
+describe("secrets from files", () => {
+  async function fileWith(text: string): Promise<string> {
+    const dir = await mkdtemp(join(tmpdir(), "cs-"));
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    await writeFile(join(dir, "secret"), text);
+    return join(dir, "secret");
+  }
+
+  test("every secret setting can come from a file, without the line end of the file", async () => {
+    const secrets = {
+      DATABASE_URL: "postgres://me:pw@db/x",
+      REDIS_URL: "redis://cache",
+      COUNTERSIGN_MASTER_KEY: key.toString("base64"),
+      COUNTERSIGN_OTHER_MASTER_KEYS: other.toString("base64"),
+      COUNTERSIGN_METRICS_TOKEN: "s3cret",
+      SMTP_URL: "smtp://me:pw@mail",
+    };
+    expect(Object.keys(secrets)).toEqual(
+      Object.entries(settings).flatMap(([name, setting]) => ("secret" in setting ? [name] : [])),
+    );
+    const files: Record<string, string> = {};
+    for (const [name, text] of Object.entries(secrets)) files[`${name}_FILE`] = await fileWith(`${text}\n`);
+    const rest = { MAIL_FROM: "a@b.example", NODE_ENV: "production" };
+    expect(readConfig({ ...rest, ...files }, "/srv")).toEqual(readConfig({ ...rest, ...secrets }, "/srv"));
+  });
+
+  test("a file that cannot be read, is empty, or comes beside the setting is refused, without the secret", async () => {
+    expect(refusal({ DATABASE_URL_FILE: "/nowhere/at-all" })).toBe(
+      'DATABASE_URL_FILE="/nowhere/at-all": expected a file that can be read (ENOENT)',
+    );
+    const empty = await fileWith("\n");
+    expect(refusal({ SMTP_URL_FILE: empty, MAIL_FROM: "a@b.example" })).toBe(
+      `SMTP_URL_FILE="${empty}": expected a file that is not empty`,
+    );
+    const both = { REDIS_URL_FILE: await fileWith("redis://hunter2"), REDIS_URL: "redis://cache" };
+    expect(refusal(both)).toBe(
+      `REDIS_URL_FILE="${both.REDIS_URL_FILE}": expected nothing, because REDIS_URL is set, too`,
+    );
+    expect(refusal({ DATABASE_URL_FILE: await fileWith("mysql://hunter2") })).toMatch(
+      /^DATABASE_URL=\*\*\*: expected a URL/,
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { type LogLevel, scrub } from "../log.ts";
+import { secretFileVariables, withSecretFiles } from "./secret-files.ts";
 import { readValue } from "./setting-values.ts";
 
 /** The settings in force. Null: not set, and what it switches on is off. Source: api.md §1. */
@@ -51,8 +52,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * Reads all settings. Throws `StartRefused` with one line a problem, each naming the setting, its value (`***` for secrets)
  * and what is expected; empty and blank values count as not set.
  */
-export function readConfig(env: Environment, cwd: string = process.cwd()): Config {
+export function readConfig(given: Environment, cwd: string = process.cwd()): Config {
   const problems: string[] = [];
+  const env = withSecretFiles(given, (variable, expected) => {
+    problems.push(`${variable}=${scrub(JSON.stringify(given[variable]))}: expected ${expected}`);
+  });
   const refuse = (name: SettingName, expected: string) => {
     const setting: Setting = settings[name];
     const text = env[name] ?? "";
@@ -95,13 +99,30 @@ export function readConfig(env: Environment, cwd: string = process.cwd()): Confi
     otel_endpoint: read("OTEL_EXPORTER_OTLP_ENDPOINT"),
     production: read("NODE_ENV") === "production",
     path: env["PATH"] ?? "",
-    unknown_settings: Object.keys(env)
-      .filter((name) => name.startsWith("COUNTERSIGN_") && !(name in settings) && !clientVariables.includes(name))
-      .sort(),
+    unknown_settings: unknownSettings(env),
   };
   checkTogether(config, env, refuse);
   if (problems.length > 0) throw new StartRefused(problems.join("\n"));
   return config;
+}
+
+function unknownSettings(env: Environment): string[] {
+  const known = new Set<string>([...Object.keys(settings), ...secretFileVariables.values(), ...clientVariables]);
+  return Object.entries(env)
+    .filter(
+      ([name, text = ""]) => name.startsWith("COUNTERSIGN_") && !known.has(name) && !isServiceVariable(name, text),
+    )
+    .map(([name]) => name)
+    .sort();
+}
+
+/** Whether Kubernetes set this variable. It sets some in each container for each service, for example for one called `countersign`. */
+function isServiceVariable(name: string, text: string): boolean {
+  return (
+    /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name) ||
+    /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||
+    (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(text))
+  );
 }
 
 /** Whether Redis' client can read it: what it cannot ends the process, and so does Redis' refusal of NaN for a database. */
@@ -125,8 +146,12 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
       "REDIS_URL",
       "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
     );
-  if (public_url !== null && /[?#]|\/\/[^/]*@/.test(public_url)) {
-    refuse("COUNTERSIGN_PUBLIC_URL", "a URL without user, query and fragment");
+  // The console and the API have fixed paths.
+  if (public_url !== null && /[?#]|\/\/[^/]*@|\/\/[^/]+\//.test(public_url)) {
+    refuse(
+      "COUNTERSIGN_PUBLIC_URL",
+      "a URL without user, path, query and fragment, because all is served at the root of a name",
+    );
   }
   if (mail_from !== null && !/^[^<>]*<?[^\s@<>]+@[^\s@<>]+>?$/.test(mail_from)) {
     refuse("MAIL_FROM", "an address such as countersign@example.com or Countersign <countersign@example.com>");

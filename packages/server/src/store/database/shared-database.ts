@@ -50,17 +50,9 @@ export async function openSharedDatabase(
 
 /** Starts a database of our own that other commands may come to work on, too. Throws `StartRefused`. */
 export async function startSharedDatabase(config: DatabaseConfig, log: Log): Promise<StartedDatabase> {
-  const started = await startDatabase(config, { ...log, warn: withoutOurEnd(log) });
+  const started = await startDatabase(config, log);
   if (started.source === "url") return started;
   return { ...started, stop: () => stopBehindOthers(started, log) };
-}
-
-/** The server that we stop tells of our own session, which keeps others away until then. */
-function withoutOurEnd(log: Log): Log["warn"] {
-  return (fields, message) => {
-    if (!("postgres" in fields && /terminating connection due to admin/.test(String(fields.postgres))))
-      log.warn(fields, message);
-  };
 }
 
 /** Null where no server runs in the data directory, or one that is being stopped. */

@@ -142,6 +142,12 @@ async function stopVia(holder: ChildProcess, pid: number, exited: Promise<void>)
   await exited;
 }
 
+/** Whether people should see this line. A server that we stop calls the end of each of its processes fatal: sessions, autovacuum. */
+export function isWarning(line: string): boolean {
+  if (/^FATAL: +terminating .+ due to administrator command/.test(line)) return false;
+  return /^(FATAL|PANIC|WARNING|ERROR)/.test(line);
+}
+
 /** The last lines that the server wrote, kept for the message of a failed start; each also goes to the log. */
 function lastLines(child: ChildProcess, log: Log): string[] {
   const lines: string[] = [];
@@ -152,7 +158,7 @@ function lastLines(child: ChildProcess, log: Log): string[] {
     for (const line of parts.filter((part) => part.trim() !== "")) {
       lines.push(line);
       if (lines.length > 10) lines.shift();
-      if (/^(FATAL|PANIC|WARNING|ERROR)/.test(line)) log.warn({ postgres: line }, "embedded database");
+      if (isWarning(line)) log.warn({ postgres: line }, "embedded database");
       else log.debug({ postgres: line }, "embedded database");
     }
   });
