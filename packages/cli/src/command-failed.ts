@@ -1,3 +1,5 @@
+import type { StartRefused } from "@countersign/server";
+
 /** A command cannot do what it was asked; the message is one line for the person at the terminal. Exit code 1. */
 export class CommandFailed extends Error {
   constructor(message: string) {
@@ -7,6 +9,6 @@ export class CommandFailed extends Error {
 }
 
 /** Returns true if the service refuses to start for this reason. By name, because the service's code is loaded late. */
-export function isStartRefused(error: unknown): error is Error & { readonly name: "StartRefused" } {
+export function isStartRefused(error: unknown): error is StartRefused {
   return error instanceof Error && error.name === "StartRefused";
 }

@@ -11,6 +11,7 @@ export { findPostgres, openKeyRing, readPacks, replaceMasterKeyFile } from "./ed
 export { type Config, readConfig } from "./edge/start/config.ts";
 export type { Verified } from "./operations/audit/verify-organization.ts";
 export type { Log } from "./ports.ts";
+export type { StartRefused } from "./store/database/start-refused.ts";
 export type { ListedOrganization } from "./store/organizations/organizations.ts";
 export { inspectRedis } from "./store/upkeep/inspect-redis.ts";
 

@@ -9,6 +9,7 @@ import {
   inspectRedis,
   openInstance,
 } from "@countersign/server";
+import { isStartRefused } from "../command-failed.ts";
 import type { Output } from "../terminal.ts";
 import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
@@ -48,6 +49,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
       ];
     });
   } catch (error) {
+    if (isStartRefused(error) && error.advice !== null) return [problem("database", error.problem, error.advice)];
     const advice =
       config.database_url === null
         ? "mend what it says, or set DATABASE_URL to use a PostgreSQL of your own"

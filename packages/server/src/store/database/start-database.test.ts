@@ -97,6 +97,15 @@ describe("a pooler", () => {
     },
   );
 
+  test("that hands out statements is noticed", async () => {
+    const query = async (text: string) => {
+      // As PgBouncer says it.
+      if (text === "begin") throw new Error("transaction blocks not allowed in statement pooling mode");
+      return { rows: [{ pid: 1 }] };
+    };
+    expect(await sharesSessions(async () => ({ query, end: async () => undefined }))).toBe(true);
+  });
+
   test("that has no session to give is not waited for without a word", async () => {
     const [signed_in, ready] = [Buffer.of(82, 0, 0, 0, 8, 0, 0, 0, 0), Buffer.of(90, 0, 0, 0, 5, 73)];
     const full = createServer((socket) => {

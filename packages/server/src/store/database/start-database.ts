@@ -82,7 +82,8 @@ async function awaitAnswer(
     try {
       if (!(await sharesSessions(() => openClient(connection, "countersign start")))) return;
       throw new StartRefused(
-        "DATABASE_URL: this pooler hands every transaction to another session of the database (transaction pooling), where row-level security and the guarantee that answers are on disk cannot hold: name the database itself, or a pooler in session mode",
+        "DATABASE_URL: this pooler hands every transaction to another session of the database (transaction pooling), where row-level security and the guarantee that answers are on disk cannot hold",
+        "name the database itself, or a pooler in session mode",
       );
     } catch (error) {
       if (error instanceof StartRefused) throw error;
@@ -94,6 +95,17 @@ async function awaitAnswer(
       if (!told) log.warn({ database: where, reason }, "the database does not answer yet");
       await pause(first_answer_poll_ms);
     }
+  }
+}
+
+/** False: this is a pooler in statement mode, which hands out its sessions for one statement at a time. */
+async function takesTransaction(session: Session): Promise<boolean> {
+  try {
+    await session.query("begin");
+    return true;
+  } catch (error) {
+    if (error instanceof Error && /statement pooling mode/.test(error.message)) return false;
+    throw error;
   }
 }
 
@@ -115,7 +127,7 @@ export async function sharesSessions(open: () => Promise<Session>): Promise<bool
     const pid = await pidOf(one);
     const other = await open();
     try {
-      await other.query("begin");
+      if (!(await takesTransaction(other))) return true;
       if ((await pidOf(other)) === pid) return true;
       return (await pidOf(one)) !== pid || (await pidOf(one)) !== pid;
     } finally {

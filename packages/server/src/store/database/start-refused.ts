@@ -6,4 +6,12 @@
  */
 export class StartRefused extends Error {
   override readonly name = "StartRefused";
+
+  /** `advice`: what to do, where `countersign doctor` shows it apart from `problem`; null: the problem says it itself, or nobody knows. */
+  constructor(
+    readonly problem: string,
+    readonly advice: string | null = null,
+  ) {
+    super(advice === null ? problem : `${problem}: ${advice}`);
+  }
 }
