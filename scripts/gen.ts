@@ -1,5 +1,5 @@
 /**
- * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts}.md, from
+ * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts,rate-limits}.md, from
  * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/actions.md and docs/fact-coverage.md.
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
@@ -21,8 +21,10 @@ import {
   factMaxAgeSeconds,
   limits,
   openapiDocument,
+  operationRows,
   problemCodes,
   pullFailures,
+  rateCategories,
   refusalCodes,
   type Setting,
   type SettingFormat,
@@ -46,6 +48,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/errors.md", errorsPage()],
     ["docs/events.md", eventsPage()],
     ["docs/facts.md", factsPage()],
+    ["docs/rate-limits.md", rateLimitsPage()],
     ["docs/actions.md", actionsMarkdown(rules)],
     ["docs/fact-coverage.md", coverageMarkdown(rules)],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
@@ -153,6 +156,38 @@ function errorsPage(): string {
     ),
     "On a 422 `policy_invalid` they are the findings in the document, as POST /v1/policies/check gives them. On a 402 `details` " +
       "holds one `{period, used_actions, hard_limit}`, on a 413 `{body_bytes_max}` or `{values_max}`, on a 429 `{retry_after_seconds}`.",
+  );
+}
+
+function rateLimitsPage(): string {
+  const categories = Object.entries(rateCategories).map(([name, { requests_max, applies_to, counted_by }]) => [
+    `\`${name}\``,
+    String(requests_max),
+    applies_to,
+    counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address",
+  ]);
+  const operations = operationRows.map(([, { method, path, rate }]) => [
+    `\`${method} ${path}\``,
+    rate === null ? "not limited" : `\`${rate}\``,
+  ]);
+  return page(
+    "# Rate limits",
+    `Each operation belongs to one category. A category has so many requests in any ${limits.rate_window_seconds} seconds, for each of those ` +
+      "that it counts:",
+    table(["category", "requests", "applies to", "counted for each"], categories),
+    [
+      "- The window slides: a request counts from its arrival until it is " +
+        `${limits.rate_window_seconds} seconds old. Capacity comes back request by request.`,
+      "- Keys that rotation made of one key share one budget, whatever agent sends with them.",
+      "- A person who is signed in has a budget of their own (decision 0027). An IPv6 client is its /64 network.",
+      "- A request in shadow mode counts. A batch counts as one request. An answer 304 does not count. A refused request (429) does not count.",
+      "- Every answer of a limited operation has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (the Unix second at which the " +
+        "oldest counted request leaves the window). A 429 also has `Retry-After` in seconds.",
+      "- The operator can set other limits for all (`COUNTERSIGN_RATE_LIMITS`) and for one key (`countersign keys limit`).",
+      "- With `REDIS_URL`, all nodes count together. Without it, each node counts on its own.",
+    ].join("\n"),
+    "## Operations",
+    table(["operation", "category"], operations),
   );
 }
 

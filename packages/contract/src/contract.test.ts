@@ -163,6 +163,13 @@ describe("settings and rates", () => {
   it("settings stand under their own names", () => {
     for (const [key, { name }] of Object.entries(settings)) expect(name).toBe(key);
   });
+  it("few operations take from the five of authentication, and these are counted by client address", () => {
+    const of_authentication = operationRows.filter(([, { rate }]) => rate === "authentication").map(([id]) => id);
+    expect(of_authentication.sort()).toEqual(["login", "signup", "verifyMfa"]);
+    const by_address = Object.entries(rateCategories).filter(([, { counted_by }]) => counted_by === "ip");
+    expect(by_address.map(([name]) => name)).toEqual(["authentication"]);
+  });
+
   it("rates are those of the contract", () => {
     const rates = Object.fromEntries(Object.entries(rateCategories).map(([name, row]) => [name, row.requests_max]));
     expect(rates).toEqual({ intents: 120, backtest: 5, onboarding: 10, authentication: 5, general: 120 });

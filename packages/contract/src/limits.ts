@@ -143,17 +143,21 @@ export const limits = {
   shutdown_seconds_max: 10,
 } as const;
 
-/** The rate categories: how many requests a caller has per window, what the category covers. Source: contract §8. */
+/** The rate categories: how many requests a caller has in a window, what the category covers, for whom it counts. Source: contract §8. */
 export const rateCategories = {
-  intents: { requests_max: 120, applies_to: "POST /v1/intents and POST /v1/intents/batch", counted_by: "key" },
-  backtest: { requests_max: 5, applies_to: "POST /v1/learning/backtest", counted_by: "key" },
+  intents: { requests_max: 120, applies_to: "`POST /v1/intents` and `POST /v1/intents/batch`", counted_by: "key" },
+  backtest: { requests_max: 5, applies_to: "`POST /v1/learning/backtest`", counted_by: "key" },
   onboarding: {
     requests_max: 10,
-    applies_to: "POST /v1/onboarding/quickstart and POST /v1/onboarding/intake",
+    applies_to: "`POST /v1/onboarding/quickstart` and `POST /v1/onboarding/intake`",
     counted_by: "key",
   },
-  authentication: { requests_max: 5, applies_to: "login, signup and MFA verification", counted_by: "ip" },
-  general: { requests_max: 120, applies_to: "all other endpoints", counted_by: "key" },
+  authentication: {
+    requests_max: 5,
+    applies_to: "`POST /v1/auth/login`, `POST /v1/auth/signup` and `POST /v1/auth/mfa/verify`",
+    counted_by: "ip",
+  },
+  general: { requests_max: 120, applies_to: "every other operation under /v1", counted_by: "key" },
 } as const satisfies Record<string, { requests_max: number; applies_to: string; counted_by: "key" | "ip" }>;
 
 /** A rate category; its name is also the policy name in the RateLimit headers. */

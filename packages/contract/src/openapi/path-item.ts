@@ -1,6 +1,6 @@
 import type { TObject, TSchema } from "typebox";
 import { type ErrorCode, errorCodes } from "../error-codes.ts";
-import { limits } from "../limits.ts";
+import { limits, rateCategories } from "../limits.ts";
 import { type Answer, type Operation, refusalsOf } from "../operations/index.ts";
 import { ErrorObject } from "../resources/index.ts";
 import { type Role, roleMeets, roleNames } from "../roles.ts";
@@ -29,15 +29,24 @@ export function operationObject(operationId: string, operation: Operation, compo
   };
 }
 
-function descriptionOf(operation: Operation): { description?: string } {
-  const parts = [operation.description, rolesSentence(operation)].filter((part) => part !== undefined);
-  return parts.length === 0 ? {} : { description: parts.join("\n\n") };
+function descriptionOf(operation: Operation): { description: string } {
+  const parts = [operation.description, rolesSentence(operation), rateSentence(operation)].filter(
+    (part) => part !== undefined,
+  );
+  return { description: parts.join("\n\n") };
 }
 
 function rolesSentence({ auth }: Operation): string | undefined {
   if (typeof auth === "string") return undefined;
   const able: readonly Role[] = roleNames.filter((role) => roleMeets(role, auth));
   return `Roles: ${able.join(", ")}.`;
+}
+
+function rateSentence({ rate }: Operation): string {
+  if (rate === null) return "Rate limit: none.";
+  const { requests_max, counted_by } = rateCategories[rate];
+  const holder = counted_by === "ip" ? "client address" : "API key, signed-in person, or client address without either";
+  return `Rate limit: category \`${rate}\`, ${requests_max} requests in any ${limits.rate_window_seconds} s for each ${holder}.`;
 }
 
 /** Absent: a key or a session. What refuses only requests without a session finds that out behind the gate. */

@@ -61,7 +61,7 @@ export const passkeyOperations = {
     summary: "Begin a session with a passkey",
     description: "A passkey that verified its user counts as both factors.",
     auth: "none",
-    rate: "authentication",
+    rate: "general",
     body: PasskeyInput,
     answers: session,
     refuses: ["invalid_credentials", "forbidden", "state_conflict"],

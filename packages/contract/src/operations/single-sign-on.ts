@@ -16,7 +16,7 @@ const login = {
   method: "POST",
   tag: "People",
   auth: "none",
-  rate: "authentication",
+  rate: "general",
   body_bytes_max: limits.small_body_bytes_max,
 } as const;
 const shown = { 200: { description: "The configuration.", schema: wrapped("single_sign_on", SingleSignOn) } } as const;
