@@ -261,7 +261,9 @@ function factsPage(): string {
     `A context document carries facts in six categories. ${total} facts are listed here; each may be null, which means ` +
       `missing. Other keys are kept for your own policies: any key that matches \`${fact_key_pattern}\`, at most ` +
       `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
-    "`as_of` says per category when the facts were true (an ISO 8601 date-time with time zone). Without it they count as of their " +
+    "`as_of` says per category when the facts were true (an ISO 8601 date-time with time zone, in the extended form: `2026-01-31T10:00:00Z`, `2026-01-31T10:00+0100`). The " +
+      "basic form (`20260131T100000Z`), the week form (`2026-W05-6T10:00Z`) and the ordinal form (`2026-031T10:00Z`) are refused with " +
+      "`bad_format`, in dates too: they are rare, and easily something else. Without it they count as of their " +
       "receipt. A few facts have a freshness of their own in place of their category's; it stands with them. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
     ...sections,
     "## Asked for",

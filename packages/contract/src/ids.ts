@@ -52,7 +52,7 @@ export function idPattern(kind: IdKind): string {
 export const webhook_secret_prefix = "whsec_";
 
 /** What a listing shows instead of a webhook secret. Source: contract §2.3. */
-export const webhook_secret_mask = "***";
+export const secret_mask = "***";
 
 /** Parts of an API key text, `svc_<environment>_<scope>_<random>`. Source: contract §2.2, api.md §3. */
 export const apiKeyFormat = {

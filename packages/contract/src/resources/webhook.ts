@@ -19,7 +19,7 @@ export const WebhookInput = closed(
   {
     url: url(),
     event_types: Type.Optional(eventTypesInput()),
-    escalation_id: Type.Optional(givenId("prefix esc_; absent: organization-wide")),
+    escalation_id: Type.Optional(nullable(givenId("prefix esc_; absent or null: organization-wide"))),
     description: Type.Optional(text(limits.description_chars_max)),
   },
   { title: "WebhookInput" },

@@ -37,6 +37,9 @@ function fieldRule(field: FactField): [string, FieldRule] {
   return [field.name, { field, type_bits: field.types.reduce((bits, type) => bits | typeBits[type], 0) }];
 }
 
+/** They are rare, and a text such as 20260131 is easily something else. */
+const other_forms = "the basic, week and ordinal forms of ISO 8601 are not taken";
+
 const keyPattern = new RegExp(fact_key_pattern);
 const usStates: ReadonlySet<string> = new Set(usStateCodes);
 const twoLetters = /^[A-Za-z]{2}$/;
@@ -148,7 +151,7 @@ function brokenConstraint(constraint: FactConstraint, value: unknown): { code: P
     case "iso_date":
       return typeof value === "string" && isIsoDate(value)
         ? null
-        : { code: "bad_format", said: "is an ISO 8601 date, or a date-time with time zone" };
+        : { code: "bad_format", said: `is a date such as 2026-01-31, or a date-time with time zone; ${other_forms}` };
   }
 }
 
@@ -173,7 +176,7 @@ function checkAsOf(problems: Problem[], asOf: unknown, now_us: number): void {
 function checkTime(problems: Problem[], category: string, time: string, now_us: number): void {
   const at_us = parseIsoTimeUs(time);
   if (at_us === null) {
-    const said = "is a date-time of the calendar with time zone, such as 2026-01-31T10:00:00Z";
+    const said = `is a date-time of the calendar with time zone, such as 2026-01-31T10:00:00Z; ${other_forms}`;
     report(problems, ["as_of", category], "bad_format", `as_of of ${category} ${said}`);
   } else if (at_us > now_us + as_of_ahead_us_max) {
     report(problems, ["as_of", category], "in_the_future", `as_of of ${category} is more than 5 minutes ahead`);

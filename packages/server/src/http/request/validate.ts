@@ -172,7 +172,8 @@ function problemOf({ instancePath: path, keyword, params, parentSchema }: ErrorO
 }
 
 const formatMessages: Record<string, string> = {
-  "date-time": "Send an RFC 3339 date-time with a time zone, such as 2026-01-31T10:00:00Z.",
+  "date-time":
+    "Send an RFC 3339 date-time with a time zone, such as 2026-01-31T10:00:00Z; other forms of ISO 8601 are not taken.",
   date: "Send a date, such as 2026-01-31.",
   email: "Send an e-mail address.",
   uri: "Send an absolute URL.",

@@ -1,5 +1,5 @@
 /** The organization's own endpoint that is asked for facts: register, read, remove. Source: api.md §5. */
-import { type ContextSource, type ContextSourceInput, limits, webhook_secret_mask } from "@countersign/contract";
+import { type ContextSource, type ContextSourceInput, limits, secret_mask } from "@countersign/contract";
 import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import {
@@ -76,5 +76,5 @@ export async function isRegistered(
 }
 
 function shown({ url, timeout_ms, created_at }: ContextSourceRow): ContextSource {
-  return { url, timeout_ms, secret: webhook_secret_mask, created_at };
+  return { url, timeout_ms, secret: secret_mask, created_at };
 }

@@ -1,5 +1,5 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
-import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode } from "@countersign/contract";
+import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode, secret_mask } from "@countersign/contract";
 import {
   Fault,
   type FaultDetail,
@@ -75,30 +75,23 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 }
 
 /**
- * Creates a key for the caller's organization. A repetition under the same Idempotency-Key gives the same key again, so
- * its text is kept for that, sealed. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
+ * Creates a key for the caller's organization. Its text is in the first answer only; a repetition under the same Idempotency-Key shows
+ * `***` in its place. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
  */
 export async function createKey(
-  runtime: Needs & Pick<Runtime, "db" | "clock" | "sealer">,
+  runtime: Needs & Pick<Runtime, "db" | "clock">,
   caller: Creator,
   input: ApiKeyInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<ApiKeyCreated>> {
-  const context = createdKeyContext(caller.org_id, idempotency_key ?? "");
   const terms = { operation: "createApiKey", idempotency_key, request: input };
-  const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+  const work = async (query: Query): Promise<ApiKeyCreated> => {
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
     // Judged for the first request only: a repetition is not refused because the expiry has passed meanwhile.
-    const created = await insertNewKey(runtime, query, keyToCreate(caller, input, await databaseNowUs(query)));
-    return { sealed: runtime.sealer.seal(JSON.stringify(created), context) };
-  });
-  return { response: JSON.parse(runtime.sealer.open(response.sealed, context)) as ApiKeyCreated, replayed };
-}
-
-/** What the answer that is kept for repetitions is sealed under. */
-export function createdKeyContext(org_id: string, idempotency_key: string): string {
-  return `${org_id} createApiKey ${idempotency_key}`;
+    return insertNewKey(runtime, query, keyToCreate(caller, input, await databaseNowUs(query)));
+  };
+  return idempotent(runtime, caller, terms, work, (created) => ({ ...created, api_key: secret_mask }));
 }
 
 /** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out, naming each. */

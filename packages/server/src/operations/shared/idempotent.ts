@@ -30,12 +30,16 @@ export function ownedOperation(operation: string, { lineage_id, actor }: Idempot
   return `${operation} ${lineage_id ?? actor}`;
 }
 
-/** Runs `work` once for each key; without a key, once for each call. Faults: idempotency_conflict, and those of `work`. */
+/**
+ * Runs `work` once for each key; without a key, once for each call. `kept` returns the answer that repetitions get: without the
+ * secrets that are shown once only. Faults: idempotency_conflict, and those of `work`.
+ */
 export function idempotent<T>(
   runtime: Pick<Runtime, "db" | "clock">,
   caller: Pick<Caller, "org_id"> & IdempotencyOwner,
   terms: IdempotencyTerms,
   work: (query: Query) => Promise<T>,
+  kept?: (response: T) => T,
 ): Promise<OnceAnswer<T>> {
   const { idempotency_key, request } = terms;
   const operation = ownedOperation(terms.operation, caller);
@@ -44,9 +48,8 @@ export function idempotent<T>(
     if (idempotency_key === undefined) return { response: await work(query), replayed: false };
     const request_sha256 = sha256Hex(canonicalJson(request));
     const created_at = formatTimestampUs(runtime.clock.now_us());
-    return once(query, { org_id: caller.org_id, operation, idempotency_key, request_sha256, created_at }, () =>
-      work(query),
-    );
+    const asked = { org_id: caller.org_id, operation, idempotency_key, request_sha256, created_at };
+    return once(query, asked, () => work(query), kept);
   };
   return terms.scope === "system" ? runtime.db.system(run) : runtime.db.tenant(caller.org_id, run);
 }

@@ -13,7 +13,6 @@ import {
   sealedPlaces,
 } from "../../store/upkeep/sealed-texts.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
-import { createdKeyContext } from "../keys/create-key.ts";
 import { mailContext } from "../people/mail.ts";
 import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
@@ -49,8 +48,8 @@ const batch_rows = 100;
 const runs_max = 3;
 
 /** What each place seals its texts under. Source: the operations that do. */
-function contextOf(place: SealedPlace, { key, about }: SealedText): string {
-  const [first = "", second = "", third = ""] = key;
+function contextOf(place: SealedPlace, { key }: SealedText): string {
+  const [first = "", second = ""] = key;
   switch (place) {
     case "webhooks":
       return secretContext(first, second);
@@ -64,10 +63,6 @@ function contextOf(place: SealedPlace, { key, about }: SealedText): string {
       return mailContext(first);
     case "begun_logins":
       return startedContext(first);
-    case "created_keys":
-      return createdKeyContext(first, third);
-    case "registered_webhooks":
-      return secretContext(first, about ?? "");
     default:
       return place satisfies never;
   }

@@ -1,6 +1,7 @@
 /** New webhooks. Source: contract §4. */
-import { limits, type Webhook, type WebhookInput, webhook_secret_mask } from "@countersign/contract";
+import { limits, secret_mask, type Webhook, type WebhookInput } from "@countersign/contract";
 import { type Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
@@ -13,10 +14,9 @@ import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 /**
- * Registers a webhook. The answer is the only one that shows its secret; a repetition under the same Idempotency-Key
- * shows it again, so that it is kept for that, sealed. Raises the policy epoch: decisions in flight are made again and
- * carry their event. Faults: unknown_event_type, webhook_url_refused, not_found (escalation), already_exists (100
- * webhooks), idempotency_conflict.
+ * Registers a webhook. The first answer is the only one that shows its secret; a repetition under the same Idempotency-Key shows
+ * `***` in its place. Raises the policy epoch: decisions in flight are made again and carry their event.
+ * Faults: unknown_event_type, webhook_url_refused, not_found (escalation), already_exists (100 webhooks), idempotency_conflict.
  */
 export async function registerWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
@@ -30,37 +30,28 @@ export async function registerWebhook(
   const verdict = await runtime.httpOut.check(input.url);
   const event_types = subscribedTypes(input.event_types, verdict);
   const terms = { operation: "registerWebhook", idempotency_key, request: input };
-  const { response, replayed } = await idempotent(runtime, caller, terms, async (query) => {
+  const work = async (query: Query): Promise<Webhook> => {
     const url = hrefOf(verdict);
     const at = formatTimestampUs(runtime.clock.now_us());
     const id = ids.next("webhook");
-    const secret_sealed = sealer.seal(newWebhookSecret(ids), secretContext(org_id, id));
-    const { escalation_id = null, description = "" } = input;
-    const webhook: Webhook = {
-      id,
-      created_at: at,
-      url,
-      organization_id: org_id,
-      escalation_id,
-      event_types,
-      secret: webhook_secret_mask,
-      active: true,
-      description,
-    };
+    const secret = newWebhookSecret(ids);
+    const { description = "" } = input;
+    const escalation_id = input.escalation_id ?? null;
+    const about = { url, organization_id: org_id, escalation_id, event_types, active: true, description };
+    const webhook: Webhook = { id, created_at: at, ...about, secret };
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (escalation_id !== null && !(await escalationExists(query, org_id, escalation_id)))
         throw faultAt("not_found", "/escalation_id", "not_found", "There is no such escalation.");
       if ((await countWebhooks(query, org_id)) >= limits.webhooks_per_organization_max) throw tooMany();
-      await insertWebhook(query, webhook, secret_sealed);
+      await insertWebhook(query, webhook, sealer.seal(secret, secretContext(org_id, id)));
       const data = { webhook_id: id, url, escalation_id, event_types };
       const audit = [auditRow(ids, { intent_id: null, at, actor, type: "webhook_created", data })];
       return { raise: ["policy"], webhooks_delta: 1, audit };
     });
-    return { webhook, secret_sealed };
-  });
-  const secret = sealer.open(response.secret_sealed, secretContext(org_id, response.webhook.id));
-  return { response: { ...response.webhook, secret }, replayed };
+    return webhook;
+  };
+  return idempotent(runtime, caller, terms, work, (webhook) => ({ ...webhook, secret: secret_mask }));
 }
 
 function tooMany(): Fault {

@@ -36,13 +36,14 @@ export async function readIdempotencyKey(
  * Runs `work` for the first request with this key and answers every later one with the first answer. Belongs into the
  * transaction of `work`, before it changes anything: a second request with the key waits here until the first commits
  * (then it replays) or fails (then it is the first). Take it before the organization's head is locked.
- * `response` is kept as JSON; seal what is secret in it. Faults: idempotency_conflict for the same key with another request.
+ * `kept` returns the response as it is stored, without secrets. Faults: idempotency_conflict for the same key with another request.
  * Source: api.md §2.
  */
 export async function once<T>(
   query: Query,
   request: IdempotentRequest,
   work: () => Promise<T>,
+  kept: (response: T) => T = (response) => response,
 ): Promise<OnceAnswer<T>> {
   const key = [request.org_id, request.operation, request.idempotency_key];
   for (;;) {
@@ -56,7 +57,7 @@ export async function once<T>(
       const response = await work();
       await query(
         "update idempotency_keys set response = $4::json where org_id = $1 and operation = $2 and idempotency_key = $3",
-        [...key, JSON.stringify(response)],
+        [...key, JSON.stringify(kept(response))],
       );
       return { response, replayed: false };
     }

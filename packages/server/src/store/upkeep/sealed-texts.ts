@@ -9,30 +9,15 @@ interface Place {
   readonly column: string;
   /** The member of the column's JSON object that is sealed; null: the column is. */
   readonly member: string | null;
-  /** Which rows; the others are not looked at. */
-  readonly rows: string;
-  /** What else the context of the sealed text is made of. */
-  readonly about: string;
 }
 
-const plain = { member: null, rows: "true", about: "null" };
-
 const places = {
-  webhooks: { ...plain, table: "webhooks", key: ["org_id", "webhook_id"], column: "secret_sealed" },
-  context_sources: { ...plain, table: "context_sources", key: ["org_id"], column: "secret_sealed" },
-  single_sign_on: { ...plain, table: "single_sign_on", key: ["org_id"], column: "secret_sealed" },
-  second_factors: { ...plain, table: "people", key: ["org_id", "user_id"], column: "totp_sealed" },
-  mails: { ...plain, table: "mails", key: ["mail_id"], column: "sealed" },
-  begun_logins: { ...plain, table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },
-  created_keys: {
-    ...{ table: "idempotency_keys", key: ["org_id", "operation", "idempotency_key"], column: "response" },
-    ...{ member: "sealed", rows: "operation like 'createApiKey %'", about: "null" },
-  },
-  registered_webhooks: {
-    ...{ table: "idempotency_keys", key: ["org_id", "operation", "idempotency_key"], column: "response" },
-    ...{ member: "secret_sealed", rows: "operation like 'registerWebhook %'" },
-    about: "response -> 'webhook' ->> 'id'",
-  },
+  webhooks: { table: "webhooks", key: ["org_id", "webhook_id"], column: "secret_sealed", member: null },
+  context_sources: { table: "context_sources", key: ["org_id"], column: "secret_sealed", member: null },
+  single_sign_on: { table: "single_sign_on", key: ["org_id"], column: "secret_sealed", member: null },
+  second_factors: { table: "people", key: ["org_id", "user_id"], column: "totp_sealed", member: null },
+  mails: { table: "mails", key: ["mail_id"], column: "sealed", member: null },
+  begun_logins: { table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },
 } as const satisfies Record<string, Place>;
 
 /** The name of a place. */
@@ -48,7 +33,6 @@ export interface SealedText {
   readonly sealed: string;
   /** The whole column, which holds `sealed` once. */
   readonly stored: string;
-  readonly about: string | null;
 }
 
 const sealedIn = ({ column, member }: Place) => (member === null ? column : `${column} ->> '${member}'`);
@@ -66,11 +50,11 @@ export function readSealedTexts(
   { prefix, after, limit }: { prefix: string; after: readonly string[] | null; limit: number },
 ): Promise<SealedText[]> {
   const place: Place = places[name];
-  const { table, key, column, rows, about } = place;
+  const { table, key, column } = place;
   const beyond = `(${key.join(", ")}) > (${key.map((each, n) => fromText(each, `$${n + 3}::text`)).join(", ")})`;
   return query<SealedText>(
-    `select array[${key.map(asText).join(", ")}] as key, ${sealedIn(place)} as sealed, ${column}::text as stored, ${about} as about
-     from ${table} where ${rows} and not starts_with(${sealedIn(place)}, $1) ${after === null ? "" : `and ${beyond}`}
+    `select array[${key.map(asText).join(", ")}] as key, ${sealedIn(place)} as sealed, ${column}::text as stored
+     from ${table} where not starts_with(${sealedIn(place)}, $1) ${after === null ? "" : `and ${beyond}`}
      order by ${key.join(", ")} limit $2::integer`,
     [prefix, limit, ...(after ?? [])],
   );
@@ -104,7 +88,7 @@ export async function countSealedTexts(
   const place: Place = places[name];
   const [counts] = await query<{ total: number; prefixed: number }>(
     `select count(*)::integer as total, count(*) filter (where starts_with(${sealedIn(place)}, $1))::integer as prefixed
-     from ${place.table} where ${place.rows} and ${sealedIn(place)} is not null`,
+     from ${place.table} where ${sealedIn(place)} is not null`,
     [prefix],
   );
   return counts as { total: number; prefixed: number };

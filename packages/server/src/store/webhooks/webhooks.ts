@@ -1,5 +1,5 @@
 /** SQL for webhooks. Source: contract §2.3. */
-import { type EventType, type Webhook, webhook_secret_mask } from "@countersign/contract";
+import { type EventType, secret_mask, type Webhook } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
@@ -7,7 +7,7 @@ import { newestHead } from "../rows/newest-head.ts";
 export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
 
 const columns = `webhook_id as id, created_at, url, org_id as organization_id, escalation_id, event_types,
-  '${webhook_secret_mask}' as secret, active, description`;
+  '${secret_mask}' as secret, active, description`;
 
 /** A page of the organization's webhooks, newest first, older than `before`. */
 export function readWebhooks(
