@@ -22,10 +22,17 @@ import {
 
 const label = () => Type.String({ minLength: 1, maxLength: limits.label_chars_max });
 
+/** The agent id of a caller that gives no name. Whether a rule that names agents applies to this caller is unknown. */
+export const unnamed_agent_id = "unnamed";
+
 /** Who acts. */
 export const Agent = closed(
   {
-    id: Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max }),
+    id: Type.String({
+      minLength: 1,
+      maxLength: limits.agent_id_chars_max,
+      description: `\`${unnamed_agent_id}\`: the caller gave no name, so rules that name agents are unknown for it`,
+    }),
     framework: Type.Optional(label()),
     session_id: Type.Optional(label()),
     on_behalf_of: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),

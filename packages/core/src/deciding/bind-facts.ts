@@ -10,7 +10,7 @@ import {
   Timestamp,
   unknown,
 } from "@countersign/cel";
-import { limits as contractLimits, type PullFailure } from "@countersign/contract";
+import { limits as contractLimits, type PullFailure, unnamed_agent_id } from "@countersign/contract";
 import { type FactBindings, freshView, type Marker, rawView } from "../facts/staleness.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import type { VariableMemo } from "../policy/shared-variables.ts";
@@ -41,6 +41,8 @@ export interface Views {
   readonly raw: View | null;
   /** The raw view without the fact `scope_fact`; null when that fact is not stale. */
   readonly unscoped: View | null;
+  /** Whether the caller gave no name. */
+  readonly unnamed: boolean;
   /** Why the context source gave no facts; null when it did, or when the membrane has none. */
   readonly not_pulled: PullFailure | null;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
@@ -86,6 +88,7 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),
       unscoped: isScopeStale(raw, fresh) ? view(withoutScope(raw)) : null,
+      unnamed: input.intent.agent.id === unnamed_agent_id,
       not_pulled: input.facts.not_pulled ?? null,
       options,
     };
@@ -115,14 +118,19 @@ function withoutScope(raw: FactBindings): FactBindings {
 
 const empty: Content = Object.freeze({});
 
+/** What expressions read as the id of a caller that gave no name. */
+export const unnamedAgent = unknown("agent.id", "unnamed");
+
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
-  const { intent } = input;
   const { decided_as } = action;
+  const agent =
+    input.intent.agent.id === unnamed_agent_id ? { ...input.intent.agent, id: unnamedAgent } : input.intent.agent;
+  const intent = agent === input.intent.agent ? input.intent : { ...input.intent, agent };
   const target = intent.action.target ?? empty;
   const is_submitted = content === (intent.payload?.content ?? null);
   return {
     intent: is_submitted ? intent : { ...intent, payload: { ...intent.payload, content } },
-    agent: intent.agent,
+    agent,
     action: { type: decided_as.type, verb: intent.action.verb, target },
     target,
     params: content ?? empty,
