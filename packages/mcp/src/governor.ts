@@ -19,7 +19,9 @@
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import {
+  type Asked,
   answerIn,
+  askedBy,
   errorCodes,
   hasLookAlike,
   hasTwins,
@@ -30,6 +32,7 @@ import {
   type JsonObject,
   losesDigits,
   type Message,
+  metaOf,
   noResult,
   type RequestId,
   refusal,
@@ -88,7 +91,7 @@ interface OtherRequest {
 /** A call's name and arguments, after the checks. `key` is the key of its id. */
 interface AskedTool {
   readonly key: string;
-  readonly id: RequestId;
+  readonly as: Asked;
   readonly name: string;
   readonly given: JsonObject;
 }
@@ -120,7 +123,7 @@ class ConnectionGovernor implements Governor {
   readonly #requests = new Map<string, OtherRequest>();
   /** What to add to the results of tasks, by task id. */
   readonly #additions = new Map<string, (line: string) => string>();
-  /** Open reviews that no call waits for, by the tool's name and arguments. */
+  /** Open reviews that no call waits for, by the agent, and the tool's name and arguments. */
   readonly #reviews = new Map<string, string>();
   #is_over = false;
 
@@ -218,14 +221,13 @@ class ConnectionGovernor implements Governor {
     if (asked === null) return;
     heard.write(heard.exact); // Throws before anything is decided if the call cannot be written.
     const { params = {} } = heard.message;
-    const { key, name, given } = asked;
+    const { key, as, name, given } = asked;
     const call: Call = { deciding: new AbortController(), answered: null };
     this.#calls.set(key, call);
-    const question = JSON.stringify([name, given]);
+    const submission = this.#submissions.of(name, given, metaOf(params));
+    const question = JSON.stringify([submission.intent.agent.id, name, given]);
     const review = this.#reviews.get(question) ?? null;
     this.#reviews.delete(question);
-    const submission = this.#submissions.of(name, given);
-    const as = { id: asked.id, as_task: isObject(params["task"]) };
     const { signal } = call.deciding;
     const governed = governCall(this.#callDeps(heard, call, question), { ...as, submission, review, signal });
     this.#hold(governed.finally(() => this.#calls.delete(key)));
@@ -248,11 +250,11 @@ class ConnectionGovernor implements Governor {
       const text = "Give the tool's name, and its arguments as an object.";
       return refuse(refusal(id, errorCodes.invalid_params, text));
     }
-    const as = { id, as_task: isObject(params["task"]) };
+    const as = askedBy(id, params);
     if (losesDigits(given)) return refuse(noResult(as, too_large));
     if (hasTwins(given)) return refuse(noResult(as, twins));
     if (this.#calls.size >= calls_max) return refuse(refusal(id, errorCodes.no_result, too_many));
-    return { key: idKey(message.id), id, name, given };
+    return { key: idKey(message.id), as, name, given };
   }
 
   #callDeps({ message, exact, write, answer }: Heard, call: Call, question: string): CallDeps {
@@ -285,6 +287,8 @@ class ConnectionGovernor implements Governor {
     const { toClient, note } = this.#options;
     const message = answerIn(line);
     if (message === null) return void toClient(line);
+    const { result } = message;
+    if (isObject(result)) this.#submissions.serverSays(result);
     const key = idKey(message.id);
     const other = this.#requests.get(key);
     // The protocol's own client reads "1" as the answer to 1, unless it has a request with the id "1".
@@ -292,7 +296,7 @@ class ConnectionGovernor implements Governor {
     if (call?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (call !== undefined) return void call.answered({ message, line });
     this.#requests.delete(key);
-    if (isObject(message["result"])) other?.learn?.(message["result"]);
+    if (isObject(result)) other?.learn?.(result);
     try {
       toClient(other?.tell?.(line) ?? line);
     } catch (error) {

@@ -45,7 +45,7 @@ export function addMcp(program: Command, terminal: Terminal): void {
     .argument("[args...]", "its arguments")
     .addOption(urlOption())
     .addOption(keyOption())
-    .option("--agent <id>", "who asks (default: what the client calls itself)")
+    .option("--agent <id>", "who asks (default: what the client calls itself, else `unnamed`)")
     .option("--membrane <mem_id>", "whose rules decide (default: the organization's default membrane)")
     .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
     .option(
