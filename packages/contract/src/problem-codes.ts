@@ -8,7 +8,7 @@ export const problemCodes = {
   not_allowed: "The value is none of those that the field takes.",
   bad_format: "The text does not have the form that the field takes.",
   out_of_range:
-    "The number is smaller or larger than the field takes, or an integer beyond 2^53, which is to be sent as text.",
+    "The number is smaller or larger than the field takes, or has more digits than a double keeps: send it as a text.",
   too_short: "The text or list is shorter than the field takes.",
   too_long: "The text or list is longer than the field takes.",
   too_many_keys: "The object has more keys than it may.",

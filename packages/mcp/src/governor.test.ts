@@ -90,13 +90,25 @@ test.each([
   expect(toServer).toEqual([]);
 });
 
-test.each(["9007199254740993", "-9007199254740992", "1e400"])(
+test.each(["9007199254740993", "-9007199254740993.0", "4503599627370497.75", "1234567890123456789012", "1e400"])(
   "a call with a number that would be another one at the server is not made: %s",
   (number) => {
     const { governor, toClient, submitted } = governed();
     governor.fromClient(callOf(1, "pay", { to: [{ n: 0 }] }).replace('"n":0', `"n":${number}`));
     expect(JSON.parse(toClient[0] ?? "")).toMatchObject({ id: 1, result: { isError: true } });
+    expect(toClient[0]).toMatch(/the number at \/to\/0\/n of the arguments.*Send it as a text/);
     expect(submitted).toEqual([]);
+  },
+);
+
+test.each(["1e21", "1.5e300", "100.10", "-0.0"])(
+  "a call with a number in another spelling is made: %s",
+  async (number) => {
+    const { governor, toServer, submitted } = governed();
+    governor.fromClient(callOf(1, "pay", { n: 0 }).replace('"n":0', `"n":${number}`));
+    await soon(() => expect(toServer).toHaveLength(1));
+    expect(JSON.parse(toServer[0] ?? "").params.arguments.n === Number(number)).toBe(true);
+    expect(submitted[0]?.intent.payload?.content).toEqual({ n: Number(number) });
   },
 );
 

@@ -29,8 +29,8 @@ import {
   isId,
   isMessage,
   isObject,
+  type Json,
   type JsonObject,
-  losesDigits,
   type Message,
   metaOf,
   noResult,
@@ -71,6 +71,8 @@ interface Heard {
   readonly message: Message;
   readonly exact: Message;
   readonly write: (value: JsonObject) => string;
+  /** The place in a part of `exact` of a number that would be rounded; null: none. */
+  readonly inexactIn: (part: Json | undefined) => string | null;
   /** Sends the client a message that contains parts of `exact`. */
   readonly answer: (said: JsonObject) => void;
 }
@@ -181,9 +183,9 @@ class ConnectionGovernor implements Governor {
     const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, errorCodes.invalid_request, why));
     if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
     try {
-      const { value, write } = readExactly(text);
+      const { value, write, inexactIn } = readExactly(text);
       const answer = (said: JsonObject) => this.#options.toClient(write(said));
-      this.#take({ message: read, exact: value as Message, write, answer });
+      this.#take({ message: read, exact: value as Message, write, inexactIn, answer });
     } catch (error) {
       // A text that can be parsed may be too deep or too large to be written.
       if (!(error instanceof RangeError)) throw error;
@@ -234,7 +236,7 @@ class ConnectionGovernor implements Governor {
   }
 
   /** Answers a call that cannot be decided, and returns null for it. */
-  #checked({ message, exact, answer }: Heard): AskedTool | null {
+  #checked({ message, exact, inexactIn, answer }: Heard): AskedTool | null {
     const { params = {} } = message;
     const { name, arguments: given = {} } = params;
     const { id } = exact;
@@ -251,7 +253,8 @@ class ConnectionGovernor implements Governor {
       return refuse(refusal(id, errorCodes.invalid_params, text));
     }
     const as = askedBy(id, params);
-    if (losesDigits(given)) return refuse(noResult(as, too_large));
+    const inexact = inexactIn(exact.params?.["arguments"]);
+    if (inexact !== null) return refuse(noResult(as, tooManyDigits(inexact)));
     if (hasTwins(given)) return refuse(noResult(as, twins));
     if (this.#calls.size >= calls_max) return refuse(refusal(id, errorCodes.no_result, too_many));
     return { key: idKey(message.id), as, name, given };
@@ -306,8 +309,8 @@ class ConnectionGovernor implements Governor {
   }
 }
 
-const too_large =
-  "Nothing was done: a number in the arguments is too large to be handed on as it is. Numbers from 2^53 on can only be given as texts.";
+const tooManyDigits = (path: string): string =>
+  `Nothing was done: the number at ${path} of the arguments has more digits than a number keeps, and would be rounded. Send it as a text.`;
 
 const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";

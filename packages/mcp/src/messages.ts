@@ -107,12 +107,6 @@ export function isId(value: unknown): value is RequestId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Whether a number in it is another one when it is written anew: of whole ones from 2^53 on digits are lost when they are read. */
-export function losesDigits(value: Json | undefined): boolean {
-  if (typeof value === "number") return !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return typeof value === "object" && value !== null && Object.values(value).some(losesDigits);
-}
-
 /** One text for one id: `1` and `"1"` are two. */
 export const idKey = (id: RequestId): string => JSON.stringify(id);
 
