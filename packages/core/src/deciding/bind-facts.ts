@@ -99,10 +99,10 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
 
 /**
  * Marks facts without a usable value. A null counts as missing, but an expression may compare it with the literal null. A
- * stale fact is unknown. A stale null is unknown too, and its reason is still "null".
+ * stale fact is unknown. A stale null is unknown too, and its reason is still "null". An inexact fact is unknown.
  */
 const marker: Marker = (path, reason) =>
-  reason === "null" ? nullFact(path) : unknown(path, reason === "stale" ? "stale" : "null");
+  reason === "null" ? nullFact(path) : unknown(path, reason === "stale null" ? "null" : reason);
 
 /** The fact that lists the laws that apply. A stale list must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";
