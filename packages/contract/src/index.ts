@@ -10,6 +10,7 @@ export * from "./hidden-characters.ts";
 export * from "./hidden-texts.ts";
 export * from "./ids.ts";
 export * from "./limits.ts";
+export * from "./names.ts";
 export { openapiDocument } from "./openapi/index.ts";
 export * from "./operations/index.ts";
 export * from "./problem-codes.ts";

@@ -15,7 +15,8 @@ export const problemCodes = {
   bad_key: "A key does not match the pattern for keys.",
   in_the_future: "The time lies further in the future than clocks differ.",
   forbidden_key: "A key named __proto__; it is never a legitimate field.",
-  forbidden_character: "A NUL character or half of a surrogate pair in a text.",
+  forbidden_character:
+    "A NUL character or half of a surrogate pair in a text; in a name also a control or format character, or white space around it.",
   not_a_number: "A number too large for a JSON number to hold.",
 } as const satisfies Record<string, string>;
 

@@ -94,6 +94,14 @@ test("a name counts for its own message only, and a call without one has no agen
   await governor.end();
 });
 
+test("a name is taken without the white space around it, and one that is nothing else is none", async () => {
+  const { governor, submitted } = governed();
+  for (const [id, client] of [" desk\n", `${"c".repeat(127)} d`, " \u00a0"].entries())
+    governor.fromClient(payBy(id, client));
+  expect(submitted.map(({ intent }) => intent.agent.id)).toEqual(["desk", "c".repeat(127), unnamed_agent_id]);
+  await governor.end();
+});
+
 test("the review of one agent's call is not gone on with by another agent's call", async () => {
   const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
   for (const [id, client] of ["desk", "clerk", "desk"].entries()) {

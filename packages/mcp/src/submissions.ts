@@ -75,12 +75,18 @@ export class Submissions {
   }
 }
 
-/** Returns the name in `clientInfo` or `serverInfo`, cut to the length of an agent's id without splitting a character. */
+/**
+ * Returns the name in `clientInfo` or `serverInfo`, without white space around it, cut to the length of an agent's id without
+ * splitting a character. Null if nothing is left.
+ */
 function nameIn(about: JsonObject[string] | undefined): string | null {
   const name = isObject(about) ? about["name"] : null;
-  return typeof name === "string" && name !== ""
-    ? name.slice(0, agent_id_chars_max).replace(/[\ud800-\udbff]$/, "")
-    : null;
+  if (typeof name !== "string") return null;
+  const cut = name
+    .trim()
+    .slice(0, agent_id_chars_max)
+    .replace(/[\ud800-\udbff]$/, "");
+  return cut.trim() === "" ? null : cut.trim();
 }
 
 function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {

@@ -8,6 +8,7 @@ import {
   Actor,
   anyObject,
   checkedLater,
+  chosenName,
   closed,
   givenId,
   id,
@@ -28,11 +29,10 @@ export const unnamed_agent_id = "unnamed";
 /** Who acts. */
 export const Agent = closed(
   {
-    id: Type.String({
-      minLength: 1,
-      maxLength: limits.agent_id_chars_max,
-      description: `\`${unnamed_agent_id}\`: the caller gave no name, so rules that name agents are unknown for it`,
-    }),
+    id: chosenName(
+      limits.agent_id_chars_max,
+      `a name; \`${unnamed_agent_id}\` where the caller gave none, so that rules that name agents are unknown for it`,
+    ),
     framework: Type.Optional(label()),
     session_id: Type.Optional(label()),
     on_behalf_of: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
@@ -62,7 +62,7 @@ export const Action = closed(
           "catalogue's, else other.unclassified",
       }),
     ),
-    verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max, description: "the tool's name" }),
+    verb: chosenName(limits.verb_chars_max, "the tool's name"),
     target: Type.Optional(Target),
   },
   { title: "Action" },

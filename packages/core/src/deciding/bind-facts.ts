@@ -88,7 +88,7 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),
       unscoped: isScopeStale(raw, fresh) ? view(withoutScope(raw)) : null,
-      unnamed: input.intent.agent.id === unnamed_agent_id,
+      unnamed: action.key.agent_id === unnamed_agent_id,
       not_pulled: input.facts.not_pulled ?? null,
       options,
     };
@@ -123,9 +123,9 @@ export const unnamedAgent = unknown("agent.id", "unnamed");
 
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
   const { decided_as } = action;
-  const agent =
-    input.intent.agent.id === unnamed_agent_id ? { ...input.intent.agent, id: unnamedAgent } : input.intent.agent;
-  const intent = agent === input.intent.agent ? input.intent : { ...input.intent, agent };
+  const is_unnamed = action.key.agent_id === unnamed_agent_id;
+  const agent = is_unnamed ? { ...input.intent.agent, id: unnamedAgent } : input.intent.agent;
+  const intent = is_unnamed ? { ...input.intent, agent } : input.intent;
   const target = intent.action.target ?? empty;
   const is_submitted = content === (intent.payload?.content ?? null);
   return {

@@ -1,5 +1,5 @@
 import type { EvaluationContext, Timestamp } from "@countersign/cel";
-import type { CatalogueEntry } from "@countersign/contract";
+import { type CatalogueEntry, foldName } from "@countersign/contract";
 import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
 import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
@@ -43,6 +43,7 @@ export interface PolicyGroup {
 
 /** The settings of a membrane, prepared for one policy set. */
 export interface PreparedMembrane {
+  /** By folded verb. */
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
   readonly limits: readonly FactLimits[];
 }
@@ -98,7 +99,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     const known = prepared.get(membrane);
     if (known !== undefined) return known;
     const made = {
-      catalogue: new Map(membrane.action_catalogue.map((entry) => [entry.verb, entry])),
+      catalogue: new Map(membrane.action_catalogue.map((entry) => [foldName(entry.verb), entry])),
       limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
     };
     prepared.set(membrane, made);

@@ -1,7 +1,7 @@
-import { unnamed_agent_id } from "@countersign/contract";
+import { foldName, unnamed_agent_id } from "@countersign/contract";
 import type { MatchPatterns } from "./document.ts";
 
-/** The names of an action that policies match. */
+/** The names of an action that policies match; verb and agent id as `foldName` returns them. */
 export interface ActionKey {
   readonly type: string;
   readonly verb: string;
@@ -33,7 +33,8 @@ export class ActionIndex {
   private readonly lists = new Map<string, readonly number[]>();
   private cached = 0;
 
-  constructor(matches: readonly Match[]) {
+  constructor(written: readonly Match[]) {
+    const matches = written.map(folded);
     this.matches = matches;
     this.verbs_matter = matches.some(({ verbs, exclude }) => isNamed(verbs) || isNamed(exclude?.verbs));
     this.agents_matter = matches.some(({ agents, exclude }) => isNamed(agents) || isNamed(exclude?.agents));
@@ -136,13 +137,25 @@ function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
  * Whether it is unknown if this policy matches the actions of an unnamed caller, because it names agents. A pattern that fits
  * `unnamed_agent_id` itself is known to match.
  */
-export function isAgentUnknown({ agents, exclude }: Match): boolean {
+export function isAgentUnknown(written: Match): boolean {
+  const { agents, exclude } = folded(written);
   return !fits(agents, unnamed_agent_id) || isNamed(exclude?.agents);
 }
 
-/** Whether a policy matches this action for some agent. A policy without patterns matches every action. */
-export function fitsAction(match: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
-  const { exclude: { agents: _, ...exclude } = {} } = match;
+/** Returns the patterns by which names are compared. Action types are in lower case anyway. */
+function folded({ exclude, ...match }: Match): Match {
+  const names = ({ verbs, agents, ...others }: MatchPatterns): MatchPatterns => ({
+    ...others,
+    ...(verbs !== undefined && { verbs: verbs.map(foldName) }),
+    ...(agents !== undefined && { agents: agents.map(foldName) }),
+  });
+  return { ...names(match), ...(exclude !== undefined && { exclude: names(exclude) }) };
+}
+
+/** Whether a policy matches this action, with its verb as written, for some agent. Without patterns it matches every action. */
+export function fitsAction(written: Match = {}, action: Pick<ActionKey, "type" | "verb">): boolean {
+  const { exclude: { agents: _, ...exclude } = {}, ...match } = folded(written);
+  const { type, verb } = { type: action.type, verb: foldName(action.verb) };
   return fits(match.actions, type) && fits(match.verbs, verb) && !isExcluded(exclude, { type, verb, agent_id: "" });
 }
 

@@ -46,6 +46,14 @@ const wrong: readonly [string, string, string, object][] = [
     spec({ escalation: { reviewers: ["user:usr_1", "user:usr_1"], quorum: 2 } }),
   ],
   ["a pattern that never matches", "not_allowed", "Payment.*", spec({ match: { actions: ["Payment.*"] } })],
+  ["a verb that no tool has", "not_allowed", "send_money ", spec({ match: { verbs: ["send_money "] } })],
+  ["an agent that there is not", "not_allowed", "", spec({ match: { exclude: { agents: ["\u00adbot-*"] } } })],
+  [
+    "a case with a verb that is no name",
+    "bad_format",
+    "",
+    test_case({ intent: { agent: { id: "a" }, action: { verb: "v\u2060" } } }),
+  ],
   ["no condition", "required", "effect", { spec: { effect: "block" } }],
   ["neither effect nor risk", "required", "none", spec({ effect: "none" })],
   [
