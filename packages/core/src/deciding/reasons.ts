@@ -139,7 +139,7 @@ export function byEffect(a: Reason, b: Reason): number {
 export const reasons_chars_max = 65_536;
 
 /** The message of a reason whose own texts do not fit. */
-export const left_out = "Not told here: the decision has too many reasons.";
+export const left_out = "Omitted, because the decision has too many reasons.";
 
 /**
  * Drops the texts of reasons that do not fit into `reasons_chars_max`, and keeps all reasons. Otherwise a thousand policies

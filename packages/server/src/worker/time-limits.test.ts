@@ -63,7 +63,7 @@ test("an organization whose sessions are all held keeps nobody waiting with each
     orgStates: createOrgStates(db, () => Promise.reject(new Error("nothing of these is approved by time"))),
     ids: createIds(createClock()),
     log: silentLog,
-    deliveries: { poke: () => {} },
+    deliveries: { wake: () => {} },
   };
   const passed_over: string[] = [];
   expect(await timeOutEscalations(runtime, passed_over)).toBe(true);

@@ -80,7 +80,7 @@ test("lists in lists are no event types, and another organization's escalation i
 test("a decision that no webhook hears of leaves no event; from a change of its types on it does, at another node as well", async () => {
   // Nothing is dispatched, so what was written stays in the database.
   const quiet = await testDatabase();
-  const deliveries = () => ({ poke: () => undefined, stop: async () => undefined });
+  const deliveries = () => ({ wake: () => undefined, stop: async () => undefined });
   const [one, two] = [await webhookNode(quiet, { deliveries }), await webhookNode(quiet, { deliveries })];
   const here = await webhookOrganization(quiet, one.url);
   const submit = async (url: string) => {

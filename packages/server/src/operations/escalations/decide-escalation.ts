@@ -28,7 +28,7 @@ export async function decideEscalation(
   const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
     castVote(runtime, attempt, escalation_id, input),
   );
-  runtime.deliveries.poke();
+  runtime.deliveries.wake();
   return answer;
 }
 

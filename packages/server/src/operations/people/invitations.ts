@@ -85,7 +85,7 @@ export async function invitePerson(
     });
     return shown(invitation as KeptInvitation);
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
   return answer;
 }
 
