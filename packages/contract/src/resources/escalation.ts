@@ -48,9 +48,13 @@ export const Escalation = Type.Object(
     status: EscalationStatus,
     reason: text(limits.comment_chars_max),
     risk_score: Type.Number({ minimum: 0, maximum: 1 }),
-    reviewers: Type.Array(Reviewer),
+    reviewers: Type.Array(Reviewer, { description: "who may vote; empty: any reviewer" }),
     quorum: Type.Object({
-      required: Type.Integer({ minimum: 1 }),
+      required: Type.Integer({
+        minimum: 1,
+        description:
+          "the fewest approvals that can meet what all rules demand. It grows if somebody approves whom the rules still open do not name",
+      }),
       approvals: Type.Integer({ minimum: 0 }),
       rejections: Type.Integer({ minimum: 0 }),
     }),

@@ -33,8 +33,8 @@ export interface HoldingPolicy {
 }
 
 /**
- * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand, the largest
- * quorum, the shortest time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
+ * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand, the shortest
+ * time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
  * A policy takes what it leaves out from the membrane. `membrane_asks`: the membrane holds the action itself, by a risk
  * threshold or its default verdict.
  */
@@ -58,7 +58,6 @@ export function mergeTerms(
   const forbidden = holding.some(({ escalation }) => escalation.on_timeout === "block");
   return {
     demands,
-    quorum: Math.max(...demands.map(({ quorum }) => quorum)),
     // Where policies hold the action, the membrane's time limit counts only for a policy without one.
     timeout_seconds: holding.length === 0 ? membrane.timeout_seconds : Math.min(...timeouts_seconds),
     on_timeout: forbidden ? "block" : membrane.on_timeout,
@@ -83,26 +82,39 @@ export function heldFor(
   });
 }
 
-/**
- * Returns the reviewers who meet every demand; if nobody does, all reviewers named. A demand that names nobody is met by
- * any reviewer. A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets
- * a higher role, and whether two names are one person. Source: docs/decisions/0011.
- */
-export function commonReviewers(
-  demands: readonly Pick<ReviewDemand, "reviewers">[],
-  known: ReadonlyMap<string, KnownReviewer>,
-): Reviewer[] {
-  const named = namedIn(demands);
-  const everybody = unique(named.flat());
-  const fitting = everybody.filter((reviewer) =>
-    named.every((reviewers) => reviewers.some((member) => meets(reviewer, member, known))),
-  );
-  return fitting.length > 0 ? fitting : everybody;
+/** Who may vote on a review, and how many approvals it takes at least. */
+export interface Electorate {
+  /** Empty: any reviewer. */
+  readonly reviewers: Reviewer[];
+  readonly required: number;
 }
 
-/** Returns the ids that `commonReviewers` must know more about; none if all demands name the same reviewers, or roles only. */
+/**
+ * Returns who may vote on a review with these demands. The reviewers of a demand are left out if another demand implies it,
+ * because that demand's reviewers meet both. `required` is a lower limit: nobody meets two demands without a common reviewer.
+ * A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets a higher role,
+ * and whether two names are one person. Source: docs/decisions/0011.
+ */
+export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMap<string, KnownReviewer>): Electorate {
+  const implies = (a: ReviewDemand, b: ReviewDemand): boolean =>
+    a.quorum >= b.quorum && reviewersOf(a).every((reviewer) => meetsDemand(reviewer, b, known));
+  const needed = demands.filter(
+    (demand, n) => !demands.some((other, m) => m !== n && implies(other, demand) && (m < n || !implies(demand, other))),
+  );
+  const apart: ReviewDemand[] = [];
+  for (const demand of [...needed].sort((a, b) => b.quorum - a.quorum))
+    if (!apart.some((other) => haveCommonReviewer(other, demand, known))) apart.push(demand);
+  return {
+    reviewers: needed.some(({ reviewers }) => reviewers.length === 0)
+      ? []
+      : unique(needed.flatMap(({ reviewers }) => reviewers)),
+    required: apart.reduce((sum, { quorum }) => sum + quorum, 0),
+  };
+}
+
+/** Returns the ids that `electorateOf` must know more about; none if all demands name the same reviewers, or roles only. */
 export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers">[]): string[] {
-  const named = namedIn(demands);
+  const named = demands.flatMap(({ reviewers }) => (reviewers.length === 0 ? [] : [reviewers]));
   if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
   return unique(named.flat())
     .filter(({ type }) => type === "user")
@@ -121,8 +133,21 @@ export function reviewerOf(text: string): Reviewer {
   return { type: text.slice(0, colon) === "user" ? "user" : "role", id: text.slice(colon + 1) };
 }
 
-function namedIn(demands: readonly Pick<ReviewDemand, "reviewers">[]): (readonly Reviewer[])[] {
-  return demands.flatMap(({ reviewers }) => (reviewers.length === 0 ? [] : [reviewers]));
+const anyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];
+
+function reviewersOf({ reviewers }: ReviewDemand): readonly Reviewer[] {
+  return reviewers.length === 0 ? anyReviewer : reviewers;
+}
+
+function haveCommonReviewer(a: ReviewDemand, b: ReviewDemand, known: ReadonlyMap<string, KnownReviewer>): boolean {
+  return (
+    reviewersOf(a).some((reviewer) => meetsDemand(reviewer, b, known)) ||
+    reviewersOf(b).some((reviewer) => meetsDemand(reviewer, a, known))
+  );
+}
+
+function meetsDemand(reviewer: Reviewer, demand: ReviewDemand, known: ReadonlyMap<string, KnownReviewer>): boolean {
+  return reviewersOf(demand).some((member) => meets(reviewer, member, known));
 }
 
 /** Whether a reviewer is the person, or has the role, that a demand names as `member`. */
