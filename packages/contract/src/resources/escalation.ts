@@ -16,7 +16,14 @@ export const RulingInput = closed(
   {
     outcome: Outcome,
     comment: Type.Optional(text(limits.comment_chars_max)),
-    modifications: Type.Optional(Type.Array(reviewedModification, { maxItems: 100 })),
+    modifications: Type.Optional(
+      Type.Array(reviewedModification, {
+        maxItems: 100,
+        description:
+          "changes to payload.content. A change may give a value another JSON type only if a policy demands that type; a null " +
+          "counts as missing",
+      }),
+    ),
   },
   { title: "RulingInput" },
 );
