@@ -1,9 +1,10 @@
 import type { Reason, Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { compilePolicySet } from "../deciding/policy-set.ts";
-import { policySource } from "../testing/deciding.ts";
+import { decideCase, policySource } from "../testing/deciding.ts";
 import {
   electorateOf,
+  type HoldingPolicy,
   heldFor,
   type KnownReviewer,
   mergeTerms,
@@ -18,6 +19,10 @@ const membrane = {
   quorum: 1,
 };
 
+const holding = (name: string, escalation: HoldingPolicy["escalation"]): HoldingPolicy => ({
+  ...{ name, escalation, approvals_min: 1 },
+});
+
 test("without policies the membrane's terms hold", () => {
   const { reviewers, quorum: _, ...terms } = membrane;
   const demands = [{ policy: "membrane.escalation", reviewers, quorum: 1 }];
@@ -28,9 +33,9 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
   const terms = mergeTerms(
     membrane,
     [
-      { name: "large", escalation: { quorum: 2, timeout: "8h" } },
-      { name: "fast", escalation: { reviewers: ["role:operator"], timeout: "30m" } },
-      { name: "strict", escalation: { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" } },
+      holding("large", { quorum: 2, timeout: "8h" }),
+      holding("fast", { reviewers: ["role:operator"], timeout: "30m" }),
+      holding("strict", { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" }),
     ],
     false,
   );
@@ -47,21 +52,35 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
 
 test("a membrane that holds the action itself demands its own reviewers and quorum, whatever a policy demands", () => {
   const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
-  const terms = mergeTerms(
-    strict,
-    [{ name: "p", escalation: { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" } }],
-    true,
-  );
+  const terms = mergeTerms(strict, [holding("p", { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" })], true);
   expect(terms.timeout_seconds).toBe(28_800);
   expect(electorateOf(terms.demands, new Map())).toEqual({ reviewers: panel(["role:admin"]), required: 2 });
 });
 
 test("a policy cannot approve on time-out where the membrane does not", () => {
   expect(
-    mergeTerms({ ...membrane, on_timeout: "block" }, [{ name: "p", escalation: { on_timeout: "approve" } }], false)
-      .on_timeout,
+    mergeTerms({ ...membrane, on_timeout: "block" }, [holding("p", { on_timeout: "approve" })], false).on_timeout,
   ).toBe("block");
 });
+
+test.each([
+  ["never", undefined, 2],
+  ["two_person", undefined, 2],
+  ["reviewer", undefined, 1],
+  ["never", "escalate", 1],
+])(
+  "a block that is unknown, with override %s and on_unknown %s, takes %i approvals at least",
+  (override, on_unknown, least) => {
+    const spec = { when: "params.amount > 5.0", effect: "block", override, on_unknown };
+    const terms = (quorum: number) => {
+      const given = { membrane: { escalation: { ...membrane, quorum } }, intent: { content: { amount: "9" } } };
+      return decideCase([{ name: "limit", spec }], given).escalation;
+    };
+    expect(terms(1)?.demands).toMatchObject([{ policy: "limit", quorum: least }]);
+    expect(terms(3)?.demands).toMatchObject([{ policy: "limit", quorum: 3 }]);
+    expect(terms(1)?.on_timeout).toBe(least > 1 ? "block" : "approve");
+  },
+);
 
 test("everybody who meets one demand votes, and demands without a common reviewer take an approval each", () => {
   expect(voters([["user:a"], ["user:b"]])).toEqual([["user:a", "user:b"], 2]);

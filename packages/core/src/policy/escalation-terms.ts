@@ -2,7 +2,7 @@ import { type Reason, type Reviewer, type Role, roleMeets } from "@countersign/c
 import type { EscalationTerms, MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
-import type { EscalationSettings } from "./document.ts";
+import type { CompiledPolicy } from "./compile.ts";
 
 /** What is known about a user or key that a rule names as a reviewer. */
 export interface KnownReviewer {
@@ -26,11 +26,8 @@ export interface ReviewDemand {
 /** The `policy` of a demand that comes from the membrane's settings. */
 const membrane_demand_name = "membrane.escalation";
 
-/** The escalation settings of a policy that holds an action. */
-export interface HoldingPolicy {
-  readonly name: string;
-  readonly escalation: EscalationSettings;
-}
+/** The part of a policy that says who must approve what it holds. */
+export type HoldingPolicy = Pick<CompiledPolicy, "name" | "escalation" | "approvals_min">;
 
 /**
  * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand, the shortest
@@ -43,11 +40,7 @@ export function mergeTerms(
   holding: readonly HoldingPolicy[],
   membrane_asks: boolean,
 ): EscalationTerms {
-  const demands: ReviewDemand[] = holding.map(({ name, escalation }) => ({
-    policy: name,
-    reviewers: escalation.reviewers?.map(reviewerOf) ?? membrane.reviewers,
-    quorum: escalation.quorum ?? membrane.quorum,
-  }));
+  const demands: ReviewDemand[] = holding.map((policy) => demandOf(policy, membrane));
   // The membrane's demand counts beside those of policies: a policy must not hand the action to fewer or other reviewers.
   if (membrane_asks || holding.length === 0)
     demands.push({ policy: membrane_demand_name, reviewers: membrane.reviewers, quorum: membrane.quorum });
@@ -55,7 +48,9 @@ export function mergeTerms(
     ({ escalation: { timeout } }) =>
       (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
   );
-  const forbidden = holding.some(({ escalation }) => escalation.on_timeout === "block");
+  const forbidden = holding.some(
+    ({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1,
+  );
   return {
     demands,
     // Where policies hold the action, the membrane's time limit counts only for a policy without one.
@@ -76,10 +71,21 @@ export function heldFor(
   const holding = (those: readonly Reason[]) =>
     new Set(those.flatMap(({ effect, policy_id }) => (effect === "escalate" && policy_id !== null ? [policy_id] : [])));
   const [now, then] = [holding(reasons), holding(before)];
-  return policySet.live.placed.flatMap(({ policy: { policy_id, name, escalation } }) => {
-    if (!now.has(policy_id) || then.has(policy_id)) return [];
-    return [{ policy: name, reviewers: escalation.reviewers?.map(reviewerOf) ?? [], quorum: escalation.quorum ?? 1 }];
-  });
+  return policySet.live.placed.flatMap(({ policy }) =>
+    now.has(policy.policy_id) && !then.has(policy.policy_id) ? [demandOf(policy, { reviewers: [], quorum: 1 })] : [],
+  );
+}
+
+/** Returns what a policy demands. `left_out` has what its document leaves out. */
+function demandOf(
+  { name, escalation, approvals_min }: HoldingPolicy,
+  left_out: Pick<ReviewDemand, "reviewers" | "quorum">,
+): ReviewDemand {
+  return {
+    policy: name,
+    reviewers: escalation.reviewers?.map(reviewerOf) ?? left_out.reviewers,
+    quorum: Math.max(escalation.quorum ?? left_out.quorum, approvals_min),
+  };
 }
 
 /** Who may vote on a review, and how many approvals it takes at least. */

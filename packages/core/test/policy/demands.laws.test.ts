@@ -65,7 +65,9 @@ test("a further rule never lets people approve who could not approve without it,
   const holding = fc.array(rule, { maxLength: 3 });
   fc.assert(
     fc.property(membrane, fc.boolean(), holding, rule, voters, (by_membrane, asks, rules, further, approving) => {
-      const named = [...rules, further].map((escalation, n) => ({ name: `p${n}`, escalation }));
+      const named = [...rules, further].map(
+        (escalation, n) => ({ name: `p${n}`, escalation, approvals_min: 1 }) as const,
+      );
       const fewer = named.slice(0, -1);
       const more = approvedBy(approving, by_membrane, named, asks);
       if (more.record.status !== "decided") return;
