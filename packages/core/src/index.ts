@@ -42,7 +42,8 @@ export { suggestName } from "./policy/check/suggest-name.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument } from "./policy/document.ts";
 export {
-  commonReviewers,
+  type Electorate,
+  electorateOf,
   type KnownReviewer,
   type ReviewDemand,
   reviewersToKnow,
@@ -52,6 +53,7 @@ export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export {
+  type CountedDemand,
   isReached,
   type Review,
   type ReviewStep,

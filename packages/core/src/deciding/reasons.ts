@@ -57,10 +57,7 @@ function messageOf(
   views: Views,
   redacted: readonly string[],
 ): string {
-  if (unknowns.length > 0) {
-    const causes = withoutTexts(unknowns.slice(0, 8).map(causeText), redacted);
-    return `${policy.title}: not established, because ${causes.join(", ")}`;
-  }
+  if (unknowns.length > 0) return notEstablished(policy, unknowns, redacted);
   let text = policy.title;
   if (policy.message !== null) {
     text = "";
@@ -68,6 +65,16 @@ function messageOf(
       text += typeof part === "string" ? part : shownValue(withoutTexts(messageValue(part, policy, views), redacted));
   }
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
+}
+
+/** Returns why a policy is unknown, in a sentence that quotes none of the `redacted` texts. */
+export function notEstablished(
+  { title }: CompiledPolicy,
+  unknowns: readonly Cause[],
+  redacted: readonly string[],
+): string {
+  const causes = withoutTexts(unknowns.slice(0, 8).map(causeText), redacted);
+  return `${title}: not established, because ${causes.join(", ")}`;
 }
 
 /** Returns the value of a program on the raw view; undefined if it has no value. */

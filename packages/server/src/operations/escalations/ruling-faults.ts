@@ -13,6 +13,11 @@ export function rulingFault(refusal: RulingRefusal): Fault {
       return invalid(`/modifications/${refusal.index}/value`, `${refusal.op} needs a value.`);
     case "cannot_apply":
       return invalid(`/modifications/${refusal.index}`, `It cannot be applied: ${refusal.message}.`);
+    case "type_changed":
+      return invalid(
+        "/modifications",
+        `The change makes ${refusal.path} a value of the type ${refusal.type}. Keep the type that the value has, or use the one that a policy demands.`,
+      );
     case "policies_do_not_apply":
       return invalid("/modifications", "What policies modify cannot be applied to the modified action.");
     case "blocked":
