@@ -178,7 +178,7 @@ class DeliveriesWorld {
     return {
       ...{ db: node.db, clock: this.#clock, ids: this.#ids, sealer: this.#sealer },
       httpOut: { check: async (href: string) => ({ href }) } as HttpOut,
-      deliveries: { poke: () => undefined },
+      deliveries: { wake: () => undefined },
     };
   }
 

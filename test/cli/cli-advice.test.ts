@@ -110,8 +110,13 @@ describe("a file that cannot be read", () => {
     expect(await refusalOf(["restore", "empty"], settings)).toBe(
       "countersign: this file is no Countersign dump: give one that `countersign export` wrote\n",
     );
-    expect(await refusalOf(["mcp", "server", "--context", "empty"])).toBe(
-      "countersign: --context empty is not JSON: Unexpected end of JSON input\n",
+    writeFileSync(join(folder, "half.json"), '{"contract_version":"1"');
+    expect(await refusalOf(["mcp", "server", "--context", "half.json"])).toMatch(
+      /^countersign: --context half.json is not JSON: .*\n$/,
+    );
+    writeFileSync(join(folder, "rounded.json"), '{"facts":{"entity_state":{"account_balance_usd":9007199254740993}}}');
+    expect(await refusalOf(["mcp", "server", "--context", "rounded.json"])).toMatch(
+      /rounded.json is not taken: \/facts\/entity_state\/account_balance_usd: Send this number as a text/,
     );
   });
 });

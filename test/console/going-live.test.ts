@@ -215,7 +215,7 @@ inBrowser("going live", () => {
 
     const action_catalogue = [
       { verb: "send_wire", type: "payment.transfer", data_classes: [] },
-      { verb: "read\u202echart", type: "data.read", data_classes: ["phi", "personal"] },
+      { verb: "read\u00a0chart", type: "data.read", data_classes: ["phi", "personal"] },
     ];
     await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, { action_catalogue });
     await page.reload();
@@ -225,7 +225,7 @@ inBrowser("going live", () => {
     expect(await rows.allInnerTexts()).toEqual([
       expect.stringMatching(/Tool\s+Action type\s+Data classes/i),
       expect.stringMatching(/send_wire\s+payment\.transfer\s+as the agent says/),
-      expect.stringMatching(/read\\u202echart\s+data\.read\s+phi, personal/),
+      expect.stringMatching(/read\\u00a0chart\s+data\.read\s+phi, personal/),
     ]);
     expect(await violations(page, { within: "main table" })).toEqual([]);
     expect(wrongs).toEqual([]);

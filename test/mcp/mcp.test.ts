@@ -216,6 +216,8 @@ test("without a decision nothing is done: a wrong key, no service, arguments tha
   await refused.printed(/invalid_api_key/);
   const { send, done } = usual();
   expect(await send(20, "\0")).toMatchObject({ failed: true, texts: [expect.stringContaining("/intent/payload")] });
+  const hidden = await usual().client.callTool({ name: "send_money\u200b", arguments: { amount_usd: 20, to: "ann" } });
+  expect(hidden).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/action\/verb .*U\+200B/) }] });
   expect([...closed.done(), ...refused.done(), ...done()]).toEqual([]);
 });
 

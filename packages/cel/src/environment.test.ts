@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  anyOf,
   BOOL,
   BYTES,
   CelCheckError,
@@ -133,6 +134,39 @@ describe("declared types", () => {
     expect(env.compile("f.flag", { result: BOOL }).evaluate({ f: { flag: 1 } })).toEqual(because(["f.flag", "type"]));
   });
 
+  it("make a comparison with a value of another kind unknown, whichever side has the type", () => {
+    const all = environment({
+      variables: {
+        f: objectOf({ limit: DOUBLE, name: STRING, ids: listOf(DYN), either: anyOf([STRING, DOUBLE]) }),
+        p: mapOf(STRING, DYN),
+      },
+    });
+    const bindings = { f: { limit: 5, name: "a", ids: ["a"], either: "1.3" }, p: { text: "5", number: 5, no: null } };
+    const found = (source: string) => all.compile(source).evaluate(bindings);
+    for (const source of ["f.limit == p.text", "p.text != f.limit", "f.limit == {'a': p.text}.a"])
+      expect(found(source)).toMatchObject({ kind: "unknown", unknowns: [{ reason: "type" }] });
+    expect(found("f.limit == p.text")).toEqual(because(["p.text", "type"]));
+    expect(found("f.name == p.number || f.ids == p.text")).toEqual(because(["p.number", "type"], ["p.text", "type"]));
+    expect(found("f.limit == dyn('5')")).toEqual(because(["f.limit", "type"]));
+    expect(found("f.either == 1.3 || f.either == p.number")).toEqual(
+      because(["f.either", "type"], ["p.number", "type"]),
+    );
+    expect(found("f.limit in [p.text, 6]")).toEqual(because(["f.limit", "type"]));
+    for (const source of ["f.limit == p.number", "f.limit in [p.text, 5]", "f.either == '1.3'", "p.text == '5'"])
+      expect(found(source)).toEqual(value(true));
+    for (const source of ["f.limit == 6", "p.text == 5", "f.name in ['b', null]", "f.limit == null", "p.text in [5]"])
+      expect(found(source)).toEqual(value(false));
+  });
+
+  it("that are several refuse what is none of them", () => {
+    const some = environment({ variables: { v: anyOf([STRING, DOUBLE]) } });
+    const codes = (source: string) => some.check(source).diagnostics.map(({ code, message }) => `${code} ${message}`);
+    expect(codes("v == true")).toEqual(["wrong_operand `==` does not take string or double and bool"]);
+    expect(codes("v in [true] || v == {}")).toHaveLength(2);
+    for (const source of ["v == 'a' || v == 1 || v == 1.5 || v > 1", "v in ['a'] || v == null || v.size() > 1"])
+      expect(codes(source)).toEqual([]);
+  });
+
   it("turn whole JSON numbers into ints where int is declared, and refuse fractions", () => {
     expect(run("f.hour % 12 == 1 && f.hour / 2 == 6", { f: { hour: 13 } })).toEqual(value(true));
     expect(run("f.hour > 1", { f: { hour: 1.5 } })).toEqual(because(["f.hour", "type"]));
@@ -148,6 +182,20 @@ describe("declared types", () => {
       }),
     ).toEqual(value(true));
     expect(dyn.compile("params.n * 2 == 3").evaluate({ params: { n: 1.5 } })).toEqual(value(true));
+  });
+});
+
+describe("finite texts", () => {
+  const finite = environment({ variables: { t: DYN }, finite_texts: true });
+
+  it("are the only ones that are doubles", () => {
+    for (const t of ["NaN", "nan", "inf", "-Infinity", "+INF", "1e999"])
+      expect(finite.compile("double(t) > 1.0").evaluate({ t })).toMatchObject({ kind: "error" });
+    expect(finite.compile("double(t) == 1.5").evaluate({ t: "1.5" })).toEqual(value(true));
+    expect(finite.compile("double(t) > 1.0").evaluate({ t: 1 / 0 })).toEqual(value(true));
+    expect(environment({}).compile("double('NaN') != double('NaN') && double('inf') > 1.0").evaluate({})).toEqual(
+      value(true),
+    );
   });
 });
 

@@ -22,6 +22,7 @@ import type { Size } from "./cost/size.ts";
 import { CelCheckError, CelSyntaxError, type Diagnostic } from "./diagnostics.ts";
 import { type CallContext, type FunctionDeclaration, functionTable } from "./library.ts";
 import { budget_default, Program } from "./program.ts";
+import { finiteDouble } from "./stdlib/conversions.ts";
 import { STANDARD } from "./stdlib/standard.ts";
 import type { Ast } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
@@ -67,6 +68,8 @@ export interface EnvironmentOptions {
    * while it does not come to know of this one's: what many environments have in common is compiled there once.
    */
   readonly base?: Environment;
+  /** Whether texts that name NaN or an infinity are no doubles: then a comparison with one has no value, instead of being false. */
+  readonly finite_texts?: boolean;
   /** The type every expression must have: `BOOL` for conditions. A result of another type is unknown. */
   readonly result?: Type;
 }
@@ -116,7 +119,11 @@ export class Environment {
       container: options.container ?? "",
       variables,
       types: TYPES,
-      functions: functionTable(STANDARD, (options.functions ?? []).map(declare)),
+      functions: functionTable(
+        STANDARD,
+        options.finite_texts === true ? [finiteDouble] : [],
+        (options.functions ?? []).map(declare),
+      ),
       roots: new Set(dotted.map((n) => n.slice(0, n.indexOf(".")))),
     };
     this.result = options.result ?? null;

@@ -1,4 +1,5 @@
 export {
+  anyOf,
   BOOL,
   BYTES,
   DOUBLE,

@@ -135,7 +135,7 @@ export const errorCodes = {
   modified_action_blocked: {
     status: 422,
     meaning:
-      "The action as the reviewer modified it would be blocked by a policy, or held for other reviewers or more of them.",
+      "The action as the reviewer modified it would be blocked by a policy, or a blocking policy could not be evaluated on it, or it would be held for other reviewers or more of them.",
     advice: "Change the modifications, or decide block.",
   },
   rate_limit_exceeded: {

@@ -128,6 +128,10 @@ export const limits = {
   people_per_organization_max: 1_000,
   /** Those that can still be accepted. Each is a mail to an address that somebody named. */
   open_invitations_per_organization_max: 100,
+  /** Per day (UTC), of an organization that no person has joined yet: nobody has confirmed an address. */
+  unconfirmed_invitations_per_organization_max: 5,
+  /** Per day (UTC), from one client address, of all such organizations together. */
+  unconfirmed_invitations_per_source_max: 500,
   /** To one address, of invitations and of signups each, whoever asks for them: more wait for the next minute. */
   link_mails_per_minute_max: 3,
   /** A signup's mail that had to wait for longer is dropped: strangers can ask for any number, and waiting ones take work. */

@@ -8,14 +8,15 @@ export const problemCodes = {
   not_allowed: "The value is none of those that the field takes.",
   bad_format: "The text does not have the form that the field takes.",
   out_of_range:
-    "The number is smaller or larger than the field takes, or an integer beyond 2^53, which is to be sent as text.",
+    "The number is smaller or larger than the field takes, or has more digits than a double keeps: send it as a text.",
   too_short: "The text or list is shorter than the field takes.",
   too_long: "The text or list is longer than the field takes.",
   too_many_keys: "The object has more keys than it may.",
   bad_key: "A key does not match the pattern for keys.",
   in_the_future: "The time lies further in the future than clocks differ.",
   forbidden_key: "A key named __proto__; it is never a legitimate field.",
-  forbidden_character: "A NUL character or half of a surrogate pair in a text.",
+  forbidden_character:
+    "A NUL character or half of a surrogate pair in a text; in a name also a control or format character, or white space around it.",
   not_a_number: "A number too large for a JSON number to hold.",
 } as const satisfies Record<string, string>;
 

@@ -18,7 +18,7 @@ export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
-export { type ContextSource, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
+export { type ContextSource, type InexactFacts, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
@@ -42,7 +42,8 @@ export { suggestName } from "./policy/check/suggest-name.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument } from "./policy/document.ts";
 export {
-  commonReviewers,
+  type Electorate,
+  electorateOf,
   type KnownReviewer,
   type ReviewDemand,
   reviewersToKnow,
@@ -52,6 +53,7 @@ export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export {
+  type CountedDemand,
   isReached,
   type Review,
   type ReviewStep,

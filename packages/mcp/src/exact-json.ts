@@ -1,11 +1,14 @@
-/** JSON that is written anew, with its numbers as they stood: `1.0`, and the digits that are lost from 2^53 on. */
+/** JSON that is written anew, with its numbers as they stood: `1.0`, and the digits that a double loses. */
 import { createHash } from "node:crypto";
+import { isExactNumber } from "@countersign/contract";
 import type { Json } from "./messages.ts";
 
 /** What was read of a text. Numbers that would be written otherwise are texts in it, and `write` makes numbers of them again. */
 interface ExactJson {
   readonly value: Json;
   readonly write: (value: Json) => string;
+  /** Returns the JSON Pointer, in a part of `value`, of the first number that a double does not hold as it is written. Null: none. */
+  readonly inexactIn: (part: Json | undefined) => string | null;
 }
 
 /** Throws `SyntaxError`; `write` throws `RangeError` where it is nested too deep. */
@@ -13,9 +16,18 @@ export function readExactly(text: string): ExactJson {
   // Nothing in a text can be its own hash, however it is escaped.
   const mark = createHash("sha256").update(text).digest("hex");
   const marked = new RegExp(`"${mark}(.*?)"`, "g");
+  const inexactIn: ExactJson["inexactIn"] = (part) => {
+    if (typeof part === "string") return part.startsWith(mark) && !isExactNumber(part.slice(mark.length)) ? "" : null;
+    for (const [name, member] of typeof part === "object" && part !== null ? Object.entries(part) : []) {
+      const found = inexactIn(member);
+      if (found !== null) return `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}${found}`;
+    }
+    return null;
+  };
   return {
     value: JSON.parse(markNumbers(text, mark)),
     write: (value) => JSON.stringify(value).replaceAll(marked, "$1"),
+    inexactIn,
   };
 }
 

@@ -90,13 +90,25 @@ test.each([
   expect(toServer).toEqual([]);
 });
 
-test.each(["9007199254740993", "-9007199254740992", "1e400"])(
+test.each(["9007199254740993", "-9007199254740993.0", "4503599627370497.75", "1234567890123456789012", "1e400"])(
   "a call with a number that would be another one at the server is not made: %s",
   (number) => {
     const { governor, toClient, submitted } = governed();
     governor.fromClient(callOf(1, "pay", { to: [{ n: 0 }] }).replace('"n":0', `"n":${number}`));
     expect(JSON.parse(toClient[0] ?? "")).toMatchObject({ id: 1, result: { isError: true } });
+    expect(toClient[0]).toMatch(/the number at \/to\/0\/n of the arguments.*Send it as a text/);
     expect(submitted).toEqual([]);
+  },
+);
+
+test.each(["1e21", "1.5e300", "100.10", "-0.0"])(
+  "a call with a number in another spelling is made: %s",
+  async (number) => {
+    const { governor, toServer, submitted } = governed();
+    governor.fromClient(callOf(1, "pay", { n: 0 }).replace('"n":0', `"n":${number}`));
+    await soon(() => expect(toServer).toHaveLength(1));
+    expect(JSON.parse(toServer[0] ?? "").params.arguments.n === Number(number)).toBe(true);
+    expect(submitted[0]?.intent.payload?.content).toEqual({ n: Number(number) });
   },
 );
 
@@ -171,7 +183,7 @@ test("the calls of a batch are decided one by one", async () => {
   await soon(() => expect(toServer).toEqual([callOf(2, "look")]));
   await soon(() => expect(toClient).toHaveLength(2));
   expect(toClient.map((each) => JSON.parse(each)).map(({ id, result }) => [id, result?.isError])).toEqual([
-    [null, undefined],
+    [undefined, undefined],
     [1, true],
   ]);
 });
@@ -180,7 +192,9 @@ test("an array with more messages than a client can mean is refused as a whole",
   const { governor, toServer, toClient } = governed();
   const ping = line({ id: 1, method: "ping" });
   governor.fromClient(`[${Array(1_001).fill(ping)}]`);
-  expect(toClient.map((each) => JSON.parse(each))).toMatchObject([{ id: null, error: { code: -32_600 } }]);
+  expect(toClient.map((each) => JSON.parse(each))).toEqual([
+    { jsonrpc: "2.0", error: expect.objectContaining({ code: -32_600 }) },
+  ]);
   expect(toServer).toEqual([]);
   governor.fromClient(`[${Array(1_000).fill(ping)}]`);
   expect(toServer).toHaveLength(1_000);

@@ -19,7 +19,9 @@
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
 import {
+  type Asked,
   answerIn,
+  askedBy,
   errorCodes,
   hasLookAlike,
   hasTwins,
@@ -27,9 +29,10 @@ import {
   isId,
   isMessage,
   isObject,
+  type Json,
   type JsonObject,
-  losesDigits,
   type Message,
+  metaOf,
   noResult,
   type RequestId,
   refusal,
@@ -68,6 +71,8 @@ interface Heard {
   readonly message: Message;
   readonly exact: Message;
   readonly write: (value: JsonObject) => string;
+  /** The place in a part of `exact` of a number that would be rounded; null: none. */
+  readonly inexactIn: (part: Json | undefined) => string | null;
   /** Sends the client a message that contains parts of `exact`. */
   readonly answer: (said: JsonObject) => void;
 }
@@ -88,7 +93,7 @@ interface OtherRequest {
 /** A call's name and arguments, after the checks. `key` is the key of its id. */
 interface AskedTool {
   readonly key: string;
-  readonly id: RequestId;
+  readonly as: Asked;
   readonly name: string;
   readonly given: JsonObject;
 }
@@ -120,7 +125,7 @@ class ConnectionGovernor implements Governor {
   readonly #requests = new Map<string, OtherRequest>();
   /** What to add to the results of tasks, by task id. */
   readonly #additions = new Map<string, (line: string) => string>();
-  /** Open reviews that no call waits for, by the tool's name and arguments. */
+  /** Open reviews that no call waits for, by the agent, and the tool's name and arguments. */
   readonly #reviews = new Map<string, string>();
   #is_over = false;
 
@@ -178,9 +183,9 @@ class ConnectionGovernor implements Governor {
     const refuse = (id: RequestId | null, why: string) => this.#send(refusal(id, errorCodes.invalid_request, why));
     if (!isMessage(read)) return void refuse(null, "This is no message of JSON-RPC 2.0.");
     try {
-      const { value, write } = readExactly(text);
+      const { value, write, inexactIn } = readExactly(text);
       const answer = (said: JsonObject) => this.#options.toClient(write(said));
-      this.#take({ message: read, exact: value as Message, write, answer });
+      this.#take({ message: read, exact: value as Message, write, inexactIn, answer });
     } catch (error) {
       // A text that can be parsed may be too deep or too large to be written.
       if (!(error instanceof RangeError)) throw error;
@@ -218,21 +223,20 @@ class ConnectionGovernor implements Governor {
     if (asked === null) return;
     heard.write(heard.exact); // Throws before anything is decided if the call cannot be written.
     const { params = {} } = heard.message;
-    const { key, name, given } = asked;
+    const { key, as, name, given } = asked;
     const call: Call = { deciding: new AbortController(), answered: null };
     this.#calls.set(key, call);
-    const question = JSON.stringify([name, given]);
+    const submission = this.#submissions.of(name, given, metaOf(params));
+    const question = JSON.stringify([submission.intent.agent.id, name, given]);
     const review = this.#reviews.get(question) ?? null;
     this.#reviews.delete(question);
-    const submission = this.#submissions.of(name, given);
-    const as = { id: asked.id, as_task: isObject(params["task"]) };
     const { signal } = call.deciding;
     const governed = governCall(this.#callDeps(heard, call, question), { ...as, submission, review, signal });
     this.#hold(governed.finally(() => this.#calls.delete(key)));
   }
 
   /** Answers a call that cannot be decided, and returns null for it. */
-  #checked({ message, exact, answer }: Heard): AskedTool | null {
+  #checked({ message, exact, inexactIn, answer }: Heard): AskedTool | null {
     const { params = {} } = message;
     const { name, arguments: given = {} } = params;
     const { id } = exact;
@@ -248,11 +252,12 @@ class ConnectionGovernor implements Governor {
       const text = "Give the tool's name, and its arguments as an object.";
       return refuse(refusal(id, errorCodes.invalid_params, text));
     }
-    const as = { id, as_task: isObject(params["task"]) };
-    if (losesDigits(given)) return refuse(noResult(as, too_large));
+    const as = askedBy(id, params);
+    const inexact = inexactIn(exact.params?.["arguments"]);
+    if (inexact !== null) return refuse(noResult(as, tooManyDigits(inexact)));
     if (hasTwins(given)) return refuse(noResult(as, twins));
     if (this.#calls.size >= calls_max) return refuse(refusal(id, errorCodes.no_result, too_many));
-    return { key: idKey(message.id), id, name, given };
+    return { key: idKey(message.id), as, name, given };
   }
 
   #callDeps({ message, exact, write, answer }: Heard, call: Call, question: string): CallDeps {
@@ -285,6 +290,8 @@ class ConnectionGovernor implements Governor {
     const { toClient, note } = this.#options;
     const message = answerIn(line);
     if (message === null) return void toClient(line);
+    const { result } = message;
+    if (isObject(result)) this.#submissions.serverSays(result);
     const key = idKey(message.id);
     const other = this.#requests.get(key);
     // The protocol's own client reads "1" as the answer to 1, unless it has a request with the id "1".
@@ -292,7 +299,7 @@ class ConnectionGovernor implements Governor {
     if (call?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
     if (call !== undefined) return void call.answered({ message, line });
     this.#requests.delete(key);
-    if (isObject(message["result"])) other?.learn?.(message["result"]);
+    if (isObject(result)) other?.learn?.(result);
     try {
       toClient(other?.tell?.(line) ?? line);
     } catch (error) {
@@ -302,8 +309,8 @@ class ConnectionGovernor implements Governor {
   }
 }
 
-const too_large =
-  "Nothing was done: a number in the arguments is too large to be handed on as it is. Numbers from 2^53 on can only be given as texts.";
+const tooManyDigits = (path: string): string =>
+  `Nothing was done: the number at ${path} of the arguments has more digits than a number keeps, and would be rounded. Send it as a text.`;
 
 const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";

@@ -18,11 +18,34 @@ export interface Message extends JsonObject {
   readonly params?: JsonObject;
 }
 
+/**
+ * Keys of `_meta` of the protocol itself. Since revision 2026-07-28 there is no `initialize`: each request names its revision and
+ * should name its client, and each result should name its server.
+ */
+export const metaKeys = {
+  revision: "io.modelcontextprotocol/protocolVersion",
+  client: "io.modelcontextprotocol/clientInfo",
+  server: "io.modelcontextprotocol/serverInfo",
+} as const;
+
+/** The `_meta` of parameters or of a result; empty if there is none. */
+export function metaOf({ _meta }: JsonObject): JsonObject {
+  return isObject(_meta) ? _meta : {};
+}
+
 /** How a call was asked for. */
 export interface Asked {
   readonly id: RequestId;
+  /** Whether a result says what type it has, as since revision 2026-07-28. */
+  readonly typed: boolean;
   /** As a task, which is begun now and asked for its result later: what answers it is a task, or an error. */
   readonly as_task: boolean;
+}
+
+/** How a call with these parameters is asked for. Since revision 2026-07-28 it is the server that makes a task of a call. */
+export function askedBy(id: RequestId, params: JsonObject): Asked {
+  const typed = metaKeys.revision in metaOf(params);
+  return { id, typed, as_task: !typed && isObject(params["task"]) };
 }
 
 /** What a server says of a request. */
@@ -84,22 +107,18 @@ export function isId(value: unknown): value is RequestId {
   return typeof value === "string" || typeof value === "number";
 }
 
-/** Whether a number in it is another one when it is written anew: of whole ones from 2^53 on digits are lost when they are read. */
-export function losesDigits(value: Json | undefined): boolean {
-  if (typeof value === "number") return !Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  return typeof value === "object" && value !== null && Object.values(value).some(losesDigits);
-}
-
 /** One text for one id: `1` and `"1"` are two. */
 export const idKey = (id: RequestId): string => JSON.stringify(id);
 
+/** An error; `id` null: of a request whose id cannot be read. The protocol has no null there, unlike JSON-RPC. */
 export function refusal(id: RequestId | null, code: number, message: string, data?: JsonObject): JsonObject {
-  return { jsonrpc: "2.0", id, error: { code, message, data } };
+  return { jsonrpc: "2.0", ...(id !== null && { id }), error: { code, message, data } };
 }
 
 /** The answer to a call that has no result to hand on, in words that a model can use. */
-export function noResult({ id, as_task }: Asked, text: string, intent_id: string | null = null): JsonObject {
+export function noResult({ id, typed, as_task }: Asked, text: string, intent_id: string | null = null): JsonObject {
   const about = intent_id === null ? undefined : { "countersign/intent_id": intent_id };
   if (as_task) return refusal(id, errorCodes.no_result, text, about);
-  return { jsonrpc: "2.0", id, result: { content: [{ type: "text", text }], isError: true, _meta: about } };
+  const type = typed ? { resultType: "complete" } : {};
+  return { jsonrpc: "2.0", id, result: { ...type, content: [{ type: "text", text }], isError: true, _meta: about } };
 }

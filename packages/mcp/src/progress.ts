@@ -1,5 +1,5 @@
 /** Progress notifications to a client that waits for a person's decision. */
-import { isObject, type JsonObject } from "./messages.ts";
+import { type JsonObject, metaOf } from "./messages.ts";
 
 /**
  * Sends one notification now and one every `every_ms`, until the returned function is called. Sends nothing if the client
@@ -10,7 +10,7 @@ export function reportProgress(
   every_ms: number,
   answer: (message: JsonObject) => void,
 ): () => void {
-  const { progressToken } = isObject(params["_meta"]) ? params["_meta"] : {};
+  const { progressToken } = metaOf(params);
   if (progressToken === undefined) return () => undefined;
   let sent = 0;
   const send = (): void => {

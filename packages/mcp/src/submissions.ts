@@ -1,7 +1,7 @@
 /** Describes tool calls as intents, with what the client and the server said about themselves. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import { type KnownTool, toolsIn, unknownTool } from "./known-tools.ts";
-import { isObject, type JsonObject } from "./messages.ts";
+import { isObject, type JsonObject, metaKeys, metaOf } from "./messages.ts";
 
 /** What the operator of the governor sets about submissions. */
 export interface SubmissionOptions {
@@ -18,21 +18,28 @@ export interface SubmissionOptions {
 /** `limits.agent_id_chars_max` */
 const agent_id_chars_max = 128;
 
-/** Builds submissions. It knows the first name that each side gave, and the tools of the newest list. */
+/** `unnamed_agent_id`: rules that name agents are unknown for this one. */
+const unnamed_agent_id = "unnamed";
+
+/** Builds submissions. It knows the first name that each side gave for all its messages, and the tools of the newest list. */
 export class Submissions {
   readonly #options: SubmissionOptions;
-  #agent_id: string | null;
+  #client_name: string | null = null;
   #server_name: string | null = null;
   #tools = new Map<string, KnownTool>();
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
-    this.#agent_id = options.agent_id;
   }
 
   /** Takes the client's name from an `initialize` request. */
   clientIs(clientInfo: JsonObject[string] | undefined): void {
-    this.#agent_id ??= nameIn(clientInfo);
+    this.#client_name ??= nameIn(clientInfo);
+  }
+
+  /** Takes the server's name from a result. */
+  serverSays(result: JsonObject): void {
+    this.#server_name ??= nameIn(metaOf(result)[metaKeys.server]);
   }
 
   /** Returns what to learn from the result of the client's request; undefined if there is nothing to learn. */
@@ -48,16 +55,17 @@ export class Submissions {
     };
   }
 
-  /** Returns the submission for one call of the tool `name`. */
-  of(name: string, content: JsonObject): IntentSubmission {
-    const { trust_annotations, membrane_id, session_id, context: given } = this.#options;
+  /** Returns the submission for one call of the tool `name`. A name in the call's `_meta` counts for this call only. */
+  of(name: string, content: JsonObject, meta: JsonObject): IntentSubmission {
+    const { agent_id, trust_annotations, membrane_id, session_id, context: given } = this.#options;
+    const id = agent_id ?? nameIn(meta[metaKeys.client]) ?? this.#client_name ?? unnamed_agent_id;
     const { title, reads_only, destroys } = this.#tools.get(name) ?? unknownTool;
     const context = trust_annotations ? withSideEffect(given, !reads_only) : given;
-    const target = this.#server_name === null ? {} : { target: { type: "mcp_server", identifier: this.#server_name } };
+    const identifier = this.#server_name === null ? {} : { identifier: this.#server_name };
     return {
       intent: {
-        agent: { id: this.#agent_id ?? "mcp-client", framework: "mcp", session_id },
-        action: { verb: name, ...target },
+        agent: { id, framework: "mcp", session_id },
+        action: { verb: name, target: { type: "mcp_server", ...identifier } },
         payload: { content, ...(title !== null && { summary: title }) },
         ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),
       },
@@ -67,12 +75,18 @@ export class Submissions {
   }
 }
 
-/** Returns the name in `clientInfo` or `serverInfo`, cut to the length of an agent's id without splitting a character. */
+/**
+ * Returns the name in `clientInfo` or `serverInfo`, without white space around it, cut to the length of an agent's id without
+ * splitting a character. Null if nothing is left.
+ */
 function nameIn(about: JsonObject[string] | undefined): string | null {
   const name = isObject(about) ? about["name"] : null;
-  return typeof name === "string" && name !== ""
-    ? name.slice(0, agent_id_chars_max).replace(/[\ud800-\udbff]$/, "")
-    : null;
+  if (typeof name !== "string") return null;
+  const cut = name
+    .trim()
+    .slice(0, agent_id_chars_max)
+    .replace(/[\ud800-\udbff]$/, "");
+  return cut.trim() === "" ? null : cut.trim();
 }
 
 function withSideEffect(context: ContextDocument | undefined, side_effect: boolean): ContextDocument {

@@ -2,9 +2,21 @@ import { expect, it } from "vitest";
 import { bodyText } from "./body-text.ts";
 
 it("writes what JSON can write, as JSON.stringify does", () => {
-  const body = { a: [1, -0.5, null, "é", true], left_out: undefined, at: new Date(0), nested: { list: [[]] } };
+  const body = {
+    a: [1, -0.5, null, "é", true, 2 ** 53 - 1, 1e21, 1.5e300],
+    left_out: undefined,
+    at: new Date(0),
+    nested: { list: [[]] },
+  };
   expect(bodyText(body)).toBe(JSON.stringify(body));
 });
+
+it.each([2 ** 53, -(2 ** 53), JSON.parse("12345678901234567891")])(
+  "refuses what may have been rounded: %d",
+  (account) => {
+    expect(() => bodyText({ intent: { account } })).toThrow(/"account" is -?\d+, a whole number .* Send it as a text$/);
+  },
+);
 
 it.each([
   [{ intent: { amount_usd: Number.NaN } }, '"amount_usd" is NaN'],

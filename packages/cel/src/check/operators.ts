@@ -144,7 +144,7 @@ function equalHelp(e: Binary, x: Type, y: Type): string {
   if (isOptional(x) || isOptional(y)) return "take the value out of the optional: `….orValue(…)`";
   if (other.kind === "timestamp") return 'convert the text: `timestamp("…")`';
   if (other.kind === "duration") return 'convert the text: `duration("…")`';
-  return "they are never equal; wrap one in `dyn(…)` if that is meant";
+  return "they are never equal; convert one of them";
 }
 
 function isOptional(t: Type): boolean {

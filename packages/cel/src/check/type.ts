@@ -8,22 +8,13 @@ export interface Field {
 }
 
 /** The primitive kinds, each a type by itself. */
-type Simple =
-  | "dyn"
-  | "error"
-  | "null"
-  | "bool"
-  | "int"
-  | "uint"
-  | "double"
-  | "string"
-  | "bytes"
-  | "timestamp"
-  | "duration";
+type Simple = "error" | "null" | "bool" | "int" | "uint" | "double" | "string" | "bytes" | "timestamp" | "duration";
 
 /** A CEL type. Build it with the constants and functions of this file. */
 export type Type =
   | { readonly kind: Simple }
+  /** Any type, or any of `among`. */
+  | { readonly kind: "dyn"; readonly among?: readonly Type[] }
   | { readonly kind: "list"; readonly element: Type }
   | { readonly kind: "map"; readonly key: Type; readonly value: Type }
   | {
@@ -48,6 +39,11 @@ export const STRING: Type = { kind: "string" };
 export const BYTES: Type = { kind: "bytes" };
 export const TIMESTAMP: Type = { kind: "timestamp" };
 export const DURATION: Type = { kind: "duration" };
+
+/** One of several types. */
+export function anyOf(among: readonly Type[]): Type {
+  return { kind: "dyn", among };
+}
 
 export function listOf(element: Type): Type {
   return { kind: "list", element };
@@ -101,6 +97,8 @@ export function typeName(t: Type): string {
       return t.of === null ? "type" : `type(${typeName(t.of)})`;
     case "parameter":
       return t.name;
+    case "dyn":
+      return t.among === undefined ? "dyn" : t.among.map(typeName).join(" or ");
     default:
       return t.kind;
   }
@@ -123,6 +121,8 @@ export function sameType(a: Type, b: Type): boolean {
       return b.kind === "parameter" && a.name === b.name;
     case "object":
       return false;
+    case "dyn":
+      return b.kind === "dyn" && sameTypes(a.among ?? [], b.among ?? []);
     default:
       return true;
   }

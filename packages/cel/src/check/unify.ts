@@ -37,7 +37,7 @@ export class Substitution {
   /** Whether `from` fits where `to` is wanted; binds parameters when it does, changes nothing when it does not. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
-    if ((from.kind === "dyn" || from.kind === "error") && to.kind !== "parameter") return true;
+    if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;
     return this.assignableAll([from], [to]);
   }
 
@@ -75,7 +75,10 @@ export class Substitution {
       if (known) return false;
     }
     if (from.kind === "parameter") return this.substitutes(to, from);
-    if (from.kind === "dyn" || to.kind === "dyn" || from.kind === "error" || to.kind === "error") return true;
+    if (from.kind === "error" || to.kind === "error") return true;
+    if (from.kind === "dyn")
+      return isAny(from) || isAny(to) || from.among?.some((each) => this.fits(each, to)) === true;
+    if (to.kind === "dyn") return isAny(to) || to.among?.some((each) => this.fits(from, each)) === true;
     if (from.kind === "null") return nullFits(to);
     if (to.kind === "null") return nullFits(from);
     switch (from.kind) {
@@ -122,6 +125,10 @@ export class Substitution {
     });
     return seen;
   }
+}
+
+function isAny(t: Type): boolean {
+  return t.kind === "dyn" && t.among === undefined;
 }
 
 function nullFits(t: Type): boolean {

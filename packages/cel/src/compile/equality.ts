@@ -2,15 +2,15 @@ import { BOOL, type Type } from "../check/type.ts";
 import { chargeForChars, equal, hasKey, sameText } from "../value/equal.ts";
 import { LazyObject } from "../value/lazy.ts";
 import { combine, type Failure, merge, NonValue, NullFact, SPENT, type Unknown, unknown } from "../value/unknown.ts";
-import { CelMap, isMap, type Value } from "../value/value.ts";
+import { CelMap, isMap, Uint, type Value } from "../value/value.ts";
 import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
 /**
  * `a == b` (`sign` true) or `a != b`.
  *
- * Comparing with the literal null is always definite. Otherwise a fact that is null counts as unknown, and so does one that
- * contradicts its declared type: `"false" == true` must not quietly be false.
+ * Comparing with the literal null is always definite. Otherwise a fact that is null counts as unknown. So does one that contradicts
+ * its declared type, or that has one and is compared with a value of another kind: `"false" == true` must not quietly be false.
  */
 export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
@@ -58,7 +58,7 @@ function withConstant(a: Code, b: Code, constant: Value, sign: boolean): Pick<Co
 }
 
 function slow(x: Value, y: Value, a: Code, b: Code, sign: boolean, f: Frame): Value {
-  const bad = merged(usable(x, a, b, f), usable(y, b, a, f));
+  const bad = merged(usable(x, a, b, f), usable(y, b, a, f)) ?? unlike(x, y, a, b, f);
   if (bad !== null) return bad;
   const inside = markers(x, y, f);
   if (inside !== null) return inside;
@@ -72,6 +72,26 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
   if (!a.fromBindings || other.constant === null) return null;
   if (x === null) return unknown(a.describe(f), "null");
   return contradicts(x, a.type) ? unknown(a.describe(f), "type") : null;
+}
+
+/** Why values of two kinds cannot be compared, or null: one of them has a declared type, so the other one is not what is meant. */
+function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
+  if (!(isTyped(a) || isTyped(b)) || kindOf(x) === kindOf(y)) return null;
+  const [typed, other] = isTyped(a) ? [a, b] : [b, a];
+  return unknown((other.fromBindings ? other : typed).describe(f), "type");
+}
+
+/** Whether the host declares what an operand is. */
+function isTyped({ fromBindings, type }: Code): boolean {
+  return fromBindings && type.kind !== "error" && (type.kind !== "dyn" || type.among !== undefined);
+}
+
+/** What values are alike in: all numbers are of one kind. */
+function kindOf(x: Value): string {
+  if (typeof x === "bigint" || x instanceof Uint) return "number";
+  if (typeof x !== "object") return typeof x;
+  if (x === null || Array.isArray(x)) return x === null ? "null" : "list";
+  return isMap(x) || x instanceof LazyObject ? "map" : x.constructor.name;
 }
 
 /** True when a value cannot be of its declared scalar type. */
@@ -164,11 +184,15 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     f.charge(container.length >> 2);
     if (f.left < 0) return SPENT;
     const scalar = typeof x === "string" || typeof x === "boolean";
+    const kind = isTyped(a) ? kindOf(x) : null;
+    let is_unlike = false;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
       const same = typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y;
       if (f.left < 0) return SPENT;
       if (same) return true;
+      // The literal null in a list is compared definitely, as everywhere.
+      if (kind !== null && y !== null && !(y instanceof NonValue) && kindOf(y) !== kind) is_unlike = true;
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
       // What was too much to compare to the end is not known to be the same.
@@ -178,6 +202,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
         unsure = merged(unsure, merged(own, marker(y, f)));
       }
     }
+    if (is_unlike) unsure = merged(unsure, unknown(a.describe(f), "type"));
     return f.left < 0 ? SPENT : (unsure ?? false);
   }
   if (isMap(container)) {

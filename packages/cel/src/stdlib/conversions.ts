@@ -100,6 +100,16 @@ function conversion(
   return { name, style: "global", overloads, implementation: to };
 }
 
+/** `double` of a host without NaN and infinities: a text that names one of them is no double. */
+export const finiteDouble: FunctionDeclaration = conversion(
+  "double",
+  (_, x: Value) => {
+    const value = toDouble(x);
+    return typeof x === "string" && typeof value === "number" && !Number.isFinite(value) ? notA("double") : value;
+  },
+  ...[DOUBLE, INT, UINT, STRING].map((t) => overload(DOUBLE, t)),
+);
+
 /** `bool bytes double duration int string timestamp uint` as functions. */
 export const CONVERSIONS: readonly FunctionDeclaration[] = [
   conversion("int", (_, x: Value) => toInt(x), ...[INT, UINT, DOUBLE, STRING, TIMESTAMP].map((t) => overload(INT, t))),

@@ -45,7 +45,7 @@ export function addMcp(program: Command, terminal: Terminal): void {
     .argument("[args...]", "its arguments")
     .addOption(urlOption())
     .addOption(keyOption())
-    .option("--agent <id>", "who asks (default: what the client calls itself)")
+    .option("--agent <id>", "who asks (default: what the client calls itself, else `unnamed`)")
     .option("--membrane <mem_id>", "whose rules decide (default: the organization's default membrane)")
     .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
     .option(
@@ -111,12 +111,20 @@ const startFaults: ReadonlyMap<string, string> = new Map([
   ["EACCES", "it is no program that this user may run"],
 ]);
 
-/** Whether its facts are good is the service's to say. */
+/**
+ * Reads the document as the service reads requests, because JSON.parse rounds numbers that the service refuses. Whether its facts
+ * are good is the service's to say.
+ */
 async function contextIn(path: string): Promise<ContextDocument> {
+  const { Fault, parseJson } = await import("@countersign/core");
   const text = await readTextFile(path, `--context ${path}`);
   try {
-    return JSON.parse(text);
+    return parseJson(Buffer.from(text)) as ContextDocument;
   } catch (error) {
-    throw new CommandFailed(`--context ${path} is not JSON: ${(error as Error).message}`);
+    if (!(error instanceof Fault)) throw error;
+    const { cause, details } = error;
+    if (cause instanceof SyntaxError) throw new CommandFailed(`--context ${path} is not JSON: ${cause.message}`);
+    const why = details.map((detail) => [detail["path"], detail["message"]].filter(Boolean).join(": "));
+    throw new CommandFailed(`--context ${path} is not taken: ${why.join(" ")}`);
   }
 }

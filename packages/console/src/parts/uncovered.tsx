@@ -1,5 +1,5 @@
 /** What agents asked a membrane for and no rule names: the rules may know it by another word. */
-import { type Coverage, type Membrane, unclassified_action_type } from "@countersign/contract";
+import { type Coverage, foldName, type Membrane, unclassified_action_type } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -96,7 +96,7 @@ function Report({
             type: asked_of.type === unclassified_action_type ? "" : asked_of.type,
             data_classes: [],
           }}
-          known={action_catalogue.some(({ verb }) => verb === asked_of.verb)}
+          known={action_catalogue.some(({ verb }) => foldName(verb) === foldName(asked_of.verb))}
           onClose={() => setAskedOf(null)}
         />
       )}

@@ -1,4 +1,5 @@
 import type { TSchema } from "typebox";
+import { name_pattern } from "../names.ts";
 import { BatchItem, ContextDocument } from "../resources/index.ts";
 
 /** A JSON value as it stands in the OpenAPI document. */
@@ -44,7 +45,9 @@ export class Components {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.#replaceTitled(item));
     const { title, ...rest } = value as { readonly [key: string]: Json };
-    const inner = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, this.#replaceTitled(item)]));
+    // Without the pattern of names: clients generated for languages without \p{…} could not send any. The descriptions tell it.
+    const shown = Object.entries(rest).filter(([key, item]) => key !== "pattern" || item !== name_pattern);
+    const inner = Object.fromEntries(shown.map(([key, item]) => [key, this.#replaceTitled(item)]));
     if (typeof title !== "string") return title === undefined ? inner : { ...inner, title: this.#replaceTitled(title) };
     return this.#reference(title, inner);
   }

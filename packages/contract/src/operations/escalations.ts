@@ -52,7 +52,10 @@ export const escalationOperations = {
     method: "POST",
     path: "/v1/escalations/{escalation_id}/decision",
     summary: "Vote on an escalation",
-    description: "One rejection closes it as block; approvals close it when the quorum of distinct people is reached.",
+    description:
+      "One rejection closes it as block. Approvals close it when each rule that holds the action has those that it demands: " +
+      "of its own reviewers, as many different people as its quorum says. One approval counts for every rule that names the " +
+      "reviewer.",
     auth: ["reviewer"],
     idempotent: true,
     params,
@@ -81,7 +84,7 @@ export const escalationOperations = {
     summary: "Hand an escalation to different reviewers",
     description:
       "Its time limit and the votes given stay. Nobody can be named who could not decide: who is below reviewer, keys that are " +
-      "revoked or expired, and whoever submitted the action; nor fewer people than its quorum still needs.",
+      "revoked or expired, and whoever submitted the action; nor fewer people than its quorum still needs. They decide in place of all reviewers so far.",
     auth: ["operator"],
     params,
     body: ReassignInput,

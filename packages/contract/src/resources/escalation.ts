@@ -16,7 +16,14 @@ export const RulingInput = closed(
   {
     outcome: Outcome,
     comment: Type.Optional(text(limits.comment_chars_max)),
-    modifications: Type.Optional(Type.Array(reviewedModification, { maxItems: 100 })),
+    modifications: Type.Optional(
+      Type.Array(reviewedModification, {
+        maxItems: 100,
+        description:
+          "changes to payload.content. A change may give a value another JSON type only if a policy demands that type; a null " +
+          "counts as missing",
+      }),
+    ),
   },
   { title: "RulingInput" },
 );
@@ -48,9 +55,13 @@ export const Escalation = Type.Object(
     status: EscalationStatus,
     reason: text(limits.comment_chars_max),
     risk_score: Type.Number({ minimum: 0, maximum: 1 }),
-    reviewers: Type.Array(Reviewer),
+    reviewers: Type.Array(Reviewer, { description: "who may vote; empty: any reviewer" }),
     quorum: Type.Object({
-      required: Type.Integer({ minimum: 1 }),
+      required: Type.Integer({
+        minimum: 1,
+        description:
+          "the fewest approvals that can meet what all rules demand. It grows if somebody approves whom the rules still open do not name",
+      }),
       approvals: Type.Integer({ minimum: 0 }),
       rejections: Type.Integer({ minimum: 0 }),
     }),

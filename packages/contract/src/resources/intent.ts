@@ -8,6 +8,7 @@ import {
   Actor,
   anyObject,
   checkedLater,
+  chosenName,
   closed,
   givenId,
   id,
@@ -22,10 +23,16 @@ import {
 
 const label = () => Type.String({ minLength: 1, maxLength: limits.label_chars_max });
 
+/** The agent id of a caller that gives no name. Whether a rule that names agents applies to this caller is unknown. */
+export const unnamed_agent_id = "unnamed";
+
 /** Who acts. */
 export const Agent = closed(
   {
-    id: Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max }),
+    id: chosenName(
+      limits.agent_id_chars_max,
+      `a name; \`${unnamed_agent_id}\` where the caller gave none, so that rules that name agents are unknown for it`,
+    ),
     framework: Type.Optional(label()),
     session_id: Type.Optional(label()),
     on_behalf_of: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
@@ -55,7 +62,7 @@ export const Action = closed(
           "catalogue's, else other.unclassified",
       }),
     ),
-    verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max, description: "the tool's name" }),
+    verb: chosenName(limits.verb_chars_max, "the tool's name"),
     target: Type.Optional(Target),
   },
   { title: "Action" },

@@ -3,12 +3,12 @@ import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { roleMeets, roleNames } from "../roles.ts";
-import { closed, filledText, id, nullable, oneOf, timestamp } from "./shapes.ts";
+import { chosenName, closed, filledText, id, nullable, oneOf, timestamp } from "./shapes.ts";
 
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
 export const CatalogueEntry = closed(
   {
-    verb: Type.String({ minLength: 1, maxLength: limits.verb_chars_max }),
+    verb: chosenName(limits.verb_chars_max, "the tool's name in any case"),
     type: Type.String({
       maxLength: limits.action_type_chars_max,
       pattern: "^[a-z][a-z0-9_-]*(\\.[a-z0-9_-]+)*$",

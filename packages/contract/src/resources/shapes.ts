@@ -3,6 +3,7 @@
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { type IdKind, idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
+import { name_pattern } from "../names.ts";
 
 /** An object that refuses fields it does not list: for requests, so that a typo never weakens one. Source: api.md §2. */
 export function closed<P extends TProperties>(properties: P, options: { title?: string; description?: string } = {}) {
@@ -22,6 +23,17 @@ export function text(chars_max: number, options: { description?: string; pattern
 /** A text of 1 to `chars_max` characters of which at least one is not white space. */
 export function filledText(chars_max: number, options: { description?: string } = {}) {
   return Type.String({ minLength: 1, maxLength: chars_max, pattern: "\\S", ...options });
+}
+
+/** A name that a caller chooses, of 1 to `chars_max` characters. */
+export function chosenName(chars_max: number, description: string) {
+  const held = "without control and format characters and white space around it";
+  return Type.String({
+    pattern: name_pattern,
+    minLength: 1,
+    maxLength: chars_max,
+    description: `${description}, ${held}`,
+  });
 }
 
 /** One of a closed list of texts. */

@@ -10,7 +10,7 @@ import {
   Timestamp,
   unknown,
 } from "@countersign/cel";
-import { limits as contractLimits, type PullFailure } from "@countersign/contract";
+import { limits as contractLimits, type PullFailure, unnamed_agent_id } from "@countersign/contract";
 import { type FactBindings, freshView, type Marker, rawView } from "../facts/staleness.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import type { VariableMemo } from "../policy/shared-variables.ts";
@@ -41,6 +41,8 @@ export interface Views {
   readonly raw: View | null;
   /** The raw view without the fact `scope_fact`; null when that fact is not stale. */
   readonly unscoped: View | null;
+  /** Whether the caller gave no name. */
+  readonly unnamed: boolean;
   /** Why the context source gave no facts; null when it did, or when the membrane has none. */
   readonly not_pulled: PullFailure | null;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
@@ -86,6 +88,7 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),
       unscoped: isScopeStale(raw, fresh) ? view(withoutScope(raw)) : null,
+      unnamed: action.key.agent_id === unnamed_agent_id,
       not_pulled: input.facts.not_pulled ?? null,
       options,
     };
@@ -96,10 +99,10 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
 
 /**
  * Marks facts without a usable value. A null counts as missing, but an expression may compare it with the literal null. A
- * stale fact is unknown. A stale null is unknown too, and its reason is still "null".
+ * stale fact is unknown. A stale null is unknown too, and its reason is still "null". An inexact fact is unknown.
  */
 const marker: Marker = (path, reason) =>
-  reason === "null" ? nullFact(path) : unknown(path, reason === "stale" ? "stale" : "null");
+  reason === "null" ? nullFact(path) : unknown(path, reason === "stale null" ? "null" : reason);
 
 /** The fact that lists the laws that apply. A stale list must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";
@@ -115,14 +118,19 @@ function withoutScope(raw: FactBindings): FactBindings {
 
 const empty: Content = Object.freeze({});
 
+/** What expressions read as the id of a caller that gave no name. */
+export const unnamedAgent = unknown("agent.id", "unnamed");
+
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
-  const { intent } = input;
   const { decided_as } = action;
+  const is_unnamed = action.key.agent_id === unnamed_agent_id;
+  const agent = is_unnamed ? { ...input.intent.agent, id: unnamedAgent } : input.intent.agent;
+  const intent = is_unnamed ? { ...input.intent, agent } : input.intent;
   const target = intent.action.target ?? empty;
   const is_submitted = content === (intent.payload?.content ?? null);
   return {
     intent: is_submitted ? intent : { ...intent, payload: { ...intent.payload, content } },
-    agent: intent.agent,
+    agent,
     action: { type: decided_as.type, verb: intent.action.verb, target },
     target,
     params: content ?? empty,

@@ -1,4 +1,4 @@
-import { type CatalogueEntry, unclassified_action_type } from "@countersign/contract";
+import { type CatalogueEntry, foldName, unclassified_action_type } from "@countersign/contract";
 import type { ActionKey } from "../policy/action-index.ts";
 import type { Content, DecidableIntent, DecideInput } from "./decision.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
@@ -42,7 +42,7 @@ export function classify(input: DecideInput): Classified {
   const action = {
     prepared,
     decided_as,
-    key: { type: decided_as.type, verb: intent.action.verb, agent_id: intent.agent.id },
+    key: { type: decided_as.type, verb: foldName(intent.action.verb), agent_id: foldName(intent.agent.id) },
     content: trustedContent(input),
     overrides: overrides === undefined || overrides.length === 0 ? noOverrides : new Set(overrides),
   };
@@ -51,14 +51,14 @@ export function classify(input: DecideInput): Classified {
 
 /**
  * Returns the type and data classes of an action. A catalogue entry for the verb replaces the declared type, so that an agent
- * cannot relabel a wire transfer. An entry without data classes keeps the declared ones. Names are lower-cased, and data
+ * cannot relabel a wire transfer. The keys of the catalogue are folded verbs. An entry without data classes keeps the declared ones. Names are lower-cased, and data
  * classes trimmed, so that no spelling avoids a policy.
  */
 export function classifyAction(
   intent: Pick<DecidableIntent, "action" | "data_classes">,
   catalogue: ReadonlyMap<string, CatalogueEntry>,
 ): ActionClass {
-  const entry = catalogue.get(intent.action.verb);
+  const entry = catalogue.get(foldName(intent.action.verb));
   const type = entry?.type ?? intent.action.type ?? unclassified_action_type;
   const classes = entry === undefined || entry.data_classes.length === 0 ? intent.data_classes : entry.data_classes;
   return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };

@@ -61,9 +61,8 @@ export type DecisionContent = Pick<
 
 /** What an escalation asks for: the strictest terms of the policies and of the membrane. */
 export interface EscalationTerms {
-  /** What each of them demands; `commonReviewers` returns who may review. */
+  /** What each of them demands; `electorateOf` returns who may vote. */
   readonly demands: readonly ReviewDemand[];
-  readonly quorum: number;
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";
 }

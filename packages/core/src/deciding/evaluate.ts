@@ -3,7 +3,15 @@ import { type PullFailure, pullFailures, type Reason } from "@countersign/contra
 import type { Change, CompiledPolicy } from "../policy/compile.ts";
 import { clipText } from "../values/clip-text.ts";
 import { jsonValue } from "../values/json-value.ts";
-import { type Bound, bindVariables, runOn, type View, type Views, type ViewsByProfile } from "./bind-facts.ts";
+import {
+  type Bound,
+  bindVariables,
+  runOn,
+  unnamedAgent,
+  type View,
+  type Views,
+  type ViewsByProfile,
+} from "./bind-facts.ts";
 import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 
 /** What one policy says about the action. */
@@ -78,7 +86,7 @@ export function evaluatePolicies(
     const { policy } = placed;
     if (now_us < policy.effective_from_us || now_us >= policy.effective_until_us) continue;
     const views = viewsFor(placed.profile);
-    const outcome = outcomeOf(policy, views);
+    const outcome = outcomeForAgent(placed, views);
     read[i] = outcome.read;
     if (outcome.state === "not_fired") continue;
     const vote = voteOf(placed, outcome, views);
@@ -109,6 +117,13 @@ const fired: Outcome = Object.freeze({ state: "fired", unknowns: none, read: par
 const notApplicable: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.when });
 /** `require` is definitely true. */
 const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.all });
+
+/** Evaluates one policy. If the policy may not match this caller, it is unknown where it would fire. */
+function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views): Outcome {
+  const outcome = outcomeOf(policy, views);
+  if (!agent_unknown || !views.unnamed || outcome.state === "not_fired") return outcome;
+  return { ...outcome, state: "unknown", unknowns: mergeCauses(outcome.unknowns, unnamedAgent.causes) };
+}
 
 /**
  * Evaluates one policy. A policy fires when `when` holds and `require`, if present, does not. One view on which it fires is

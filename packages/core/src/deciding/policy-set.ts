@@ -1,7 +1,7 @@
 import type { EvaluationContext, Timestamp } from "@countersign/cel";
-import type { CatalogueEntry } from "@countersign/contract";
+import { type CatalogueEntry, foldName } from "@countersign/contract";
 import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
-import { ActionIndex, type ActionKey } from "../policy/action-index.ts";
+import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "../policy/compile.ts";
 import { finish } from "../policy/expressions.ts";
@@ -29,6 +29,8 @@ export interface PlacedPolicy {
   readonly when_slots: readonly number[];
   /** Slots of the facts that `require` and the expressions of a fired policy may read. */
   readonly require_slots: readonly number[];
+  /** Whether it is unknown if this policy matches the actions of an unnamed caller. */
+  readonly agent_unknown: boolean;
   /** Places of the policies that do not vote when this one fires. */
   readonly suppresses: readonly number[];
 }
@@ -41,6 +43,7 @@ export interface PolicyGroup {
 
 /** The settings of a membrane, prepared for one policy set. */
 export interface PreparedMembrane {
+  /** By folded verb. */
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
   readonly limits: readonly FactLimits[];
 }
@@ -96,7 +99,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     const known = prepared.get(membrane);
     if (known !== undefined) return known;
     const made = {
-      catalogue: new Map(membrane.action_catalogue.map((entry) => [entry.verb, entry])),
+      catalogue: new Map(membrane.action_catalogue.map((entry) => [foldName(entry.verb), entry])),
       limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
     };
     prepared.set(membrane, made);
@@ -179,7 +182,8 @@ function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
     const profile = tables.profile(policy);
     const when_slots = tables.slotsOf(policy.when_facts, profile);
     const require_slots = tables.slotsOf(policy.require_facts, profile);
-    return { policy, place, profile, when_slots, require_slots, suppresses: suppressed[place] ?? [] };
+    const agent_unknown = isAgentUnknown(policy.document.spec.match ?? {});
+    return { policy, place, profile, when_slots, require_slots, agent_unknown, suppresses: suppressed[place] ?? [] };
   });
   const index = new ActionIndex(policies.map(({ document }) => document.spec.match ?? {}));
   return { placed, candidates: (key) => index.candidates(key) };

@@ -57,10 +57,7 @@ function messageOf(
   views: Views,
   redacted: readonly string[],
 ): string {
-  if (unknowns.length > 0) {
-    const causes = withoutTexts(unknowns.slice(0, 8).map(causeText), redacted);
-    return `${policy.title}: not established, because ${causes.join(", ")}`;
-  }
+  if (unknowns.length > 0) return notEstablished(policy, unknowns, redacted);
   let text = policy.title;
   if (policy.message !== null) {
     text = "";
@@ -68,6 +65,16 @@ function messageOf(
       text += typeof part === "string" ? part : shownValue(withoutTexts(messageValue(part, policy, views), redacted));
   }
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
+}
+
+/** Returns why a policy is unknown, in a sentence that quotes none of the `redacted` texts. */
+export function notEstablished(
+  { title }: CompiledPolicy,
+  unknowns: readonly Cause[],
+  redacted: readonly string[],
+): string {
+  const causes = withoutTexts(unknowns.slice(0, 8).map(causeText), redacted);
+  return `${title}: not established, because ${causes.join(", ")}`;
 }
 
 /** Returns the value of a program on the raw view; undefined if it has no value. */
@@ -139,7 +146,7 @@ export function byEffect(a: Reason, b: Reason): number {
 export const reasons_chars_max = 65_536;
 
 /** The message of a reason whose own texts do not fit. */
-export const left_out = "Not told here: the decision has too many reasons.";
+export const left_out = "Omitted, because the decision has too many reasons.";
 
 /**
  * Drops the texts of reasons that do not fit into `reasons_chars_max`, and keeps all reasons. Otherwise a thousand policies

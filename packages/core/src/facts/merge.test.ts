@@ -45,6 +45,16 @@ describe("merging", () => {
     ).toBeNull();
   });
 
+  test("an inexact fact is replaced by no other source, unlike a null beside it", () => {
+    const pulled = at("pulled", 1, { entity_state: { account_balance_usd: null, account_status: null } });
+    const merged = mergeFacts([
+      { ...pulled, inexact: { entity_state: ["account_balance_usd"] } },
+      at("org", 2, { entity_state: { account_balance_usd: 5, account_status: "active" } }),
+    ]);
+    expect(merged.entity_state).toMatchObject({ inexact: ["account_balance_usd"] });
+    expect(listFacts(merged).map(({ path }) => path)).toEqual(["entity_state.account_status"]);
+  });
+
   test("a category without as_of counts as of its receipt", () => {
     const merged = mergeFacts([
       at(

@@ -13,11 +13,15 @@ export interface FactDocument {
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
+/** Fields by category whose numbers no double holds as they were written. They are null in the document of their source. */
+export type InexactFacts = { readonly [category in FactCategoryName]?: readonly string[] };
+
 /** One document to merge, with the time of its receipt. */
 export interface ContextSource {
   readonly source: FactSource;
   readonly document: FactDocument;
   readonly received_us: number;
+  readonly inexact?: InexactFacts | undefined;
 }
 
 /** The source of a fact, and its as-of time. */
@@ -34,6 +38,8 @@ export interface CategoryFacts {
   readonly values: Readonly<Record<string, unknown>>;
   readonly origin: FactOrigin;
   readonly origins: Readonly<Record<string, FactOrigin>> | null;
+  /** Fields that are unknown, whatever other sources say, because their source gave a number that no double holds. */
+  readonly inexact?: readonly string[];
 }
 
 /**
@@ -47,7 +53,7 @@ export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFa
 /**
  * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
  * `sources`. Inline facts come last, so an agent cannot replace a stored or pulled fact. Of two documents of one source the
- * later received one wins. A null counts as missing. `regulatory.tcpa` fills in flat facts that its own document lacks.
+ * later received one wins. A null counts as missing, but an inexact fact is not replaced. `regulatory.tcpa` fills in flat facts that its own document lacks.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
   const ranked = sources.length < 2 ? sources : [...sources].sort(byTrust);
@@ -61,7 +67,9 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
       // Before the merge, because otherwise an agent's flat fact would win over a stored container.
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
       const origin = { source: source.source, as_of_us: asOfUs(source, category) };
-      facts = facts === undefined ? { values, origin, origins: null } : addMissing(facts, values, origin);
+      const inexact = source.inexact?.[category];
+      if (facts !== undefined) facts = addMissing(facts, values, origin);
+      else facts = { values, origin, origins: null, ...(inexact !== undefined && { inexact }) };
     }
     if (facts !== undefined) merged[category] = facts;
   }
@@ -90,6 +98,7 @@ function addMissing(
   let origins: Record<string, FactOrigin> | null = null;
   for (const field of Object.keys(values)) {
     if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
+    if (facts.inexact?.includes(field)) continue;
     // A null without another value stays null, so that `x == null` is definite.
     if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
@@ -97,7 +106,7 @@ function addMissing(
     all[field] = values[field];
     origins[field] = origin;
   }
-  return all === null ? facts : { values: all, origin: facts.origin, origins };
+  return all === null ? facts : { ...facts, values: all, origins };
 }
 
 function isMissing(value: unknown): boolean {

@@ -127,13 +127,13 @@ export type FactBindings = { readonly [category in FactCategoryName]: Readonly<R
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** Returns the value that replaces a fact which is null, stale, or a stale null. */
-export type Marker = (path: string, reason: "null" | "stale" | "stale null") => unknown;
+/** Returns the value that replaces a fact which is null, stale, a stale null, or inexact. */
+export type Marker = (path: string, reason: "null" | "stale" | "stale null" | "inexact") => unknown;
 
-/** Returns every fact as given, whatever its age; a null is replaced by `marker`. */
+/** Returns every fact as given, whatever its age; a null or inexact fact is replaced by `marker`. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
-    markNull(facts[category]?.values ?? empty, category, marker);
+    markNull(facts[category], category, marker);
   return {
     environmental: given("environmental"),
     entity_state: given("entity_state"),
@@ -144,9 +144,9 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Replaces nulls, which count as missing, also in the keys of a category. */
+/** Replaces nulls, which count as missing, also in the keys of a category, and inexact facts. */
 function markNull(
-  values: Readonly<Record<string, unknown>>,
+  { values, inexact = [] }: Pick<CategoryFacts, "values" | "inexact"> = { values: empty },
   category: FactCategoryName,
   marker: Marker,
 ): Readonly<Record<string, unknown>> {
@@ -155,6 +155,10 @@ function markNull(
     if (values[field] !== null) continue;
     marked ??= { ...values };
     marked[field] = marker(`facts.${category}.${field}`, "null");
+  }
+  for (const field of inexact) {
+    marked ??= { ...values };
+    marked[field] = marker(`facts.${category}.${field}`, "inexact");
   }
   return marked ?? values;
 }

@@ -1,6 +1,7 @@
+import { foldName, unnamed_agent_id } from "@countersign/contract";
 import type { MatchPatterns } from "./document.ts";
 
-/** The names of an action that policies match. */
+/** The names of an action that policies match; verb and agent id as `foldName` returns them. */
 export interface ActionKey {
   readonly type: string;
   readonly verb: string;
@@ -14,6 +15,7 @@ const cached_max = 1_024;
 
 /**
  * Finds the policies that match an action, without a look at the others: 10,000 policies about other actions cost nothing.
+ * For an unnamed caller these are also the policies that may match; see `isAgentUnknown`.
  * Each policy is filed under its actions, or else its verbs, or else its agents; the rest of its match is tested one by one.
  *
  * Results are cached by the names that occur in some policy, up to a limit. Equal results are one list, because a list for each
@@ -31,7 +33,8 @@ export class ActionIndex {
   private readonly lists = new Map<string, readonly number[]>();
   private cached = 0;
 
-  constructor(matches: readonly Match[]) {
+  constructor(written: readonly Match[]) {
+    const matches = written.map(folded);
     this.matches = matches;
     this.verbs_matter = matches.some(({ verbs, exclude }) => isNamed(verbs) || isNamed(exclude?.verbs));
     this.agents_matter = matches.some(({ agents, exclude }) => isNamed(agents) || isNamed(exclude?.agents));
@@ -55,7 +58,8 @@ export class ActionIndex {
     const filed = new Set(this.always);
     this.byType.collect(key.type, filed);
     this.byVerb.collect(key.verb, filed);
-    this.byAgent.collect(key.agent_id, filed);
+    if (key.agent_id === unnamed_agent_id) this.byAgent.collectAll(filed);
+    else this.byAgent.collect(key.agent_id, filed);
     const matching = [...filed].filter((position) => {
       const match = this.matches[position];
       return match !== undefined && matchesAll(match, key) && !isExcluded(match.exclude, key);
@@ -98,6 +102,11 @@ class PatternTable {
     }
   }
 
+  collectAll(into: Set<number>): void {
+    for (const table of [this.exact, this.prefixes])
+      for (const positions of table.values()) for (const position of positions) into.add(position);
+  }
+
   collect(name: string, into: Set<number>): void {
     for (const position of this.exact.get(name) ?? []) into.add(position);
     for (const length of this.lengths) {
@@ -120,12 +129,33 @@ function isNamed(patterns: readonly string[] | undefined): patterns is readonly 
 }
 
 function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
-  return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits(match.agents, key.agent_id);
+  const fits_agent = key.agent_id === unnamed_agent_id || fits(match.agents, key.agent_id);
+  return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits_agent;
 }
 
-/** Whether a policy matches this action for some agent. A policy without patterns matches every action. */
-export function fitsAction(match: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
-  const { exclude: { agents: _, ...exclude } = {} } = match;
+/**
+ * Whether it is unknown if this policy matches the actions of an unnamed caller, because it names agents. A pattern that fits
+ * `unnamed_agent_id` itself is known to match.
+ */
+export function isAgentUnknown(written: Match): boolean {
+  const { agents, exclude } = folded(written);
+  return !fits(agents, unnamed_agent_id) || isNamed(exclude?.agents);
+}
+
+/** Returns the patterns by which names are compared. Action types are in lower case anyway. */
+function folded({ exclude, ...match }: Match): Match {
+  const names = ({ verbs, agents, ...others }: MatchPatterns): MatchPatterns => ({
+    ...others,
+    ...(verbs !== undefined && { verbs: verbs.map(foldName) }),
+    ...(agents !== undefined && { agents: agents.map(foldName) }),
+  });
+  return { ...names(match), ...(exclude !== undefined && { exclude: names(exclude) }) };
+}
+
+/** Whether a policy matches this action, with its verb as written, for some agent. Without patterns it matches every action. */
+export function fitsAction(written: Match = {}, action: Pick<ActionKey, "type" | "verb">): boolean {
+  const { exclude: { agents: _, ...exclude } = {}, ...match } = folded(written);
+  const { type, verb } = { type: action.type, verb: foldName(action.verb) };
   return fits(match.actions, type) && fits(match.verbs, verb) && !isExcluded(exclude, { type, verb, agent_id: "" });
 }
 

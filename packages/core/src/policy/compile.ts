@@ -56,6 +56,8 @@ export interface CompiledPolicy {
   readonly effect: Effect;
   readonly on_unknown: OnUnknown;
   readonly override: OverrideClass;
+  /** How many people must approve at least what this policy holds; nothing passes by time-out if it is more than one. */
+  readonly approvals_min: 1 | 2;
   readonly risk: number | Program;
   readonly group: string;
   readonly message: readonly CompiledPart[] | null;
@@ -114,6 +116,7 @@ export function compilePolicy(
     effect: spec.effect,
     on_unknown: spec.on_unknown ?? (spec.effect === "none" ? "skip" : "escalate"),
     override: spec.override ?? "reviewer",
+    approvals_min: approvalsMin(spec),
     risk: typeof spec.risk?.add === "string" ? program(spec.risk.add) : (spec.risk?.add ?? 0),
     group: spec.risk?.group ?? metadata.name,
     message:
@@ -139,6 +142,14 @@ export function compilePolicy(
     ),
     explain: spec.explain ?? true,
   };
+}
+
+/**
+ * A block holds an action only if it is unknown. If the document does not say what happens then, approving the action takes as
+ * many people as overriding the block. What nobody may override takes two, because `escalate` means that people may approve.
+ */
+function approvalsMin({ effect, override = "reviewer", on_unknown }: PolicyDocument["spec"]): 1 | 2 {
+  return effect === "block" && on_unknown === undefined && override !== "reviewer" ? 2 : 1;
 }
 
 function redactionsOf(policy_id: string, { metadata, spec }: PolicyDocument): readonly Change[] {

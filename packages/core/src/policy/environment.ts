@@ -1,4 +1,5 @@
 import {
+  anyOf,
   BOOL,
   DOUBLE,
   DYN,
@@ -13,9 +14,6 @@ import {
 } from "@countersign/cel";
 import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
 import { domainFunctions } from "../functions/index.ts";
-
-/** The functions that policies may call in addition to those of CEL. */
-const functions = domainFunctions;
 
 /** Any value may be absent or null; it is then unknown. */
 const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
@@ -32,8 +30,8 @@ const factTypes: Readonly<Record<FactField["types"][number], Type>> = {
 };
 
 function typeOf(field: FactField): Type {
-  const [only, ...others] = field.types;
-  return only === undefined || others.length > 0 ? DYN : factTypes[only];
+  const types = field.types.map((type) => factTypes[type]);
+  return types.length === 1 ? (types[0] as Type) : anyOf(types);
 }
 
 function categoryType(name: (typeof factCategoryNames)[number]): Type {
@@ -66,10 +64,15 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
+/**
+ * What all policies may use beside their variables. An agent writes the texts, and a comparison with NaN is false for each limit.
+ */
+const language = { functions: domainFunctions, finite_texts: true };
+
 /** Returns an environment for policies without variables. Its programs share one evaluation, also with those of `base`. */
 export function plainEnvironment(base?: Environment): Environment {
   const declared = { ...variables, vars: objectOf({}, { name: "vars" }) };
-  return environment({ variables: declared, functions, ...(base === undefined ? {} : { base }) });
+  return environment({ ...language, variables: declared, ...(base === undefined ? {} : { base }) });
 }
 
 const plain = plainEnvironment();
@@ -78,5 +81,5 @@ const plain = plainEnvironment();
 export function policyEnvironment(vars: Readonly<Record<string, Type>>, beside: Environment = plain): Environment {
   if (Object.keys(vars).length === 0) return beside;
   const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));
-  return environment({ variables: { ...variables, vars: objectOf(declared, { name: "vars" }) }, functions, beside });
+  return environment({ variables: { ...variables, vars: objectOf(declared, { name: "vars" }) }, ...language, beside });
 }

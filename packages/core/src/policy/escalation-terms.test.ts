@@ -1,9 +1,10 @@
 import type { Reason, Reviewer, Role } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { compilePolicySet } from "../deciding/policy-set.ts";
-import { policySource } from "../testing/deciding.ts";
+import { decideCase, policySource } from "../testing/deciding.ts";
 import {
-  commonReviewers,
+  electorateOf,
+  type HoldingPolicy,
   heldFor,
   type KnownReviewer,
   mergeTerms,
@@ -18,8 +19,12 @@ const membrane = {
   quorum: 1,
 };
 
+const holding = (name: string, escalation: HoldingPolicy["escalation"]): HoldingPolicy => ({
+  ...{ name, escalation, approvals_min: 1 },
+});
+
 test("without policies the membrane's terms hold", () => {
-  const { reviewers, ...terms } = membrane;
+  const { reviewers, quorum: _, ...terms } = membrane;
   const demands = [{ policy: "membrane.escalation", reviewers, quorum: 1 }];
   expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands });
 });
@@ -28,14 +33,13 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
   const terms = mergeTerms(
     membrane,
     [
-      { name: "large", escalation: { quorum: 2, timeout: "8h" } },
-      { name: "fast", escalation: { reviewers: ["role:operator"], timeout: "30m" } },
-      { name: "strict", escalation: { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" } },
+      holding("large", { quorum: 2, timeout: "8h" }),
+      holding("fast", { reviewers: ["role:operator"], timeout: "30m" }),
+      holding("strict", { reviewers: ["role:admin", "role:reviewer"], on_timeout: "block" }),
     ],
     false,
   );
   expect(terms).toEqual({
-    quorum: 2,
     timeout_seconds: 1800,
     on_timeout: "block",
     demands: [
@@ -44,51 +48,77 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
       { policy: "strict", reviewers: panel(["role:admin", "role:reviewer"]), quorum: 1 },
     ],
   });
-  expect(commonReviewers(terms.demands, new Map())).toEqual(panel(["role:admin", "role:operator"]));
 });
 
 test("a membrane that holds the action itself demands its own reviewers and quorum, whatever a policy demands", () => {
   const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
-  const terms = mergeTerms(
-    strict,
-    [{ name: "p", escalation: { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" } }],
-    true,
-  );
-  expect(terms).toMatchObject({ quorum: 2, timeout_seconds: 28_800 });
-  expect(commonReviewers(terms.demands, new Map())).toEqual(panel(["role:admin"]));
+  const terms = mergeTerms(strict, [holding("p", { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" })], true);
+  expect(terms.timeout_seconds).toBe(28_800);
+  expect(electorateOf(terms.demands, new Map())).toEqual({ reviewers: panel(["role:admin"]), required: 2 });
 });
 
 test("a policy cannot approve on time-out where the membrane does not", () => {
   expect(
-    mergeTerms({ ...membrane, on_timeout: "block" }, [{ name: "p", escalation: { on_timeout: "approve" } }], false)
-      .on_timeout,
+    mergeTerms({ ...membrane, on_timeout: "block" }, [holding("p", { on_timeout: "approve" })], false).on_timeout,
   ).toBe("block");
 });
 
-test("when nobody meets all demands, all reviewers named may decide", () => {
-  expect(common([["user:a"], ["user:b"]])).toEqual(panel(["user:a", "user:b"]));
-  expect(common([["user:a"], ["role:operator"]])).toEqual(panel(["role:operator", "user:a"]));
-  expect(common([["user:a"], ["role:admin"]], { a: "operator" })).toEqual(panel(["role:admin", "user:a"]));
+test.each([
+  ["never", undefined, 2],
+  ["two_person", undefined, 2],
+  ["reviewer", undefined, 1],
+  ["never", "escalate", 1],
+])(
+  "a block that is unknown, with override %s and on_unknown %s, takes %i approvals at least",
+  (override, on_unknown, least) => {
+    const spec = { when: "params.amount > 5.0", effect: "block", override, on_unknown };
+    const terms = (quorum: number) => {
+      const given = { membrane: { escalation: { ...membrane, quorum } }, intent: { content: { amount: "9" } } };
+      return decideCase([{ name: "limit", spec }], given).escalation;
+    };
+    expect(terms(1)?.demands).toMatchObject([{ policy: "limit", quorum: least }]);
+    expect(terms(3)?.demands).toMatchObject([{ policy: "limit", quorum: 3 }]);
+    expect(terms(1)?.on_timeout).toBe(least > 1 ? "block" : "approve");
+  },
+);
+
+test("everybody who meets one demand votes, and demands without a common reviewer take an approval each", () => {
+  expect(voters([["user:a"], ["user:b"]])).toEqual([["user:a", "user:b"], 2]);
+  expect(voters([["user:a"], ["role:operator"]])).toEqual([["role:operator", "user:a"], 2]);
+  expect(voters([["user:a"], ["role:admin"], ["user:b"]], { a: "operator" })).toEqual([
+    ["role:admin", "user:a", "user:b"],
+    3,
+  ]);
+  expect(
+    voters([
+      ["user:a", "user:b"],
+      ["user:b", "user:c"],
+    ]),
+  ).toEqual([["user:a", "user:b", "user:c"], 1]);
 });
 
-test("a named user who has the roles that other policies demand decides, and no role does", () => {
-  expect(common([["user:a"], ["role:reviewer"]])).toEqual(panel(["user:a"]));
-  expect(common([["user:a"], ["role:operator"]], { a: "admin" })).toEqual(panel(["user:a"]));
-  expect(common([["user:a", "user:b"], ["role:operator"], []], { a: "reviewer", b: "operator" })).toEqual(
-    panel(["user:b"]),
-  );
-  expect(common([["user:a", "role:admin"], ["role:reviewer"]])).toEqual(panel(["role:admin", "user:a"]));
+test("a named user who has the roles that other policies demand votes, and no role does", () => {
+  expect(voters([["user:a"], ["role:reviewer"]])).toEqual([["user:a"], 1]);
+  expect(voters([["user:a"], ["role:operator"]], { a: "admin" })).toEqual([["user:a"], 1]);
+  expect(voters([["user:a", "role:admin"], ["role:reviewer"]])).toEqual([["role:admin", "user:a"], 1]);
+  expect(voters([["user:a"], []])).toEqual([["user:a"], 1]);
+});
+
+test("the reviewers of a demand vote if it takes more of them than the demand of stronger ones", () => {
+  const demands = [
+    { policy: "strong", reviewers: panel(["role:admin"]), quorum: 1 },
+    { policy: "many", reviewers: panel(["role:reviewer"]), quorum: 2 },
+  ];
+  expect(electorateOf(demands, new Map())).toEqual({ reviewers: panel(["role:admin", "role:reviewer"]), required: 2 });
+  const anybody = { policy: "any", reviewers: [], quorum: 3 };
+  expect(electorateOf([...demands, anybody], new Map())).toEqual({ reviewers: [], required: 3 });
 });
 
 test("rotations of one key, and a key and its creator, are one person", () => {
   const rotated = (id: string): [string, KnownReviewer] => [id, { role: "reviewer", self: "key_1", person: "usr_1" }];
   const known = new Map([rotated("key_2"), rotated("key_3")]);
-  expect(commonReviewers(demanded([["user:key_2"], ["user:key_3"]]), known)).toEqual(
-    panel(["user:key_2", "user:key_3"]),
-  );
-  expect(commonReviewers(demanded([["user:usr_1", "user:usr_2"], ["user:key_2"]]), known)).toEqual(
-    panel(["user:key_2"]),
-  );
+  expect(voters([["user:key_2"], ["user:key_3"]], known)).toEqual([["user:key_2"], 1]);
+  expect(voters([["user:usr_1", "user:usr_2"], ["user:key_2"]], known)).toEqual([["user:key_2"], 1]);
 });
 
 test("nobody is looked up if all demands name the same reviewers or roles only", () => {
@@ -102,15 +132,22 @@ function panel(names: readonly string[]): Reviewer[] {
 }
 
 function demanded(panels: readonly (readonly string[])[]) {
-  return panels.map((names) => ({ reviewers: panel(names) }));
+  return panels.map((names, n) => ({ policy: `p${n}`, reviewers: panel(names), quorum: 1 }));
 }
 
-function common(panels: readonly (readonly string[])[], roles: Readonly<Record<string, Role>> = {}): Reviewer[] {
-  const known = Object.entries(roles).map(([id, role]): [string, KnownReviewer] => [
-    id,
-    { role, self: id, person: id },
-  ]);
-  return commonReviewers(demanded(panels), new Map(known));
+/** Returns who votes, in words, and how many approvals it takes. */
+function voters(
+  panels: readonly (readonly string[])[],
+  known: Readonly<Record<string, Role>> | ReadonlyMap<string, KnownReviewer> = {},
+): [string[], number] {
+  const people =
+    known instanceof Map ? known : new Map(Object.entries(known as Readonly<Record<string, Role>>).map(person));
+  const { reviewers, required } = electorateOf(demanded(panels), people);
+  return [reviewers.map(({ type, id }) => `${type}:${id}`), required];
+}
+
+function person([id, role]: readonly [string, Role]): [string, KnownReviewer] {
+  return [id, { role, self: id, person: id }];
 }
 
 test("returns what policies demand themselves that hold only the changed action", () => {

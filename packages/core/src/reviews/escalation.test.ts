@@ -11,6 +11,8 @@ const less: Ruling = {
   modified_content: { amount: 5 },
 };
 
+const anybody = { policy: "membrane.escalation", reviewers: [], quorum: 1, approved_by: [] };
+
 function review(required = 1, on_timeout: "block" | "approve" = "block"): Review {
   const record: Escalation = {
     escalation_id: "esc_1",
@@ -32,12 +34,13 @@ function review(required = 1, on_timeout: "block" | "approve" = "block"): Review
     closed_at: null,
     action: { type: "other.x", verb: "x", target: null, summary: null },
   };
-  return { record, ruling: null };
+  return { record, ruling: null, demands: [{ ...anybody, quorum: required }] };
 }
 
-const approve = (person: string, ruling: Ruling = plain, second = 1): ReviewStep => ({
+const approve = (person: string, ruling: Ruling = plain, second = 1, meets = [0]): ReviewStep => ({
   kind: "vote",
   person,
+  meets,
   outcome: ruling.outcome,
   ruling,
   comment: null,
@@ -48,6 +51,7 @@ const approve = (person: string, ruling: Ruling = plain, second = 1): ReviewStep
 const block = (person: string, second = 1): ReviewStep => ({
   kind: "vote",
   person,
+  meets: [0],
   outcome: "block",
   ruling: null,
   comment: "no",
@@ -75,6 +79,32 @@ describe("a review", () => {
     const twice = after(review(2), approve("a"), approve("a"));
     expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });
     expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+  });
+
+  test("approvals close it when each demand is met; one person's approval counts for every demand that it meets", () => {
+    const two = review();
+    const apart = { ...two, demands: [anybody, { ...anybody, policy: "b", quorum: 2 }] };
+    const by = (person: string, ...meets: number[]) => approve(person, plain, 1, meets);
+    const first = after(apart, by("a", 0), by("b", 0));
+    expect(first.record).toMatchObject({ status: "pending", quorum: { required: 4, approvals: 2 } });
+    expect(first.demands.map(({ approved_by }) => approved_by)).toEqual([["a", "b"], []]);
+    expect(after(first, by("c", 1)).record.status).toBe("pending");
+    expect(after(first, by("c", 1), by("d", 1)).record).toMatchObject({ status: "decided", quorum: { approvals: 4 } });
+    expect(after(apart, by("a", 1), by("c", 0, 1)).record).toMatchObject({
+      status: "decided",
+      quorum: { required: 2, approvals: 2 },
+      resolution: { outcome: "approve" },
+    });
+    expect(after(first, block("a")).record.resolution?.outcome).toBe("block");
+  });
+
+  test("an approval that another one replaces, or that policies overtake, counts for no demand any more", () => {
+    const apart = { ...review(), demands: [anybody, { ...anybody, policy: "b" }] };
+    const first = after(apart, approve("a", less, 1, [0]));
+    expect(after(first, approve("a", less, 1, [1])).demands.map(({ approved_by }) => approved_by)).toEqual([[], ["a"]]);
+    const again = after(first, { ...approve("b", plain, 1, [1]), overtaken: true } as ReviewStep);
+    expect(again.demands.map(({ approved_by }) => approved_by)).toEqual([[], ["b"]]);
+    expect(again.record.status).toBe("pending");
   });
 
   test("approvals of different actions are not added up; who stood alone may change their mind", () => {
@@ -133,6 +163,15 @@ describe("a review", () => {
     const reviewers = [{ type: "user" as const, id: "usr_1" }];
     const { record } = after(before, { kind: "reassign", reviewers, at: at(2) });
     expect(record).toEqual({ ...before.record, reviewers });
+  });
+
+  test("handing it to others makes them the only demand, for as many approvals as it took before", () => {
+    const held = review(2);
+    const apart = { ...held, demands: [anybody, { ...anybody, policy: "b" }] };
+    const reviewers = [{ type: "user" as const, id: "usr_1" }];
+    const handed = after(apart, approve("a"), { kind: "reassign", reviewers, at: at(2) });
+    expect(handed.demands).toEqual([{ policy: "escalation.reassigned", reviewers, quorum: 2, approved_by: ["a"] }]);
+    expect(after(handed, approve("usr_1")).record.status).toBe("decided");
   });
 
   test("whatever happens in whatever order, a closed review never moves and its outcome has its reason", () => {

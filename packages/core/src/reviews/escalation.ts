@@ -1,4 +1,5 @@
 import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
+import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -11,7 +12,7 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   reviewer  a person who may decide the action; two keys of one person are one reviewer
  *   vote      what one reviewer said; a later vote of the same reviewer replaces the earlier one
  *   ruling    what an approval lets through: the action as submitted, or as policies and reviewers modified it
- *   quorum    how many reviewers must approve the same ruling
+ *   demand    who must approve for one rule, and how many of them; one approval may count for several demands
  *   overtaken policies changed, so the approved change no longer gives the approved ruling
  *   redacted  replaced by a mark, because policies hide the text from people
  *
@@ -20,13 +21,14 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   step                                       | next state | outcome
  *   -------------------------------------------+------------+---------------------------------------------------
  *   vote: block                                | decided    | block
- *   vote: approval, quorum reached             | decided    | the approved ruling
- *   vote: approval, quorum not reached         | pending    | none yet
+ *   vote: approval, each demand met            | decided    | the approved ruling
+ *   vote: approval, a demand not met           | pending    | none yet
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
- *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote starts a new quorum
+ *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
  *     is overtaken                             |            |
- *   reassign                                   | pending    | none yet; votes and time limit stay
+ *   reassign                                   | pending    | none yet; votes and time limit stay. The new reviewers
+ *                                              |            | are the only demand, with as many approvals as before
  *   cancel                                     | cancelled  | block
  *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
  *   time_over, before expires_at               | pending    | refused "early"
@@ -47,11 +49,18 @@ export interface Ruling {
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
+/** A demand, and the people whose approvals count for it. */
+export interface CountedDemand extends ReviewDemand {
+  readonly approved_by: readonly string[];
+}
+
 /** A review with the votes so far. */
 export interface Review {
   readonly record: Escalation;
   /** The ruling that reviewers approved so far; null: nobody has approved. */
   readonly ruling: Ruling | null;
+  /** At least one. The review is approved when each is met. */
+  readonly demands: readonly CountedDemand[];
 }
 
 /** One step of a review. `at` is a moment of the database's clock (RFC 3339). */
@@ -60,6 +69,8 @@ export type ReviewStep =
       readonly kind: "vote";
       /** The reviewer. Two keys of one person are one person. */
       readonly person: string;
+      /** The places of the demands whose reviewers include this person. */
+      readonly meets: readonly number[];
       readonly outcome: Outcome;
       /** What the vote lets through; null exactly for a block. */
       readonly ruling: Ruling | null;
@@ -88,6 +99,9 @@ export type Stepped =
   | { readonly kind: "moved"; readonly review: Review }
   | { readonly kind: "refused"; readonly because: StepRefusal };
 
+/** The `policy` of the demand of a review that was reassigned. */
+const reassigned_demand_name = "escalation.reassigned";
+
 /** Takes one step and returns the review after it. Pure: the given review is never changed. */
 export function stepReview(review: Review, step: ReviewStep): Stepped {
   const { record } = review;
@@ -105,7 +119,7 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
     case "vote":
       return vote(review, step);
     case "reassign":
-      return moved({ ...review, record: { ...record, reviewers: [...step.reviewers] } });
+      return moved(reassigned(review, step.reviewers));
     case "cancel":
       return close(review, { status: "cancelled", ruling: null, by: step.by, comment: step.comment, at: step.at });
     default:
@@ -131,11 +145,29 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
   // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
   const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, modifications, at }];
-  const approvals = votes.filter((each) => each.outcome !== "block").length;
-  const quorum = { required: record.quorum.required, approvals, rejections: votes.length - approvals };
-  const voted = { record: { ...record, votes, quorum }, ruling };
-  if (ruling !== null && approvals < quorum.required) return moved(voted);
+  const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
+  const demands = review.demands.map((demand, place) => ({
+    ...demand,
+    approved_by: approvers.filter((each) =>
+      each === person ? step.meets.includes(place) : demand.approved_by.includes(each),
+    ),
+  }));
+  const approvals = approvers.length;
+  const missing = Math.max(...demands.map(({ quorum, approved_by }) => quorum - approved_by.length));
+  const { required: least } = record.quorum;
+  // The record of an approved review shows as many approvals as it took.
+  const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
+  const quorum = { required, approvals, rejections: votes.length - approvals };
+  const voted = { record: { ...record, votes, quorum }, ruling, demands };
+  if (ruling !== null && missing > 0) return moved(voted);
   return close(voted, { status: "decided", ruling, by: person, comment, at });
+}
+
+/** Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. */
+function reassigned({ record, ruling }: Review, reviewers: readonly Reviewer[]): Review {
+  const approved_by = record.votes.map(({ reviewer }) => reviewer);
+  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by };
+  return { record: { ...record, reviewers: [...reviewers] }, ruling, demands: [demand] };
 }
 
 /** How a review ends. */
@@ -153,7 +185,7 @@ function close(review: Review, { status, ruling, by, comment, at }: Closing): St
   const modifications = ruling === null ? [] : [...ruling.modifications];
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
-  return moved({ ruling: ruling === null ? null : letThrough(ruling), record });
+  return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
 /** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */

@@ -114,6 +114,86 @@ describe("a ruling", () => {
   });
 });
 
+describe("a change that keeps a rule from being evaluated", () => {
+  const limit = (on_unknown: string | undefined, more = {}) =>
+    ({ name: "limit", spec: { when: "params.amount > 100.0", effect: "block", on_unknown, ...more } }) as TestPolicy;
+  const nested = { name: "limit", spec: { when: "params.items.exists(i, i.amount > 100.0)", effect: "block" } };
+  const to = (value: unknown): RulingInput => change({ op: "replace", path: "/amount", value });
+
+  test.each<[string, RulingInput]>([
+    ["a text", to("9999999")],
+    ["a written number", to("9,999,999.00")],
+    ["a list", to([9999999])],
+    ["an object", to({ value: 9999999 })],
+    ["null", to(null)],
+    ["nothing", change({ op: "remove", path: "/amount" })],
+    ["another name", change({ op: "remove", path: "/amount" }, { op: "add", path: "/amount_eur", value: 9999999 })],
+  ])("is refused like a block: %s, whatever the rule's on_unknown says", (_, input) => {
+    for (const on_unknown of [undefined, "escalate", "skip", "block", "fire"]) {
+      const { action, rules } = decided([held, limit(on_unknown)]);
+      expect(workOut(action, rules, input)).toMatchObject({ because: "blocked", policies: [{ policy: "limit" }] });
+    }
+  });
+
+  test("is refused in an entry of a list, and by what the rule requires", () => {
+    const entries = decided([held, nested], { items: [{ amount: 5 }] });
+    const more = change({ op: "add", path: "/items/-", value: { amount: "9999999" } });
+    expect(workOut(entries.action, entries.rules, more)).toMatchObject({ because: "blocked" });
+    const required = decided([held, limit("skip", { when: "true", require: "params.amount <= 100.0" })]);
+    expect(workOut(required.action, required.rules, to(null))).toMatchObject({ because: "blocked" });
+  });
+
+  test("passes if the rule was unknown for the same cause before", () => {
+    const about_facts = { name: "f", spec: { when: "params.amount > facts.organizational.limit", effect: "block" } };
+    const { action, rules } = decided([held, about_facts]);
+    expect(proposedBy(action, rules, to(7)).ruling?.modified_content).toMatchObject({ amount: 7 });
+  });
+
+  test("overtakes the approvals of others, if the rule is new", () => {
+    const { action, rules } = decided([held], { amount: 50, to: 7 });
+    const { ruling } = proposedBy(action, rules, change({ op: "remove", path: "/amount" }));
+    const now = rulesOf([held, limit("escalate")]);
+    expect(proposedBy(action, now, { outcome: "approve" }, review(ruling)).overtaken).toBe(true);
+  });
+});
+
+describe("a change of a value's JSON type", () => {
+  const texts = { amount: "50", to: "Ann Miller", lines: [{ n: "1" }, { n: "2" }], open: null };
+  const limit = policy("limit", {
+    when: "vars.sum > 100.0",
+    effect: "block",
+    variables: [{ name: "sum", expr: "params.amount" }],
+  });
+  const counted = policy("counted", { when: "params.lines.exists(l, l.n > 9.0)", effect: "escalate" });
+  const set = (path: string, value: unknown): RulingInput => change({ op: "replace", path, value });
+
+  test.each<[string, RulingInput, object]>([
+    ["that no rule demands", set("/to", 5), { path: "/to", type: "number" }],
+    ["to a type that does not help the rule", set("/amount", [50]), { path: "/amount", type: "list" }],
+    ["in an entry of a list", set("/lines/1/n", true), { path: "/lines/*/n", type: "boolean" }],
+    ["to null", set("/to", null), { path: "/to", type: "null" }],
+    [
+      "beside one that the rule demands",
+      change({ op: "replace", path: "/amount", value: 50 }, { op: "replace", path: "/to", value: ["Ann"] }),
+      { path: "/to", type: "list" },
+    ],
+  ])("is refused: one %s", (_, input, where) => {
+    const { action, rules } = decided([held, limit, counted], texts);
+    expect(workOut(action, rules, input)).toEqual({ kind: "refused", because: "type_changed", ...where });
+  });
+
+  test.each<[string, RulingInput]>([
+    ["one that a rule demands", set("/amount", 50)],
+    ["one in all entries of a list that a rule demands", set("/lines", [{ n: 3 }])],
+    ["a value in place of null", set("/open", { by: "Ann" })],
+    ["a type that the list has elsewhere", set("/lines", [{ n: "2" }, { m: 1 }])],
+    ["another field", change({ op: "add", path: "/note", value: 7 })],
+  ])("passes: %s", (_, input) => {
+    const { action, rules } = decided([held, limit, counted], texts);
+    expect(workOut(action, rules, input)).toMatchObject({ kind: "proposed" });
+  });
+});
+
 describe("a redacted change that others approved", () => {
   const { action, rules } = decided([held, hiding]);
   const first = proposedBy(action, rules, change(renamed));

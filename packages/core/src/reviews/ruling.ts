@@ -9,7 +9,8 @@
  *   + reviewer's change   = wanted content
  *   + policies' changes   = modified content, which the approval lets through
  *
- * The rules may block the changed action, or hold it for reviewers of their own (`demands`).
+ * The rules may block the changed action, or hold it for reviewers of their own (`demands`). A change that keeps a blocking rule
+ * from being evaluated is refused like a block.
  */
 import {
   type Decision,
@@ -19,14 +20,21 @@ import {
   type RulingInput,
 } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
-import { type DecidableIntent, default_verdict_name, type MembraneSettings } from "../deciding/decision.ts";
+import {
+  type DecidableIntent,
+  type DecideInput,
+  default_verdict_name,
+  type MembraneSettings,
+} from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
+import { notEstablished } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { applyPatch } from "../values/json-patch.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
+import { blindedBlocks, type ChangedType, changedType } from "./edit-limits.ts";
 import type { Ruling } from "./escalation.ts";
 import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
 
@@ -80,6 +88,7 @@ export type RulingRefusal = { readonly kind: "refused" } & (
   /** `index`: the position of the modification that lacks a value, or cannot be applied. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
+  | ({ readonly because: "type_changed" } & ChangedType)
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
 );
 
@@ -138,8 +147,9 @@ function workOutChange(
 
   const repeated = repeatedRuling(vote);
   let wanted_content = repeated?.wanted_content;
+  const submitted = action.intent.submitted.payload?.content ?? {};
+  const base = asked.modified_content ?? submitted;
   if (wanted_content === undefined) {
-    const base = asked.modified_content ?? action.intent.submitted.payload?.content ?? {};
     const patched = applyPatch(base, modifications);
     if (!patched.ok)
       return { kind: "refused", because: "cannot_apply", index: patched.index, message: patched.message };
@@ -148,11 +158,14 @@ function workOutChange(
   const changed = decideChanged(action, rules, wanted_content);
   if (changed.kind === "refused") return changed;
   const { modified_content, hidden, demands } = changed;
+  const all_hidden = [...hiddenTextsInAction(action), ...hidden];
+  const other = repeated === null ? changedType(reviewedInput(action, rules), [base, submitted], wanted_content) : null;
+  if (other !== null)
+    return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
   // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
   if (repeated !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
-  const all_hidden = [...hiddenTextsInAction(action), ...hidden];
   // A repeated change is redacted already.
   const hidden_in_own = repeated === null ? all_hidden : [];
   const own = modifications.map(({ op, path, value }) => ({
@@ -209,7 +222,7 @@ function isOvertaken(action: StoredAction, rules: RulesInForce, approved: Ruling
   );
 }
 
-/** The changed action, if the rules in force do not block it. */
+/** The changed action, if the rules in force do not refuse it. */
 interface ChangedAction {
   readonly kind: "passes";
   /** The changes of policies on top of the reviewer's change. */
@@ -226,29 +239,34 @@ function decideChanged(
   rules: RulesInForce,
   content: Readonly<Record<string, unknown>>,
 ): ChangedAction | RulingRefusal {
-  const { submitted } = action.intent;
-  const input = inputAgain(action, rules);
+  const input = reviewedInput(action, rules);
+  const { payload } = input.intent;
   const { content: decided, shown_content } = decide({
     ...input,
-    intent: { ...submitted, payload: { ...submitted.payload, content } },
-    // The reviewers decide in place of the membrane's default verdict.
-    overrides: [default_verdict_name],
-    human_reviewed: true,
+    intent: { ...input.intent, payload: { ...payload, content } },
   });
+  // A message may quote hidden texts of the submitted action, because the change may have left them where they were.
+  const hidden = hiddenTextsInAction(action);
   const blocking = decided.reasons.filter((reason) => reason.effect === "block");
-  if (blocking.length > 0) {
-    // A message may quote hidden texts of the submitted action, because the change may have left them where they were.
-    const hidden = hiddenTextsInAction(action);
-    const policies = blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) }));
-    return { kind: "refused", because: "blocked", policies };
-  }
+  if (blocking.length > 0)
+    return blocked(blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) })));
   const modified = applyPatch(content, decided.modifications);
   if (!modified.ok) return refused("policies_do_not_apply");
+  const hidden_now = hiddenTexts(content, shown_content);
+  const before = action.decision.modified_content ?? payload?.content ?? {};
+  const blinded = blindedBlocks(input, before, modified.document);
+  if (blinded.length > 0)
+    return blocked(
+      blinded.map(({ placed: { policy }, unknowns }) => ({
+        policy: policy.name,
+        message: notEstablished(policy, unknowns, [...hidden, ...hidden_now]),
+      })),
+    );
   return {
     kind: "passes",
     modifications: decided.modifications,
     modified_content: modified.document,
-    hidden: hiddenTexts(content, shown_content),
+    hidden: hidden_now,
     demands: heldFor(decided.reasons, input.policySet, action.decision.reasons),
   };
 }
@@ -262,6 +280,17 @@ function inputAgain({ intent_id, membrane_id, facts, mode, created_at }: StoredA
   if (deciding === undefined) throw new Error(`${intent_id} has no membrane ${membrane_id}`);
   const { policySet, membrane } = deciding;
   return { facts, mode, now_us: parseTimestampUs(created_at) ?? 0, policySet, membrane };
+}
+
+/** Returns the input for deciding the action as one that a person reviewed. */
+function reviewedInput(action: StoredAction, rules: RulesInForce): DecideInput {
+  // The reviewers decide in place of the membrane's default verdict.
+  const reviewed = { overrides: [default_verdict_name], human_reviewed: true };
+  return { ...inputAgain(action, rules), ...reviewed, intent: action.intent.submitted };
+}
+
+function blocked(policies: readonly { readonly policy: string; readonly message: string }[]): RulingRefusal {
+  return { kind: "refused", because: "blocked", policies };
 }
 
 function refused(

@@ -2,7 +2,7 @@ import { decide } from "../deciding/decide.ts";
 import type { Decided, DecideInput, MembraneSettings } from "../deciding/decision.ts";
 import { compilePolicySet } from "../deciding/policy-set.ts";
 import { plainMembrane } from "../deciding/run-tests.ts";
-import { type FactDocument, type FactSource, mergeFacts } from "../facts/merge.ts";
+import { type FactDocument, type FactSource, type InexactFacts, mergeFacts } from "../facts/merge.ts";
 import { checkPolicy } from "../policy/check/check.ts";
 import type { PolicySource } from "../policy/compile.ts";
 import { parseTimestampUs } from "../time.ts";
@@ -29,6 +29,7 @@ export interface TestCase {
     readonly facts: object;
     readonly as_of?: object;
     readonly received?: string;
+    readonly inexact?: InexactFacts;
   }[];
   readonly membrane?: Partial<MembraneSettings>;
   readonly mode?: "live" | "shadow" | "test";
@@ -75,6 +76,7 @@ export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): 
       facts.map((source) => ({
         source: source.source,
         document: { facts: source.facts, as_of: source.as_of ?? {} } as FactDocument,
+        inexact: (source as { inexact?: InexactFacts }).inexact,
         received_us:
           (source as { received?: string }).received === undefined
             ? now_us

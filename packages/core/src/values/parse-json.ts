@@ -1,6 +1,6 @@
 /** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. */
 import { isUtf8 } from "node:buffer";
-import { limits, type Problem } from "@countersign/contract";
+import { isExactNumber, limits, type Problem } from "@countersign/contract";
 import { Fault } from "../fault.ts";
 import { clipText } from "./clip-text.ts";
 import { pointerToken } from "./json-patch.ts";
@@ -29,7 +29,10 @@ export interface JsonInParts {
 export function parseInParts(bytes: Buffer, depth_max: number): JsonInParts {
   if (bytes.length === 0) throw notJson("The body is empty.");
   if (!isUtf8(bytes)) throw notJson("The body is not UTF-8.");
-  const members = measureShape(bytes, bytes.length > small_bytes_max ? depth_max : Number.POSITIVE_INFINITY);
+  const { members, inexact } = measureShape(
+    bytes,
+    bytes.length > small_bytes_max ? depth_max : Number.POSITIVE_INFINITY,
+  );
   const text = bytes.toString("utf8");
   let value: unknown;
   try {
@@ -42,6 +45,7 @@ export function parseInParts(bytes: Buffer, depth_max: number): JsonInParts {
   // found clean by two searches that run at memory speed and a walk that builds no paths.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
+  if (inexact.length > 0) value = JSON.parse(marked(bytes, inexact));
   return { value, examine: (part) => (clean(part, 1, keys, escapes) ? [] : problemsOf(part)) };
 }
 
@@ -61,12 +65,13 @@ const small_bytes_max = 16_384;
 
 /**
  * Refuses what nests deeper, or holds more values, than allowed, by the signs outside of strings; some milliseconds a MiB, a
- * third of JSON.parse. Returns how many members the objects of the text have.
+ * third of JSON.parse. Returns how many members the objects of the text have, and the places of numbers that no double holds.
  */
-function measureShape(bytes: Buffer, depth_max: number): number {
+function measureShape(bytes: Buffer, depth_max: number): { members: number; inexact: readonly Place[] } {
   let depth = 0;
   let values = 1;
   let members = 0;
+  const inexact: Place[] = [];
   for (let at = 0; at < bytes.length; at++) {
     switch (bytes[at]) {
       case 0x22: // "
@@ -87,11 +92,61 @@ function measureShape(bytes: Buffer, depth_max: number): number {
       case 0x3a: // :
         members++;
         break;
+      default:
+        if (startsNumber(bytes[at])) {
+          const from = at;
+          while (isOfNumber(bytes[at + 1])) at++;
+          if (!isHeld(bytes, from, at + 1)) inexact.push({ from, to: at + 1 });
+        }
     }
   }
   if (values > limits.json_values_max)
     throw new Fault("payload_too_large", { details: [{ values_max: limits.json_values_max }] });
-  return members;
+  return { members, inexact };
+}
+
+/** Where something begins in a text, and where it has ended. */
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Whether a number begins with this byte, outside of strings. */
+function startsNumber(byte = 0): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d;
+}
+
+/** Whether a number may go on with this byte: a digit, a sign, a point or an e. */
+function isOfNumber(byte = 0): boolean {
+  return startsNumber(byte) || byte === 0x2e || byte === 0x2b || byte === 0x65 || byte === 0x45;
+}
+
+/** Fifteen digits are held by a double, wherever the point is. */
+const held_chars_max = 15;
+
+/** Whether a double holds the number at this place as it is written. What is no number is seen when it is parsed. */
+function isHeld(bytes: Buffer, from: number, to: number): boolean {
+  if (to - from <= held_chars_max && !hasExponent(bytes, from, to)) return true;
+  return isExactNumber(bytes.toString("latin1", from, to));
+}
+
+function hasExponent(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] === 0x65 || bytes[at] === 0x45) return true;
+  return false;
+}
+
+/** Stands in the value for a finite number that no double holds as it is written: the rounded one could be taken for another. */
+const inexact_mark = Number.NEGATIVE_INFINITY;
+
+/** The text with other numbers at these places: one that reads as `inexact_mark`, or as infinity where it is too large. */
+function marked(bytes: Buffer, places: readonly Place[]): string {
+  const copy = Buffer.from(bytes);
+  for (const { from, to } of places) {
+    const is_finite = Number.isFinite(Number(bytes.toString("latin1", from, to)));
+    // Both are as short as the shortest numbers of their kind, which are 1e-324 and 2e308.
+    copy.fill(" ", from, to).write(is_finite ? "-1e999" : "1e999", from, "latin1");
+  }
+  return copy.toString("utf8");
 }
 
 /** How many members the objects of a value have. Not by recursion: a small text may be nested thousands of levels deep. */
@@ -152,7 +207,7 @@ function twiceMessage(bytes: Buffer): string {
 /** False when `problemsOf` has something to say. Throws where the value is nested too deeply. */
 function clean(value: unknown, depth: number, keys: boolean, texts: boolean): boolean {
   if (typeof value === "string") return !texts || !unstorable.test(value);
-  if (typeof value === "number") return Number.isFinite(value) && !isRough(value);
+  if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || value === null) return true;
   if (depth > limits.json_depth_max) throw tooDeep(limits.json_depth_max);
   if (Array.isArray(value)) {
@@ -168,8 +223,8 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
 
 /**
  * What no body may hold, whatever its schema: keys named __proto__ (they change the prototype of whatever they are copied
- * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null), and integers
- * that a double holds only roughly.
+ * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null), and numbers
+ * that a double does not hold as they are written.
  */
 function problemsOf(body: unknown): Problem[] {
   const problems: Problem[] = [];
@@ -180,8 +235,9 @@ function problemsOf(body: unknown): Problem[] {
   function look(value: unknown, path: string, depth: number): void {
     if (depth > limits.json_depth_max || problems.length >= limits.error_details_max) return;
     if (typeof value === "string" && unstorable.test(value)) add(path, "forbidden_character", character);
-    if (typeof value === "number" && !Number.isFinite(value)) add(path, "not_a_number", "Send a number below 1.8e308.");
-    if (typeof value === "number" && isRough(value)) add(path, "out_of_range", rough);
+    if (value === inexact_mark) add(path, "out_of_range", inexact);
+    else if (typeof value === "number" && !Number.isFinite(value))
+      add(path, "not_a_number", "Send a number below 1.8e308.");
     if (typeof value !== "object" || value === null) return;
     for (const [key, member] of Object.entries(value)) {
       const place = `${path}/${pointerPart(key)}`;
@@ -194,15 +250,7 @@ function problemsOf(body: unknown): Problem[] {
   return problems;
 }
 
-const rough = "Send integers beyond 2^53 as text: as numbers their last digits are lost.";
-
-/**
- * Whether other integers come to this number, too: a person who approved what is paid to 12345678901234567891 would have
- * approved 12345678901234567100. From 10^21 on a number is written with an exponent, and shows that it is rough.
- */
-function isRough(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
-}
+const inexact = "Send this number as a text: it has more digits than a number keeps, and would be rounded.";
 
 /** A name as one part of a JSON Pointer (RFC 6901), cut where it is too long to be of help. */
 export function pointerPart(name: string): string {

@@ -31,7 +31,7 @@ const texts = {
   // The answer.
   out_of_time: "The receiver did not answer within {seconds} seconds.",
   head_too_large: "The head of the receiver's answer is too large.",
-  not_http: "The receiver's answer is not HTTP/1.1.",
+  not_http: "The receiver's answer is not HTTP/1.1 ({code}).",
   protocol_switched: "The receiver answered 101, a switch of protocols that was not asked for.",
   redirected: "The receiver answered {status}; redirects are not followed.",
   not_taken: "The receiver answered {status} instead of a 2xx status.",
@@ -43,7 +43,7 @@ export type DeliveryFailure = keyof typeof texts;
 /** All of them, with their sentences; words in braces are filled in. */
 export const deliveryFailureTexts: Readonly<Record<DeliveryFailure, string>> = texts;
 
-/** What sentences have places for. `code`: the system's or a library's name of an error. */
+/** What sentences have places for. `code`: the system's or a library's name of an error, or the HTTP parser's reason. */
 export interface DeliveryFailureValues {
   readonly sentence?: string;
   readonly code?: string;

@@ -15,9 +15,13 @@ interface GoldenCase extends TestCase {
 const cases = parse(readFileSync(join(import.meta.dirname, "../data/decide.yaml"), "utf8")) as readonly GoldenCase[];
 const names = (reasons: readonly Reason[]): string[] => reasons.map((reason) => reason.policy);
 
-/** Returns the terms of an escalation with the reviewers of each demand, as the golden cases name them. */
+/** Returns the terms of an escalation with the reviewers of each demand and the largest quorum, as the golden cases name them. */
 function withPanels({ demands, ...terms }: EscalationTerms): Record<string, unknown> {
-  return { ...terms, panels: demands.map(({ reviewers }) => reviewers) };
+  return {
+    ...terms,
+    panels: demands.map(({ reviewers }) => reviewers),
+    quorum: Math.max(...demands.map(({ quorum }) => quorum)),
+  };
 }
 
 describe("deciding", () => {

@@ -42,7 +42,7 @@ export function escalationCalls(call: Transport) {
     getEscalation: (escalation_id: string) => one("GET", path(escalation_id)),
 
     /**
-     * Votes. One rejection closes the escalation; approvals close it at the quorum of distinct people. Give an
+     * Votes. One rejection closes the escalation; approvals close it when each rule's reviewers gave theirs. Give an
      * `idempotency_key` to send the same vote again in another call.
      */
     decideEscalation: (escalation_id: string, ruling: RulingInput, { idempotency_key }: VoteOptions = {}) =>

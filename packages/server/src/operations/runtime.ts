@@ -48,13 +48,13 @@ export interface PullMetrics {
 /** The node's deliveries to webhooks. */
 export interface DeliveryLoop {
   /** Wakes them after a commit: of events, or of manual retries. A lost call costs a second. */
-  poke(what?: "events" | "retries"): void;
+  wake(what?: "events" | "retries"): void;
 }
 
 /** Wakes the node's loop over mails. */
 export interface MailLoop {
   /** Makes the loop look at once, after a mail was queued. A lost call costs seconds. */
-  poke(): void;
+  wake(): void;
 }
 
 /** The parts of one node of the service. */

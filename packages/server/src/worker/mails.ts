@@ -55,7 +55,7 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   return {
-    poke: run,
+    wake: run,
     async stop() {
       stopped = true;
       cancel();

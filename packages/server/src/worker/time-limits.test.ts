@@ -16,8 +16,8 @@ const { db } = database;
 
 test("many reviews of one organization that are over keep no other one's waiting", async () => {
   await db.query(
-    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     select org_id, org_id || ' ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - n * interval '1 s'
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
+     select org_id, org_id || ' ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - n * interval '1 s', '[]'
      from (select 'org_a' as org_id, n from generate_series(5, 9) n union all select 'org_b', 1) as over`,
   );
   const due = async (limit: number, passed_over: readonly string[] = []) =>
@@ -33,8 +33,8 @@ test("reviews that cannot be closed hide no others from their time limit, howeve
   const { decision } = (await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).json;
   // Their intents are gone. They were due before the other one, 101 of them at the same moment: more than two passes take.
   await db.query(
-    `insert into escalations
-     select org_id, 'esc_' || lpad(n::text, 26, '0'), 'int_' || n, decision_id, agent_id, mode, status, record, created_at,
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, demands, expires_at)
+     select org_id, 'esc_' || lpad(n::text, 26, '0'), 'int_' || n, decision_id, agent_id, mode, status, record, created_at, demands,
        clock_timestamp() - case when n <= 101 then interval '1 hour' else n * interval '1 s' end
      from escalations, generate_series(1, 120) n where org_id = $1`,
     [org.org_id],
@@ -50,8 +50,8 @@ test("reviews that cannot be closed hide no others from their time limit, howeve
 test("an organization whose sessions are all held keeps nobody waiting with each of its reviews that are over", async () => {
   await db.query("delete from escalations");
   await db.query(
-    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     select 'org_a', 'org_a ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - interval '1 s' from generate_series(1, 60) n`,
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
+     select 'org_a', 'org_a ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - interval '1 s', '[]' from generate_series(1, 60) n`,
   );
   const asked: string[] = [];
   const tenant = async (org_id: string) => {
@@ -63,7 +63,7 @@ test("an organization whose sessions are all held keeps nobody waiting with each
     orgStates: createOrgStates(db, () => Promise.reject(new Error("nothing of these is approved by time"))),
     ids: createIds(createClock()),
     log: silentLog,
-    deliveries: { poke: () => {} },
+    deliveries: { wake: () => {} },
   };
   const passed_over: string[] = [];
   expect(await timeOutEscalations(runtime, passed_over)).toBe(true);

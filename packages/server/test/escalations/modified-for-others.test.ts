@@ -11,8 +11,8 @@ let org: Reviewed;
 
 const post = (path: string, key: string, body?: unknown) => call(url, "POST", path, { key, body });
 
-async function holds(name: string, when: string, escalation: object) {
-  const spec = { match: { verbs: ["pay"] }, when, effect: "escalate", escalation };
+async function holds(name: string, when: string, escalation: object, effect = "escalate") {
+  const spec = { match: { verbs: ["pay"] }, when, effect, escalation };
   const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
   const { json } = await post("/v1/policies", org.admin, { policy });
   expect((await post(`/v1/policies/${json.policy.policy_id}/activate`, org.admin, { mode: "live" })).status).toBe(200);
@@ -24,20 +24,21 @@ beforeAll(async () => {
   await holds("any", "params.amount > 5.0", {});
   await holds("large", "params.amount > 1000.0", { reviewers: ["role:operator"] });
   await holds("huge", "params.amount > 5000.0", { quorum: 2 });
+  await holds("limit", "params.amount > 50000.0", {}, "block");
 });
 
 async function held(amount: number): Promise<string> {
   const action = { type: "payment.transfer", verb: "pay" };
-  const intent = { agent: { id: "agent-1" }, action, payload: { content: { amount } } };
+  const intent = { agent: { id: "agent-1" }, action, payload: { content: { amount, memo: "rent" } } };
   const { json } = await post("/v1/intents", org.agent, { intent });
   return `/v1/escalations/${json.decision.escalation_id}`;
 }
 
-const raise = (path: string, key: string, value: number) => {
+const raise = (path: string, key: string, value: unknown) => {
   const modifications = [{ op: "replace", path: "/amount", value }];
   return post(`${path}/decision`, key, { outcome: "approve_modified", modifications });
 };
-const refusal = async (path: string, key: string, value: number) => {
+const refusal = async (path: string, key: string, value: unknown) => {
   const { status, json } = await raise(path, key, value);
   return [status, json.error?.code, ...(json.error?.details ?? []).map((each: { policy: string }) => each.policy)];
 };
@@ -55,6 +56,18 @@ test("a change that a policy holds for more people than decide is refused to eve
   expect(await refusal(path, org.reviewer, 9_000)).toEqual([422, "modified_action_blocked", "huge", "large"]);
   expect(await refusal(path, org.operator, 9_000)).toEqual([422, "modified_action_blocked", "huge"]);
   expect((await raise(path, org.reviewer, 900)).status).toBe(200);
+});
+
+test("a change that a blocking policy cannot read, or of a value's JSON type, is refused to everybody", async () => {
+  const path = await held(9);
+  for (const value of ["99999", [99_999], null])
+    expect(await refusal(path, org.admin, value)).toEqual([422, "modified_action_blocked", "limit"]);
+  const modifications = [{ op: "replace", path: "/memo", value: ["rent"] }];
+  const { status, json } = await post(`${path}/decision`, org.admin, { outcome: "approve_modified", modifications });
+  expect([status, json.error.code]).toEqual([400, "invalid_request"]);
+  expect(json.error.details).toEqual([
+    { path: "/modifications", code: "not_allowed", message: expect.stringContaining("/memo a value of the type list") },
+  ]);
 });
 
 test("what held the action before is what the review is about, whoever it was handed to", async () => {

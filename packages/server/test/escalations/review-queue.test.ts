@@ -34,9 +34,9 @@ const codeOf = ({ status, json }: Awaited<ReturnType<typeof submit>>) =>
 async function fill({ org }: Reviewed, agent_id: string, count: number) {
   const rows = await database.db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at,
-       expires_at, lineage_id, fingerprint)
+       expires_at, demands, lineage_id, fingerprint)
      select org_id, 'esc_' || lpad(n::text, 26, '0'), intent_id, decision_id, $2, mode, status, record, created_at,
-       expires_at, lineage_id, sha256(n::text::bytea)
+       expires_at, demands, lineage_id, sha256(n::text::bytea)
      from (select * from escalations where org_id = $1 and status = 'pending' order by escalation_id desc limit 1) as e,
        generate_series((select count(*) from escalations where org_id = $1), (select count(*) from escalations where org_id = $1) + $3 - 1) as n
      returning escalation_id`,

@@ -27,10 +27,10 @@ beforeAll(async () => {
     [org_id, many],
   );
   await db.query(
-    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
      select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', case n when 3 then 'cancelled' else 'decided' end,
        json_build_object('n', n, 'reviewers', json_build_array(json_build_object('type', 'user', 'id', case n when 1 then 'usr_1' else 'usr_2' end))),
-       now(), now() from generate_series(1, $2::integer) as n`,
+       now(), now(), '[]' from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
   await analyze("audit, intents, escalations");

@@ -2,6 +2,7 @@
 import { limits } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
+import { testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
 
 const database = await testDatabase();
@@ -83,4 +84,42 @@ test("of several at once on two nodes exactly those that there is room for are l
     Array.from({ length: 6 }, (_, n) => invite(cookie, nodes.newAddress(), n % 2 ? nodes.other : nodes.url)),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409, 409]);
+});
+
+/** An admin key of an organization that no person has joined. */
+const strangersKey = async () => (await (await testOrganization(database.db)).key()).api_key;
+
+const inviteBy = (key: string, email = nodes.newAddress(), base = nodes.url) =>
+  nodes.send("POST", "/v1/auth/invitations", { key, body: { email, role: "admin" } }, base);
+
+test("until a person has joined, an organization sends few invitations a day, whether withdrawn or not; then more", async () => {
+  const key = await strangersKey();
+  const invited: string[] = [];
+  for (let n = 0; n < limits.unconfirmed_invitations_per_organization_max; n += 1) {
+    invited.push(nodes.newAddress());
+    const sent = await inviteBy(key, invited.at(-1), n % 2 ? nodes.other : nodes.url);
+    expect(sent.status).toBe(201);
+    const { invitation_id } = sent.json.invitation;
+    if (n > 0) expect((await nodes.send("DELETE", `/v1/auth/invitations/${invitation_id}`, { key })).status).toBe(204);
+  }
+  const refused = await inviteBy(key);
+  expect([refused.status, refused.code]).toEqual([409, "already_exists"]);
+  expect(refused.json.error.details[0].message).toContain("Until somebody has joined");
+  const token = await nodes.mailed(invited[0] as string, /^Join/);
+  expect((await nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } })).status).toBe(200);
+  expect((await inviteBy(key)).status).toBe(201);
+});
+
+test("organizations that nobody has joined share what one client address may send in a day; the next day it is there again", async () => {
+  const counts = (sql: string) => database.db.query(`update stranger_invitations set ${sql} where sender like 'ip %'`);
+  expect((await inviteBy(await strangersKey())).status).toBe(201);
+  await counts(`sent = ${limits.unconfirmed_invitations_per_source_max - 1}`);
+  expect((await inviteBy(await strangersKey())).status).toBe(201);
+  const refused = await inviteBy(await strangersKey());
+  expect([refused.status, refused.json.error.details[0].message]).toEqual([
+    409,
+    `Organizations that nobody has joined send at most ${limits.unconfirmed_invitations_per_source_max} invitations a day from one address.`,
+  ]);
+  await counts("day = day - 1");
+  expect((await inviteBy(await strangersKey())).status).toBe(201);
 });

@@ -134,7 +134,7 @@ describe("a backlog", () => {
     await expect.poll(() => attempted.length, { interval: 1 }).toBeGreaterThan(100);
     await addEvents(org_id, 700, "unheard.of");
     await addEvents(org_id, 400);
-    deliveries.poke();
+    deliveries.wake();
     await expect.poll(() => attempted.length).toBe(800);
     await expect.poll(() => left(org_id)).toEqual(nothing);
     await deliveries.stop();

@@ -60,8 +60,8 @@ test("lists in lists are no event types, and another organization's escalation i
   const other = await testOrganization(database.db);
   const escalation_id = "esc_0000000000000000000000000C";
   await database.db.query(
-    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01')`,
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
+     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01', '[]')`,
     [other.org_id, escalation_id],
   );
   const hook = "https://hooks.example.com/x";
@@ -80,7 +80,7 @@ test("lists in lists are no event types, and another organization's escalation i
 test("a decision that no webhook hears of leaves no event; from a change of its types on it does, at another node as well", async () => {
   // Nothing is dispatched, so what was written stays in the database.
   const quiet = await testDatabase();
-  const deliveries = () => ({ poke: () => undefined, stop: async () => undefined });
+  const deliveries = () => ({ wake: () => undefined, stop: async () => undefined });
   const [one, two] = [await webhookNode(quiet, { deliveries }), await webhookNode(quiet, { deliveries })];
   const here = await webhookOrganization(quiet, one.url);
   const submit = async (url: string) => {
@@ -113,8 +113,8 @@ test("a webhook that watches one escalation hears of neither decisions nor quota
   const receiver = await testReceiver();
   const escalation_id = "esc_0000000000000000000000000E";
   await database.db.query(
-    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01')`,
+    `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
+     values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', '2026-01-01', '2100-01-01', '[]')`,
     [org.org_id, escalation_id],
   );
   const event_types = ["decision.approved", "quota.exceeded", "escalation.cancelled"];

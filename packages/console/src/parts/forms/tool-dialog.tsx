@@ -1,5 +1,5 @@
 /** The form of one tool: an entry of a membrane's action catalogue, which overrules what agents say of the tool. */
-import { actionTypes, type CatalogueEntry, dataClasses, limits } from "@countersign/contract";
+import { actionTypes, type CatalogueEntry, dataClasses, foldName, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";
 import { useClient } from "../../api/session.tsx";
@@ -97,7 +97,7 @@ function useSave(membrane_id: string, onSaved: () => void) {
     mutationFn: async ({ verb, entry }: { readonly verb: string; readonly entry: CatalogueEntry | null }) => {
       // Reads the catalogue again, because it is saved as a whole and others may have added to it.
       const { action_catalogue } = await client.getMembrane(membrane_id);
-      const at = action_catalogue.findIndex((each) => each.verb === verb);
+      const at = action_catalogue.findIndex((each) => foldName(each.verb) === foldName(verb));
       const changed = entry === null ? [] : [entry];
       return client.changeMembrane(membrane_id, {
         action_catalogue: at === -1 ? [...action_catalogue, ...changed] : action_catalogue.toSpliced(at, 1, ...changed),

@@ -2,9 +2,9 @@ import Type, { type Static } from "typebox";
 import { apiKeyFormat } from "../../ids.ts";
 import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
-import { closed, filledText, id, nullable, oneOf, text, timeInput, timestamp } from "../shapes.ts";
+import { chosenName, closed, filledText, id, nullable, oneOf, text, timeInput, timestamp } from "../shapes.ts";
 
-const agentId = () => Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max });
+const agentId = () => chosenName(limits.agent_id_chars_max, "the id that intents give as agent.id");
 
 /** Body of POST /v1/api-keys. `expires_at` and `expires_in_days` exclude each other; scope `agent` needs `agent_id`. */
 export const ApiKeyInput = closed(

@@ -1,4 +1,4 @@
-import { factCategories, Intent, limits } from "@countersign/contract";
+import { factCategories, Intent, limits, nameProblem } from "@countersign/contract";
 import { parseDurationSeconds, parseTimestampUs } from "../../time.ts";
 import { pointerNames, pointerToken } from "../../values/json-patch.ts";
 import type { MatchPatterns, ModifyStep, PolicyDocument } from "../document.ts";
@@ -92,6 +92,13 @@ function checkMatch({ spec }: PolicyDocument, report: Report): void {
         report(`${path}/actions/${index}`, "not_allowed", `${shown(pattern)} can never match.`, help);
       }
     }
+    for (const list of ["verbs", "agents"] as const)
+      for (const [index, pattern] of (match?.[list] ?? []).entries()) {
+        // What a prefix ends with may stand within a name.
+        const help = nameProblem(pattern.replace(/\*$/, "x"));
+        if (help !== null)
+          report(`${path}/${list}/${index}`, "not_allowed", `${shown(pattern)} can never match.`, help);
+      }
   };
   patterns(spec.match, "/spec/match");
   patterns(spec.match?.exclude, "/spec/match/exclude");

@@ -10,6 +10,7 @@ import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
 import { misspeltPatterns, neverEqual } from "./never-equal.ts";
 import { parsePolicy } from "./parse.ts";
+import { softLimit } from "./soft-limits.ts";
 import { starred_help, starred_message, starredPaths } from "./starred-paths.ts";
 import { unknownMembers } from "./unknown-members.ts";
 
@@ -74,6 +75,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     warnings.add(() => diagnose(located, path, { code: "bad_format", message: starred_message, help: starred_help }));
   for (const { path, message, help } of misspeltPatterns(readable.spec))
     warnings.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
+  const soft = softLimit(readable.spec);
+  if (soft !== null) warnings.add(() => diagnose(located, "/spec/override", { code: "not_allowed", ...soft }));
   const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";

@@ -28,6 +28,13 @@ test.each([
   ["its type, except for some agents", { match: { actions: ["payment.transfer"], exclude: { agents: ["*"] } } }],
 ])("a rule names an action by %s", (_, spec) => expect(naming(spec)).toBe(true));
 
+test("a rule names a verb in whatever spelling in match, and as it is written in an expression", () => {
+  const shouted = { ...transfer, verb: "SEND_MONEY" };
+  for (const verbs of [["send_money"], ["Send_*"]]) expect(naming({ match: { verbs } }, shouted)).toBe(true);
+  expect(naming({ when: 'action.verb == "send_money"' }, shouted)).toBe(false);
+  expect(naming({ match: { verbs: ["send_*"], exclude: { verbs: ["Send_money"] } } }, shouted)).toBe(false);
+});
+
 test.each([
   ["another type", { match: { actions: ["payment.refund"] } }],
   ["everything", { match: { actions: ["*"] } }],

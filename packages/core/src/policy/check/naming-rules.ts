@@ -1,3 +1,4 @@
+import { foldName } from "@countersign/contract";
 import { fitsAction } from "../action-index.ts";
 import type { PolicyDocument } from "../document.ts";
 import { expressionsIn } from "../expressions-in.ts";
@@ -44,7 +45,7 @@ export function* namingRules(
   const naming: string[][] = [];
   for (const [place, action] of actions.entries()) {
     const found = new Set<PolicyDocument>();
-    for (const word of [action.type, action.verb, ...action.data_classes]) {
+    for (const word of [action.type, action.verb, verbWord(action.verb), ...action.data_classes]) {
       for (const rule of whole.get(word) ?? []) found.add(rule);
       for (let length = 1; length <= word.length; length += 1)
         for (const rule of beginnings.get(word.slice(0, length)) ?? []) found.add(rule);
@@ -59,7 +60,8 @@ export function* namingRules(
 /** Returns the names in a rule. A rule is selective if it looks at the type, verb or data classes of an action. */
 function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
   const { actions = [], verbs = [] } = rule.spec.match ?? {};
-  const names = new Set([...actions, ...verbs].filter((pattern) => pattern !== "*"));
+  const isNarrow = (pattern: string) => pattern !== "*";
+  const names = new Set([...actions.filter(isNarrow), ...verbs.filter(isNarrow).map(verbWord)]);
   let selective = names.size > 0;
   for (const source of expressionsIn(rule)) {
     for (const node of nodesOf(source)) {
@@ -68,6 +70,11 @@ function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; r
     }
   }
   return { names, selective };
+}
+
+/** The word for a verb in `match`, which compares folded verbs; expressions compare verbs as they are written. */
+function verbWord(verb: string): string {
+  return `verb ${foldName(verb)}`;
 }
 
 function addTo<V>(map: Map<string, V[]>, key: string, value: V): void {

@@ -7,7 +7,7 @@
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { checkWebhookUrl, refusedAddresses, type WebhookUrlRules } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import { buildConnector, errors, Pool } from "undici";
+import { buildConnector, Client, type Dispatcher, errors, Pool } from "undici";
 import { AttemptFailure } from "./http-out-failures.ts";
 
 /** What the text of a URL says by itself, and what its addresses came to last. */
@@ -26,7 +26,14 @@ interface Judged {
   readonly key: string;
 }
 
+/** A request with a listener for the bytes of its answer, which hears them before the HTTP parser does. */
+export interface OverheardRequest extends Dispatcher.DispatchOptions {
+  readonly onBytes?: (bytes: Buffer) => unknown;
+}
+
 const pools_max = 1_000;
+/** The largest head of an answer that the HTTP parser takes. */
+const head_bytes_max = 65_536;
 
 /** The connections of one client. */
 export class GuardedConnections {
@@ -95,7 +102,12 @@ export class GuardedConnections {
     // No limit on connections: receivers of many organizations may share an origin, and one that hangs would block all of them.
     // The senders limit how many requests are in flight.
     const connect = connector(options, this.#making);
-    const pool = new Pool(origin, { connect, headersTimeout: 0, bodyTimeout: 0 });
+    const pool = new Pool(origin, {
+      factory: (to, settings) => overheardClient(to, settings, connect),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: head_bytes_max,
+    });
     this.#pools.set(key, pool);
     return pool;
   }
@@ -147,4 +159,31 @@ function connector(options: buildConnector.BuildOptions, making: Set<Socket>): b
     });
     making.add(begun);
   };
+}
+
+/** A client with one connection, which serves one request at a time. The request's `onBytes` hears what the connection reads. */
+function overheardClient(origin: URL, settings: Client.Options, connect: buildConnector.connector): Client {
+  let onBytes: OverheardRequest["onBytes"];
+  const client = new Client(origin, {
+    ...settings,
+    connect: (target, callback) =>
+      connect(target, (...made) => {
+        const [error, socket] = made;
+        if (error === null) {
+          const read = socket.read.bind(socket);
+          socket.read = (size) => {
+            const bytes: Buffer | null = read(size);
+            if (bytes !== null) onBytes?.(bytes);
+            return bytes;
+          };
+        }
+        callback(...made);
+      }),
+  });
+  const dispatch = client.dispatch.bind(client);
+  client.dispatch = (request: OverheardRequest, handler) => {
+    onBytes = request.onBytes;
+    return dispatch(request, handler);
+  };
+  return client;
 }

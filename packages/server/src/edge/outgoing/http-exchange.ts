@@ -1,10 +1,12 @@
 /**
- * One POST up to the head of its answer; what follows is dropped. Below undici's `request`: its stream of the body, its
+ * One POST up to the status line of its answer; what follows is dropped. Below undici's `request`: its stream of the body, its
  * signal and their listeners took as much processor time as TLS and the rest of HTTP together (measured).
  */
 import { limits } from "@countersign/contract";
 import type { Dispatcher } from "undici";
 import type { Timers } from "../../ports.ts";
+import type { OverheardRequest } from "./guarded-connections.ts";
+import { statusLineReader } from "./status-line.ts";
 
 /** What is sent, and by whom. */
 export interface ExchangeTerms {
@@ -15,18 +17,18 @@ export interface ExchangeTerms {
   readonly after: Timers["after"];
 }
 
-/** For as long the rest of a body may still come, so that its connection can be used again. */
-const rest_of_body_ms = 1_000;
+/** How long the rest of an answer may still take, so that its connection can be used again. */
+const rest_of_answer_ms = 1_000;
 
 class Dropped extends Error {}
 
 /**
- * Starts it. `onHead` is called once with the status, or `onError` once with what went wrong, unless `abort` was called
+ * Starts it. `onStatus` is called once with the status, or `onError` once with what went wrong, unless `abort` was called
  * before: then neither, and nothing is sent any more that was not already.
  */
 export function exchange(
   { dispatcher, path, headers, body, after }: ExchangeTerms,
-  onHead: (status: number) => void,
+  onStatus: (status: number) => void,
   onError: (error: unknown) => void,
 ): { abort(): void } {
   let controller: Dispatcher.DispatchController | null = null;
@@ -50,12 +52,6 @@ export function exchange(
       controller = started;
       if (state === "ended") drop();
     },
-    onResponseStart(_controller, status) {
-      if (status < 200 || state !== "open") return;
-      state = "answered";
-      cancelRest = after(rest_of_body_ms, drop);
-      onHead(status);
-    },
     onResponseData(_controller, chunk) {
       bytes += chunk.length;
       if (bytes > limits.delivery_answer_bytes_max) drop();
@@ -65,7 +61,16 @@ export function exchange(
       if (end()) onError(error);
     },
   };
-  dispatcher.dispatch({ method: "POST", path, headers, body }, handler);
+  const readStatus = statusLineReader((status) => {
+    if (state !== "open") return;
+    state = "answered";
+    cancelRest = after(rest_of_answer_ms, drop);
+    onStatus(status);
+  });
+  // What an idle connection sends before the request starts answers nothing.
+  const onBytes = (read: Buffer) => controller !== null && readStatus(read);
+  const request: OverheardRequest = { method: "POST", path, headers, body, onBytes };
+  dispatcher.dispatch(request, handler);
   return {
     abort() {
       end();

@@ -43,6 +43,9 @@ const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Del
   ["bad upgrade", "protocol_switched"],
 ]);
 
+/** The HTTP parser's reason stands at the end of undici's sentence. */
+const parserReason = /\(([ -~]{1,100})\)$/;
+
 /** Looked at of a chain of causes. */
 const causes_max = 8;
 
@@ -69,8 +72,8 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
     const { name, code, message } = each as { name?: unknown; code?: unknown; message?: unknown };
     if (name === "TimeoutError") return ["out_of_time", ""];
     const known = saidByUndici.get(message) ?? failures.get(code);
-    if (known !== undefined) return [known, ""];
-    if (name === "HTTPParserError") return ["not_http", ""];
+    if (known !== undefined) return [known, String(code)];
+    if (name === "HTTPParserError") return ["not_http", parserReason.exec(String(message))?.[1] ?? "no reason given"];
     if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;
     // The receiver's alert says why; everything else that OpenSSL has to say is about bytes that are no TLS.
     if (/^ERR_SSL_.*(ALERT|UNSUPPORTED|NO_SHARED)/.test(code)) return ["tls_refused", code];

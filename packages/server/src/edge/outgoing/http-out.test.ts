@@ -1,7 +1,8 @@
 /** The guarded client against real receivers, good and bad, on this machine. */
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { networkList } from "@countersign/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { testCertificates } from "../../testing/network/certificates.ts";
@@ -16,11 +17,14 @@ function client(options: Partial<HttpOutOptions> = {}) {
   return out;
 }
 
-/** A TCP server that does whatever it likes with a connection. */
-async function rawServer(onConnection: (socket: Socket) => void): Promise<{ port: number; count: () => number }> {
+/** A TCP or TLS server that does whatever it likes with a connection. */
+async function rawServer(
+  onConnection: (socket: Socket) => void,
+  create: (onSocket: (socket: Socket) => void) => Server = createServer,
+): Promise<{ port: number; count: () => number }> {
   let connections = 0;
   const open = new Set<Socket>();
-  const server = createServer((socket) => {
+  const server = create((socket) => {
     connections += 1;
     open.add(socket);
     socket.on("error", () => undefined);
@@ -34,6 +38,7 @@ async function rawServer(onConnection: (socket: Socket) => void): Promise<{ port
   return { port: (server.address() as AddressInfo).port, count: () => connections };
 }
 
+const head = "HTTP/1.1 200 OK\r\n";
 const status = (code: number, headers: Record<string, string> = {}) =>
   testReceiver((response) => response.writeHead(code, headers).end());
 
@@ -105,6 +110,65 @@ describe("answers", () => {
   });
 });
 
+describe("the status line of an answer counts", () => {
+  const cookies = "Set-Cookie: ".concat("x".repeat(1_000), "\r\n").repeat(60);
+  const answers: Record<string, string> = {
+    "both length headers": `${head}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    "the length twice": `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`,
+    "two different lengths": `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nok`,
+    "a length that is no number": `${head}Content-Length: two\r\n\r\nok`,
+    "a folded header": `${head}X-A: a\r\n b\r\nContent-Length: 2\r\n\r\nok`,
+    "a line that is no header": `${head}no header\r\n\r\n`,
+    "a control character in a header": `${head}X-A: \u0000\r\n\r\n`,
+    "line feeds only": "HTTP/1.1 200 OK\nContent-Length: 2\n\nok",
+    "a head of 60 KiB": `${head}${cookies}\r\n`,
+    "a malformed head after 103": `HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${head}no header\r\n\r\n`,
+    "a head that never ends": `${head}X-Slow: `,
+    "nothing at all": head,
+  };
+
+  const post = async (behave: (socket: Socket) => void) => {
+    const options = testCertificates().good;
+    const { port } = await rawServer(
+      (socket) => socket.once("data", () => behave(socket)),
+      (onSocket) => createTlsServer(options, onSocket),
+    );
+    return client().post(`https://receiver.test:${port}/`, {}, "x");
+  };
+
+  test.each(Object.entries(answers))("with %s after it", async (_title, answer) => {
+    const taken = { response_status: 200, error: null };
+    expect(await post((socket) => socket.write(answer))).toMatchObject(taken);
+    expect(await post((socket) => socket.end(answer))).toMatchObject(taken);
+    const refused = answer.replace("200 OK", "503 No");
+    expect(await post((socket) => socket.write(refused))).toMatchObject({
+      response_status: 503,
+      error: "The receiver answered 503 instead of a 2xx status.",
+    });
+  });
+
+  test("once for each request of a connection", async () => {
+    const statuses = [200, 500, 204];
+    const receiver = await testReceiver((response) => response.writeHead(statuses.shift() ?? 400).end("ok"));
+    const out = client();
+    const seen: (number | null)[] = [];
+    for (let n = 0; n < 3; n++) {
+      seen.push((await out.post(receiver.url, {}, "x")).response_status);
+      await new Promise(setImmediate);
+    }
+    expect(seen).toEqual([200, 500, 204]);
+  });
+
+  test("for a delivery only: an answer that is read as a whole must be well-formed", async () => {
+    const { port } = await rawServer((socket) =>
+      socket.once("data", () => socket.end(`${answers["both length headers"]}`)),
+    );
+    const out = client({ rules: { ...rules, allow_http: true } });
+    const terms = { timeout_ms: 10_000, answer_bytes_max: 100 };
+    expect(await out.ask(`http://receiver.test:${port}/`, {}, "x", terms)).toMatchObject({ failed: "unreachable" });
+  });
+});
+
 describe("an interim answer that nobody asked for", () => {
   const final = "HTTP/1.1 204 No Content\r\n\r\n";
   const post = async (interim: string) => {
@@ -126,7 +190,6 @@ describe("an interim answer that nobody asked for", () => {
 
 describe("receivers that misbehave", () => {
   const timeout_ms = 500;
-  const head = "HTTP/1.1 200 OK\r\n";
   const plainHttp = { ...rules, allow_http: true };
 
   const dripping = (text: string) => (socket: Socket) => {
@@ -141,7 +204,7 @@ describe("receivers that misbehave", () => {
 
   test.each<[string, (socket: Socket) => void]>([
     ["accepts and says nothing", () => undefined],
-    ["drips its head byte by byte", dripping(`${head}X-Slow: `)],
+    ["drips its status line byte by byte", dripping("HTTP/1.1 200 ")],
     ["floods with 102", flooding],
   ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
     const { port, count } = await rawServer(behave);
@@ -217,11 +280,11 @@ describe("receivers that misbehave", () => {
     [
       "speaks something else",
       (socket) => socket.end("220 mail.example ESMTP\r\n"),
-      "The receiver's answer is not HTTP/1.1.",
+      "The receiver's answer is not HTTP/1.1 (Expected HTTP/, RTSP/ or ICE/).",
     ],
     [
-      "sends a giant head",
-      (socket) => socket.write(`${head}X: ${"x".repeat(40_000)}\r\n\r\n`),
+      "sends a giant head before its status",
+      (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\nX: ${"x".repeat(70_000)}\r\n\r\n`),
       "The head of the receiver's answer is too large.",
     ],
   ])("one that %s is a stated failure", async (_title, behave, reason) => {

@@ -2,7 +2,7 @@
  * The one guarded client for addresses that customers configured: webhooks, context sources, sign-in providers.
  *
  * Each request looks up the name, judges every address, and connects only to those addresses (`guarded-connections.ts`). One
- * absolute timer runs from the lookup to the head of the answer. The timeouts of undici and `http.request` are idle timers: they
+ * absolute timer runs from the lookup to the status line of the answer. The timeouts of undici and `http.request` are idle timers: they
  * never ended a request to a receiver that sent one byte every 100 ms. Proxy variables are not read.
  */
 import { performance } from "node:perf_hooks";
@@ -84,7 +84,7 @@ async function check({ rules, addressesOf }: Client, url: string): ReturnType<Ht
   return refused === null ? verdict : { refused };
 }
 
-/** Makes one delivery attempt: look up, connect and send, read the head. The timer ends it in each of these steps. */
+/** Makes one delivery attempt: look up, connect and send, read the status line. The timer ends it in each of these steps. */
 function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"]>): ReturnType<HttpOut["post"]> {
   const { connections, addressesOf, timeout_ms, after } = client;
   return new Promise((resolve) => {

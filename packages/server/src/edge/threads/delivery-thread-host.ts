@@ -39,7 +39,7 @@ export type DeliveryThreadSays =
 
 /** Messages to the thread. */
 export type DeliveryThreadHears =
-  | { readonly kind: "poke"; readonly events: boolean; readonly retries: boolean }
+  | { readonly kind: "wake"; readonly events: boolean; readonly retries: boolean }
   | { readonly kind: "stop" };
 
 /** What the host needs of the node. */
@@ -114,7 +114,7 @@ export function startDeliveryThread(
 
   start();
   return {
-    poke: pokeOnceATurn(tell),
+    wake: wakeOnceATurn(tell),
     async stop() {
       stopped = true;
       cancelAgain();
@@ -126,18 +126,18 @@ export function startDeliveryThread(
   };
 }
 
-/** A busy API pokes for every decision, so the thread gets at most one message a turn of the event loop. */
-function pokeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["poke"] {
-  /** What was poked since the last message; null: nothing. */
-  let poked: { events: boolean; retries: boolean } | null = null;
+/** A busy API wakes the deliveries after every decision, so the thread gets at most one message a turn of the event loop. */
+function wakeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["wake"] {
+  /** What to wake with the next message; null: no message is planned. */
+  let wanted: { events: boolean; retries: boolean } | null = null;
   return (what = "events") => {
-    if (poked === null) {
-      poked = { events: false, retries: false };
+    if (wanted === null) {
+      wanted = { events: false, retries: false };
       setImmediate(() => {
-        if (poked !== null) tell({ kind: "poke", ...poked });
-        poked = null;
+        if (wanted !== null) tell({ kind: "wake", ...wanted });
+        wanted = null;
       });
     }
-    poked[what] = true;
+    wanted[what] = true;
   };
 }

@@ -86,8 +86,8 @@ function run({
 
   parentPort?.on("message", (message: DeliveryThreadHears) => {
     if (message.kind === "stop") return void stop();
-    if (message.events) deliveries.poke("events");
-    if (message.retries) deliveries.poke("retries");
+    if (message.events) deliveries.wake("events");
+    if (message.retries) deliveries.wake("retries");
   });
 }
 

@@ -1,4 +1,11 @@
-import { ApiKeyInput, IntentSubmission, ObservationInput, operationRows, ReassignInput } from "@countersign/contract";
+import {
+  ApiKeyInput,
+  IntentSubmission,
+  MembraneInput,
+  ObservationInput,
+  operationRows,
+  ReassignInput,
+} from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { queryReader } from "./query.ts";
 import { compileCheck } from "./validate.ts";
@@ -38,6 +45,24 @@ describe("compileCheck", () => {
       "/intent/agent/id wrong_type",
     ]);
     expect(places({ intent: [] })).toEqual(["/intent wrong_type"]);
+  });
+
+  test("tells which character a verb, an agent id and a verb of the catalogue may not hold", () => {
+    const told = (schema: object, value: object) =>
+      compileCheck(schema)(value, 100)?.map(({ path, code, message }) => `${path} ${code} ${message}`);
+    const intent = { agent: { id: " b" }, action: { verb: "send_money\u200b" } };
+    expect(told(IntentSubmission, { intent })).toEqual([
+      "/intent/agent/id forbidden_character Remove the white space U+0020 around the name.",
+      "/intent/action/verb forbidden_character Remove the character U+200B: names have no control or format characters.",
+    ]);
+    const entry = { verb: "send\u00admoney", type: "payment.transfer" };
+    expect(told(MembraneInput, { name: "m", action_catalogue: [entry] })).toMatchObject([
+      expect.stringMatching(/^\/action_catalogue\/0\/verb forbidden_character .*U\+00AD/),
+    ]);
+    expect(told(ApiKeyInput, { scope: "agent", agent_id: "b\n" })).toMatchObject([
+      expect.stringMatching(/^\/agent_id .*U\+000A/),
+    ]);
+    expect(places({ intent: { agent: { id: "Büro 7" }, action: { verb: "送金 実行" } } })).toBeNull();
   });
 
   test("says at most 50 things, and about a large body one", () => {

@@ -215,7 +215,7 @@ describe("membranes", () => {
     expect(json.audit[0].data).toEqual({ membrane_id: membrane.membrane_id, ...whole });
   });
 
-  test("400 for a catalogue that says of a verb twice what it does, when it is made and when it is changed", async () => {
+  test("400 for a catalogue that says of a verb, in whatever case, twice what it does, when it is made and when it is changed", async () => {
     const entry = (type: string) => ({ verb: "pay", type, data_classes: [] });
     const action_catalogue = [entry("payment.transfer"), { ...entry("data.read"), verb: "Pay" }, entry("data.read")];
     const default_id = await defaultOf(admin);
@@ -227,7 +227,10 @@ describe("membranes", () => {
       const { status, json } = await call(url, method, path, { key: admin, body: { ...name, action_catalogue } });
       expect([status, json.error?.details]).toEqual([
         400,
-        [{ path: "/action_catalogue/2/verb", code: "not_allowed", message: expect.stringContaining("Entry 0") }],
+        [1, 2].map((index) => ({
+          ...{ path: `/action_catalogue/${index}/verb`, code: "not_allowed" },
+          message: expect.stringContaining("Entry 0"),
+        })),
       ]);
     }
   });

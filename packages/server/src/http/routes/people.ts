@@ -1,4 +1,5 @@
 /** People and sessions over HTTP. */
+import { clientNetwork } from "@countersign/core";
 import {
   acceptInvitation,
   invitePerson,
@@ -153,8 +154,9 @@ function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandle
 /** The people of the caller's organization, and invitations. */
 function memberRoutes(runtime: Runtime): MemberHandlers {
   return {
-    async inviteUser({ caller, body, idempotency_key }) {
-      const { response: invitation, replayed } = await invitePerson(runtime, caller, body, idempotency_key);
+    async inviteUser({ caller, body, client_ip, idempotency_key }) {
+      const source = clientNetwork(client_ip());
+      const { response: invitation, replayed } = await invitePerson(runtime, caller, body, source, idempotency_key);
       return answerOnce(replayed, { status: 201, body: { invitation } });
     },
     async listInvitations({ caller, query }) {

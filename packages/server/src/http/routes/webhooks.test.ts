@@ -371,8 +371,8 @@ describe("delivery", () => {
     const escalations = ["esc_0000000000000000000000000A", "esc_0000000000000000000000000B"];
     for (const escalation_id of escalations) {
       await database.db.query(
-        `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at)
-         values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', $3::timestamptz, '2100-01-01')`,
+        `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
+         values ($1, $2, 'int_x', 'dec_x', 'a', 'live', 'pending', '{}', $3::timestamptz, '2100-01-01', '[]')`,
         [fresh.org_id, escalation_id, now],
       );
     }

@@ -299,3 +299,32 @@ test("an answer is held to the rules that every context document is held to", as
   }
   expect(examples.length).toBeGreaterThan(200);
 });
+
+const text = (body: string): Answered => ({ status: 200, body: Buffer.from(body), cache_control: null });
+
+test("a number that no double holds makes its fact inexact, also of a kept answer, and the others are pulled", async () => {
+  const body =
+    '{"contract_version":"1","facts":{"entity_state":{"account_balance_usd":4503599627370497.75,"account_status":"active",' +
+    '"accounts":{"ids":[7,9007199254740993]}},"identity":{"delegation_limit_usd":1.5e300}}}';
+  const w = world(() => text(body));
+  for (const _ of ["asked", "kept"])
+    expect(await w.pull()).toMatchObject({
+      document: {
+        facts: {
+          entity_state: { account_balance_usd: null, account_status: "active", accounts: null },
+          identity: { delegation_limit_usd: 1.5e300 },
+        },
+      },
+      inexact: { entity_state: ["account_balance_usd", "accounts"] },
+    });
+  expect(w.counted).toEqual(["pulled", "kept"]);
+});
+
+test.each([
+  ["beside a number", '{"contract_version":"1","facts":{"security":{"a":[9007199254740993,"\\u0000"]}}}'],
+  ["outside of the facts", '{"contract_version":"1","as_of":9007199254740993,"facts":{}}'],
+  ["in place of a category", '{"contract_version":"1","facts":{"security":9007199254740993}}'],
+  ["in place of the document", "9007199254740993"],
+])("what else no document may hold makes an answer invalid: %s", async (_, body) => {
+  expect(reason(await world(() => text(body)).pull())).toBe("source_invalid");
+});

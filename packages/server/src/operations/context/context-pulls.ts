@@ -10,14 +10,23 @@
  * for example). So an answer to another intent is never used. See docs/decisions/0015.
  */
 
-import { type ContextDocument, context_contract_version, limits, type PullFailure } from "@countersign/contract";
+import {
+  type ContextDocument,
+  context_contract_version,
+  type FactCategoryName,
+  factCategoryNames,
+  limits,
+  type Problem,
+  type PullFailure,
+} from "@countersign/contract";
 import {
   contextErrors,
   contextRequestHeaders,
+  type InexactFacts,
   isFresh,
   normalizeContext,
   type PreparedMembrane,
-  parseJson,
+  parseInParts,
   sha256Hex,
   us_per_second,
 } from "@countersign/core";
@@ -48,6 +57,7 @@ export interface PullParts {
 interface Kept {
   readonly document: ContextDocument;
   readonly received_us: number;
+  readonly inexact: InexactFacts;
   readonly bytes: number;
 }
 
@@ -180,7 +190,7 @@ class ContextQuestions {
     const read = readAnswer(answer, received_us);
     if ("failed" in read) return read;
     if (!("failed" in answer) && !/\bno-(?:store|cache)\b/i.test(answer.cache_control ?? ""))
-      this.#kept.set(key, { document: read.document, received_us, bytes: answer.body.length });
+      this.#kept.set(key, { ...read, bytes: answer.body.length });
     return read;
   }
 }
@@ -192,18 +202,41 @@ const failedAs = {
   too_large: "source_too_large",
 } as const satisfies Record<string, PullFailure>;
 
-/** Returns the document of an answer, checked like any pushed document; 204 means that there are no facts. */
+/**
+ * Returns the document of an answer, checked like any pushed document; 204 means that there are no facts. A fact with a number that no
+ * double holds is null in it, and listed as inexact.
+ */
 function readAnswer(answer: Answered, received_us: number): Pulled {
   if ("failed" in answer) return { failed: failedAs[answer.failed] };
   if (answer.status === 204)
-    return { document: { contract_version: context_contract_version, facts: {} }, received_us };
+    return { document: { contract_version: context_contract_version, facts: {} }, received_us, inexact: {} };
   if (answer.status !== 200) return { failed: "source_error" };
   let document: unknown;
+  let inexact: InexactFacts = {};
   try {
-    document = parseJson(answer.body);
+    const { value, examine } = parseInParts(answer.body, limits.json_depth_max);
+    document = value;
+    if (examine(value).length > 0) inexact = clearInexactFacts(value, examine);
+    if (examine(value).length > 0) return { failed: "source_invalid" };
   } catch {
     return { failed: "source_invalid" };
   }
   if (contextErrors(document, received_us).length > 0) return { failed: "source_invalid" };
-  return { document: normalizeContext(document as ContextDocument), received_us };
+  return { document: normalizeContext(document as ContextDocument), received_us, inexact };
+}
+
+/** Sets each fact to null that has no other problem than a number which no double holds, and returns these facts. */
+function clearInexactFacts(document: unknown, examine: (part: unknown) => readonly Problem[]): InexactFacts {
+  const inexact: Partial<Record<FactCategoryName, string[]>> = {};
+  const facts = (document as Partial<ContextDocument> | null)?.facts;
+  for (const category of factCategoryNames) {
+    const values = facts?.[category] as Record<string, unknown> | null | undefined;
+    for (const [field, value] of Object.entries(values ?? {})) {
+      const problems = examine(value);
+      if (problems.length === 0 || problems.some(({ code }) => code !== "out_of_range")) continue;
+      inexact[category] = [...(inexact[category] ?? []), field];
+      (values as Record<string, unknown>)[field] = null;
+    }
+  }
+  return inexact;
 }

@@ -1,6 +1,6 @@
 /** Who may vote on a review. */
 import type { Reviewer } from "@countersign/contract";
-import { Fault, faultAt, isReached, type ReviewDemand } from "@countersign/core";
+import { Fault, faultAt, isReached, type Review, type ReviewDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf, isOwn } from "../people/identity.ts";
@@ -37,15 +37,16 @@ export async function demandNamed(
 
 /**
  * Refuses a changed action that further policies hold, unless the review meets their demands too. The caller must be one of their
- * reviewers, and the review's quorum (`required`) must be at least theirs. Faults: modified_action_blocked naming the policies.
+ * reviewers, and the review must take as many approvals as they demand. Faults: modified_action_blocked naming the policies.
  */
 export async function demandMet(
   query: Query,
-  demands: readonly ReviewDemand[],
-  required: number,
+  further: readonly ReviewDemand[],
+  { demands }: Review,
   caller: Caller,
   person: string,
 ): Promise<void> {
-  const unmet = await unmetDemands(query, demands, required, caller, person);
+  const required = Math.max(...demands.map(({ quorum }) => quorum));
+  const unmet = await unmetDemands(query, further, required, caller, person);
   if (unmet.length > 0) throw unmetDemandsFault(unmet, required);
 }

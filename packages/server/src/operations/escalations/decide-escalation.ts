@@ -3,6 +3,7 @@ import type { Escalation, RulingInput } from "@countersign/contract";
 import { canonicalJson, type ReviewStep, reviewersChanges, workOutRuling } from "@countersign/core";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { demandsMetBy } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
@@ -12,7 +13,7 @@ import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault } from "./ruling-faults.ts";
 
 /**
- * Counts a vote. One block closes the review as block; approvals close it when the quorum is reached. Approving an action
+ * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
  * else), invalid_request (modifications), modified_action_blocked, idempotency_conflict, unavailable (stale each time).
@@ -28,7 +29,7 @@ export async function decideEscalation(
   const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
     castVote(runtime, attempt, escalation_id, input),
   );
-  runtime.deliveries.poke();
+  runtime.deliveries.wake();
   return answer;
 }
 
@@ -54,7 +55,7 @@ async function castVote(
   const { ruling, hidden, demands, repeats_redacted, overtaken } = proposed;
 
   // Check the demands of other rules that hold the changed action. Refuse a redacted change that is overtaken.
-  await demandMet(query, demands, review.record.quorum.required, caller, person);
+  await demandMet(query, demands, review, caller, person);
   if (overtaken && repeats_redacted) throw overtakenFault();
 
   // Redact what records and events show of the vote.
@@ -67,11 +68,12 @@ async function castVote(
   demandCurrentKey(locked.head, caller);
   if (ruling !== null && rests_on_rules) await demandRulesInForce(runtime, query, org_id, locked.head, state);
   await demandNamed(query, locked.review.record.reviewers, caller, person);
+  const meets = await demandsMetBy(query, locked.review.demands, caller, person);
   // Another vote may have replaced the overtaken ruling meanwhile. The state machine then compares this vote with the new one.
   const same_ruling = canonicalJson(locked.review.ruling) === canonicalJson(review.ruling);
 
   // Take a step of the state machine, and write the result.
-  const vote = { person, outcome, ruling, comment, modifications, hidden, at: locked.at };
+  const vote = { person, meets, outcome, ruling, comment, modifications, hidden, at: locked.at };
   const step: ReviewStep = { kind: "vote", ...vote, overtaken: overtaken && same_ruling };
   const data = { person, outcome, comment, modifications };
   return takeStep(runtime, query, locked, step, { actor, type: "voted", data });

@@ -25,8 +25,8 @@ export async function reassignEscalation(
       runtime.db.tenant(caller.org_id, (query) => reassignReview(runtime, query, current, escalation_id, input)),
     );
     if (record !== stale) {
-      runtime.deliveries.poke();
-      runtime.mails.poke();
+      runtime.deliveries.wake();
+      runtime.mails.wake();
       return record;
     }
     current = await runtime.callers.reload(current);

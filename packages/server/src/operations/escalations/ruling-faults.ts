@@ -13,13 +13,18 @@ export function rulingFault(refusal: RulingRefusal): Fault {
       return invalid(`/modifications/${refusal.index}/value`, `${refusal.op} needs a value.`);
     case "cannot_apply":
       return invalid(`/modifications/${refusal.index}`, `It cannot be applied: ${refusal.message}.`);
+    case "type_changed":
+      return invalid(
+        "/modifications",
+        `The change makes ${refusal.path} a value of the type ${refusal.type}. Keep the type that the value has, or use the one that a policy demands.`,
+      );
     case "policies_do_not_apply":
       return invalid("/modifications", "What policies modify cannot be applied to the modified action.");
     case "blocked":
       return new Fault("modified_action_blocked", { details: refusal.policies.map(blockedBy) });
     case "text_unseen":
       return conflict(
-        "The change lets through a text that is told to nobody; approve it by sending the change itself, or decide block.",
+        "The change contains a redacted text that you have not seen. Send the full change to approve it, or decide block.",
       );
     default:
       return refusal satisfies never;
@@ -29,7 +34,7 @@ export function rulingFault(refusal: RulingRefusal): Fault {
 /** The change that the record shows is overtaken: the reviewer must send the full change again. Faults: state_conflict. */
 export function overtakenFault(): Fault {
   return conflict(
-    "Policies have changed what is let through of this change since it was approved; send the change itself, or approve something else.",
+    "Policies changed since the first approval, so the redacted change no longer shows what would be executed. Send the full change again, or approve something else.",
   );
 }
 

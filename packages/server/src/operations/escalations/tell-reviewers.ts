@@ -39,7 +39,7 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
     }
     return { taken: untold.length, written: mails };
   });
-  if (written > 0) runtime.mails.poke();
+  if (written > 0) runtime.mails.wake();
   return taken === at_once_max;
 }
 

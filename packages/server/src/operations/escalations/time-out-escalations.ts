@@ -43,7 +43,7 @@ export async function timeOutEscalations(
         runtime.log.error({ err: error, escalation_id }, "an escalation could not be timed out");
     }
   }
-  if (closed > 0) runtime.deliveries.poke();
+  if (closed > 0) runtime.deliveries.wake();
   return due.length === batch_rows;
 }
 

@@ -8,9 +8,11 @@ import {
   type PullFailure,
 } from "@countersign/contract";
 import {
+  type CountedDemand,
   clipText,
   type Decided,
   decisionEventTimestamp,
+  type Electorate,
   formatTimestampUs,
   us_per_second,
   withoutTexts,
@@ -118,7 +120,7 @@ export function openedEscalation(
   escalation_id: string,
   intent: IntentSubmission["intent"],
   decided: Decided,
-  reviewers: Escalation["reviewers"],
+  { reviewers, required }: Electorate,
   created_us: number,
 ): EscalationRow {
   const terms = decided.escalation;
@@ -137,7 +139,7 @@ export function openedEscalation(
     reason: clipText(oneText(decision.reasons.map(({ message }) => message)), 4_000),
     risk_score: decision.risk_score,
     reviewers,
-    quorum: { required: terms.quorum, approvals: 0, rejections: 0 },
+    quorum: { required, approvals: 0, rejections: 0 },
     votes: [],
     resolution: null,
     on_timeout: terms.on_timeout,
@@ -151,11 +153,13 @@ export function openedEscalation(
       summary: withoutTexts(intent.payload?.summary ?? null, hidden),
     },
   };
+  const demands: CountedDemand[] = terms.demands.map((demand) => ({ ...demand, approved_by: [] }));
   return {
     escalation_id,
     mode: decision.pipeline_mode === "test" ? "test" : "live",
     status: "pending",
     record: JSON.stringify(record),
+    demands: JSON.stringify(demands),
     expires_at,
   };
 }

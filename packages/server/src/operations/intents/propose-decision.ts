@@ -21,7 +21,7 @@ import { recordHash } from "../../store/audit/audit.ts";
 import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
-import { reviewersOf } from "../people/reviewers.ts";
+import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
@@ -59,8 +59,8 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
   const { escalation_id } = decision;
   let escalation: DecisionRows["escalation"] = null;
   if (escalation_id !== null) {
-    const reviewers = await reviewersOf(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
-    escalation = openedEscalation(decision, escalation_id, submission.intent, decided, reviewers, input.now_us);
+    const electorate = await readElectorate(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
+    escalation = openedEscalation(decision, escalation_id, submission.intent, decided, electorate, input.now_us);
   }
   return rowsOf(runtime, proposal, made, decision, escalation);
 }

@@ -131,7 +131,7 @@ class Submission {
       const answer = await this.#attempt();
       if (answer !== null) return answer;
     }
-    throw new Fault("unavailable", { internal: `decided ${this.#attempts} times and found outdated each time` });
+    throw new Fault("unavailable", { internal: `stale in each of ${this.#attempts} attempts` });
   }
 
   /** Must be called when `run` has ended. */
@@ -180,7 +180,7 @@ class Submission {
     const outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
       case "committed":
-        if (has_events) runtime.deliveries.poke();
+        if (has_events) runtime.deliveries.wake();
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text, replayed: false };
       case "duplicate":

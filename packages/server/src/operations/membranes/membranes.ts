@@ -1,6 +1,6 @@
 /** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
 import { isDeepStrictEqual } from "node:util";
-import { limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
+import { foldName, limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -151,9 +151,10 @@ function refuseWrongSettings(
 function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void {
   const first = new Map<string, number>();
   const details = catalogue.flatMap(({ verb }, index) => {
-    const before = first.get(verb);
-    first.set(verb, before ?? index);
-    const message = `Entry ${before} is for this verb too. Keep one of them.`;
+    const name = foldName(verb);
+    const before = first.get(name);
+    first.set(name, before ?? index);
+    const message = `Entry ${before} is for this verb too, whatever the case. Keep one of them.`;
     return before === undefined ? [] : [{ path: `/action_catalogue/${index}/verb`, code: "not_allowed", message }];
   });
   if (details.length > 0) throw new Fault("invalid_request", { details });

@@ -37,7 +37,7 @@ export async function overrideBlock(
   const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
     approveOverride(runtime, attempt, intent_id, input),
   );
-  runtime.deliveries.poke();
+  runtime.deliveries.wake();
   return answer;
 }
 

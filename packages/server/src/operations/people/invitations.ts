@@ -6,7 +6,7 @@ import {
   limits,
   type Role,
 } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
+import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -27,6 +27,7 @@ import {
   readPerson,
 } from "../../store/people/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { countStrangerInvitation } from "../../store/people/stranger-invitations.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import type { Recording, Runtime } from "../runtime.ts";
@@ -45,14 +46,15 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 
 /**
  * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
- * Faults: already_exists when it is a person of the organization, or the organization has all the people or open
- * invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked;
+ * `source`: the network of the client. Faults: already_exists when it is a person of the organization, or the organization has all the
+ * people or invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked;
  * idempotency_conflict.
  */
 export async function invitePerson(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
   caller: Caller,
   input: InvitationInput,
+  source: string,
   idempotency_key: string | undefined,
 ): Promise<OnceAnswer<Invitation>> {
   const { org_id, actor } = caller;
@@ -68,6 +70,7 @@ export async function invitePerson(
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
       await refuseTooMany(query, org_id);
+      if ((await countPeople(query, org_id)) === 0) await refuseStranger(query, org_id, source);
       const replaced = await withdrawn(runtime, query, caller, { email });
       if ((await countInvitations(query, org_id)) >= limits.open_invitations_per_organization_max)
         throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
@@ -82,7 +85,7 @@ export async function invitePerson(
     });
     return shown(invitation as KeptInvitation);
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
   return answer;
 }
 
@@ -185,6 +188,27 @@ const address_taken = "It belongs to one organization: sign in there, or ask for
 async function refuseTooMany(query: Query, org_id: string): Promise<void> {
   if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
     throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
+}
+
+/**
+ * Refuses a flood of mails from an organization that no person has joined. Anybody can make such an organization, so all of one
+ * client address count together, too.
+ */
+async function refuseStranger(query: Query, org_id: string, source: string): Promise<void> {
+  const { unconfirmed_invitations_per_organization_max: own_max, unconfirmed_invitations_per_source_max: source_max } =
+    limits;
+  const senders = [`org ${org_id}`, `ip ${sha256Hex(source)}`];
+  const [own = 0, from_source = 0] = await countStrangerInvitation(query, senders);
+  if (own > own_max)
+    throw taken(
+      "",
+      `Until somebody has joined, an organization sends at most ${own_max} invitations a day. Accept one of them first.`,
+    );
+  if (from_source > source_max)
+    throw taken(
+      "",
+      `Organizations that nobody has joined send at most ${source_max} invitations a day from one address.`,
+    );
 }
 
 function taken(path: string, message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {

@@ -4,8 +4,17 @@ import { invitationMail } from "./mail-texts.ts";
 test.each([
   ["as long as a mail has room for", "x".repeat(80), "x".repeat(80)],
   ["one longer", "x".repeat(81), `${"x".repeat(80)}…`],
-  ["with a character across the end", `${"x".repeat(79)}😀y`, `${"x".repeat(79)}…`],
-  ["that would go on in a line of its own", "Org\nBcc: someone", "Org Bcc: someone"],
+  ["with a character across the end", `${"x".repeat(79)}𐐷y`, `${"x".repeat(79)}…`],
+  ["that would go on in a line of its own", "Org\nBcc: someone", "Org Bcc someone"],
+  ["with a link", "You won! Claim at https://evil.example/x", "You won Claim at https evil example x"],
+  ["that mail programs make a link of", "evil.example", "evil example"],
+  ["with a full-width dot", "evil．example and evil。example", "evil example and evil example"],
+  ["with an address", "mailto:you@evil.example", "mailto you evil example"],
+  ["with an encoded word", "=?UTF-8?B?4oCuZ25pc2FlbHA=?= Bank", "UTF-8 B 4oCuZ25pc2FlbHA Bank"],
+  ["with HTML", '<a href="https://evil.example">click</a>', "a href https evil example click a"],
+  ["with hidden characters", "A\u202eb\u200bc", "A b c"],
+  ["with letters of any script", "Müller & Söhne (O’Neil), अनुमति 株式会社", "Müller & Söhne (O’Neil), अनुमति 株式会社"],
+  ["of signs only", "://", "(no name)"],
 ])("a name %s stands in a mail in one line and in whole characters", (_what, org_name, stands) => {
   const { subject, text } = invitationMail("https://c.example", {
     to: "a@b.example",

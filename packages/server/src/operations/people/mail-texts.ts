@@ -1,8 +1,8 @@
 /**
- * The words of mails, as plain text and as HTML made of the same parts. Whatever somebody else chose (names of
- * organizations and agents) is cut, stripped of control and direction characters, and escaped.
+ * The words of mails, as plain text and as HTML made of the same parts. Names of organizations and agents are chosen by strangers,
+ * so they are shown without what a mail program could take for a link or for an encoded word, and cut.
  */
-import { hiddenCharacter } from "@countersign/contract";
+import { actionTypes, unclassified_action_type } from "@countersign/contract";
 import { clipText } from "@countersign/core";
 import type { Mail } from "../../ports.ts";
 import type { AccountChange, MailContents } from "./mail.ts";
@@ -106,7 +106,7 @@ export function escalationsMail(
     subject,
     paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
     items: waiting.map(({ escalation_id, agent_id, type, expires_at }) => ({
-      text: `${shown(agent_id)}: ${shown(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+      text: `${shown(agent_id)}: ${shownType(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
       url: `${public_url}/escalations/${escalation_id}`,
     })),
     ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
@@ -122,12 +122,18 @@ function linkTo(public_url: string, page: string, token: string): string {
 
 const shown_chars_max = 80;
 
-const hidden = new RegExp(hiddenCharacter, "gu");
+/** A link needs a dot, colon, slash or @, and an encoded word (RFC 2047) needs = and ?. None of them is here. */
+const not_shown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
-/** A stranger's text in a line of ours. */
-function shown(text: string): string {
-  const clean = text.replaceAll(hidden, " ").trim();
+/** Returns a stranger's name as it is shown in a line of ours. */
+function shown(name: string): string {
+  const clean = name.replaceAll(not_shown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
+}
+
+/** Agents may send any text as the type of an action. */
+function shownType(type: string): string {
+  return Object.hasOwn(actionTypes, type) || type === unclassified_action_type ? type : shown(type);
 }
 
 function written({ subject, paragraphs, link, items = [], footer, stop }: Parts): Words {

@@ -88,7 +88,7 @@ export async function finishPasskeyRegistration(
       return { audit: [auditRow(runtime.ids, { ...entry, data: { passkey_id, name } })] };
     });
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
   return { passkey_id, name, created_at, last_used_at: null };
 }
 
@@ -134,7 +134,7 @@ export async function deletePasskey(
       return { audit: [auditRow(runtime.ids, entry)] };
     });
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
 }
 
 /** What the browser is to show a passkey with; it offers those that it has for this service. */

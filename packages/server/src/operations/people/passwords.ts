@@ -29,7 +29,7 @@ export async function forgotPassword(
   email: string,
 ): Promise<void> {
   await runtime.db.system((query) => writeMail(runtime, query, "password", { to: email }));
-  runtime.mails.poke();
+  runtime.mails.wake();
 }
 
 /**
@@ -75,7 +75,7 @@ export async function resetPassword(
     await setPassword(runtime, query, person, password_hash);
     await endSessions(runtime, query, person, user_id);
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
 }
 
 /**
@@ -109,7 +109,7 @@ export async function changePassword(
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
   return begun;
 }
 

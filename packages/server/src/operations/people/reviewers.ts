@@ -1,6 +1,7 @@
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import {
-  commonReviewers,
+  type Electorate,
+  electorateOf,
   Fault,
   faultAt,
   type KnownReviewer,
@@ -51,14 +52,14 @@ export async function refuseUnfitReviewers(
 }
 
 /**
- * Returns who may review, by the demands of the rules that hold the action. Looks up people only where it matters: demands
+ * Returns who may vote, by the demands of the rules that hold the action. Looks up people only where it matters: demands
  * that differ and name users.
  */
-export async function reviewersOf(
+export async function readElectorate(
   db: Pick<Db, "tenant">,
   org_id: string,
   demands: readonly ReviewDemand[],
-): Promise<Reviewer[]> {
+): Promise<Electorate> {
   const ids = reviewersToKnow(demands);
   const known = new Map<string, KnownReviewer>();
   if (ids.length > 0)
@@ -66,7 +67,7 @@ export async function reviewersOf(
       for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids))
         known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
     });
-  return commonReviewers(demands, known);
+  return electorateOf(demands, known);
 }
 
 /**
@@ -82,6 +83,19 @@ export async function isReviewer(
   if (isAmong(reviewers, person, caller.role)) return true;
   const named = reviewers.map(({ id }) => id);
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
+}
+
+/** Returns the places of the demands whose reviewers include the caller. */
+export async function demandsMetBy(
+  query: Query,
+  demands: readonly ReviewDemand[],
+  caller: Caller,
+  person: string,
+): Promise<number[]> {
+  const met = [];
+  for (const [place, { reviewers }] of demands.entries())
+    if (await isReviewer(query, reviewers, caller, person)) met.push(place);
+  return met;
 }
 
 /** A demand that an approval does not meet. `few`: its quorum is too large; else the caller is none of its reviewers. */

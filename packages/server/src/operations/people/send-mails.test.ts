@@ -221,7 +221,7 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
     // As after six failures.
     await query("update mails set attempts = 6", []);
   });
-  stopping.runtime.mails.poke();
+  stopping.runtime.mails.wake();
   await expect.poll(() => under_way).toEqual(["it"]);
   await stopping.close();
   expect(await database.db.query("select kind, attempts from mails")).toEqual([{ kind: "account", attempts: 6 }]);

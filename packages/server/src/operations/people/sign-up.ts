@@ -24,7 +24,7 @@ export async function signUp(
     await insertToken(query, "signup", tokenHash(token), null, { email, org_name, password_hash });
     await writeMail(runtime, query, "signup", { to: email, org_name, token });
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
 }
 
 /**

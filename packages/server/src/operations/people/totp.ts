@@ -137,7 +137,7 @@ export async function confirmTotp(
     const codes = await newRecoveryCodes(runtime, query, person, "mfa_enabled");
     return { codes, begun: await replaceSessions(runtime, query, person, session_id, client) };
   });
-  runtime.mails.poke();
+  runtime.mails.wake();
   return done;
 }
 
@@ -176,7 +176,7 @@ async function withSecondFactor<T>(
     return null;
   });
   if (done === null) throw new Fault("invalid_credentials");
-  runtime.mails.poke();
+  runtime.mails.wake();
   return done.answer;
 }
 

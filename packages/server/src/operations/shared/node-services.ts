@@ -1,6 +1,6 @@
 /** The services of one node that operations share, as interfaces. The folder of each capability implements its own. */
 import type { BacktestProgress, ContextDocument, Membrane, Overview, PullFailure } from "@countersign/contract";
-import type { BacktestFigures, Candidate, PolicySet, PreparedMembrane } from "@countersign/core";
+import type { BacktestFigures, Candidate, InexactFacts, PolicySet, PreparedMembrane } from "@countersign/core";
 import type { LimitFunction } from "p-limit";
 import type { Query } from "../../ports.ts";
 import type { RecordedFilter } from "../../store/backtests/backtests.ts";
@@ -86,7 +86,7 @@ export interface ContextPauses {
 
 /** Facts from a context source, or the reason why there are none. */
 export type Pulled =
-  | { readonly document: ContextDocument; readonly received_us: number }
+  | { readonly document: ContextDocument; readonly received_us: number; readonly inexact: InexactFacts }
   | { readonly failed: PullFailure };
 
 /** Asks context sources for facts. */

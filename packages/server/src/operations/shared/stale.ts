@@ -38,7 +38,7 @@ export async function unlessStale<T>(work: Promise<T>): Promise<T | typeof stale
 
 /** The fault of an operation that was stale in every attempt. */
 export function staleEachTime(): Fault {
-  return new Fault("unavailable", { internal: "found outdated each time" });
+  return new Fault("unavailable", { internal: "stale in every attempt" });
 }
 
 /** What one attempt of an operation works with: a transaction, and who calls by which rules. */

@@ -38,7 +38,7 @@ export async function retryDelivery(
     });
     return retry;
   });
-  if (!answer.replayed) runtime.deliveries.poke("retries");
+  if (!answer.replayed) runtime.deliveries.wake("retries");
   return answer;
 }
 

@@ -47,7 +47,7 @@ const rowTypes: Types = [
   ...["text", "text", "bytea", "timestamptz", "text", "text", "text", "bytea", "text", "json", "json", "json"],
 ] as Types;
 const auditTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "bytea", "json"];
-const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json"];
+const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
 const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
 /** Which row set of its batch a record belongs to is known when the batch is put together; see `placed`. */
@@ -101,7 +101,7 @@ function auditRecord(row: AuditRow, intent_id: string): Buffer {
 
 function escalationRecord(row: EscalationRow): Buffer {
   const { escalation_id, mode, status, expires_at } = row;
-  return record(escalationTypes, [place_to_come, escalation_id, mode, status, expires_at, row.record]);
+  return record(escalationTypes, [place_to_come, escalation_id, mode, status, expires_at, row.record, row.demands]);
 }
 
 function eventRecord(row: EventRow): Buffer {
@@ -183,7 +183,7 @@ function placed(record: Buffer, place: number): Buffer {
 }
 
 /** The types of the records, in the order of the parameters. */
-const recordTypes = ["commit_row", "commit_audit", "commit_escalation", "commit_event"] as const;
+const recordTypes = ["commit_row", "commit_audit", "commit_review", "commit_event"] as const;
 
 /** What a database calls each of these types: numbers of its `pg_type`. */
 export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
@@ -200,7 +200,7 @@ export function parametersOf(order: CommitOrder, types: RecordTypes): readonly u
     const { org_id, epochs, mode, month } = terms;
     return [...plain, org_id, epochs.auth, epochs.policy, epochs.context, mode, month];
   }
-  return [...plain, array(escalations, types.commit_escalation), array(events, types.commit_event), again];
+  return [...plain, array(escalations, types.commit_review), array(events, types.commit_event), again];
 }
 
 function array(records: readonly Buffer[], type: number): Buffer {
@@ -213,6 +213,6 @@ export const row_records = "select r.*, r.ordinality as line_number from unnest(
 export const audit_records =
   "select r.*, r.ordinality as line_number from unnest($2::commit_audit[]) with ordinality as r";
 /** SQL for the escalations of parameter 3. */
-export const escalation_records = "select * from unnest($3::commit_escalation[])";
+export const escalation_records = "select * from unnest($3::commit_review[])";
 /** SQL for the events of parameter 4. */
 export const event_records = "select * from unnest($4::commit_event[])";

@@ -78,11 +78,11 @@ const writes_of_extras = `spent as (
     select org_id, operation, idempotency_key, request_sha256, intent_id, created_at from accepted where operation is not null),
   put_escalations as (
     insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at,
-      lineage_id, fingerprint)
+      lineage_id, fingerprint, demands)
     select a.org_id, e.escalation_id, a.intent_id, a.decision_id, a.agent_id, e.mode, e.status,
       case when due.moved is null then e.record else (e.record::jsonb || jsonb_build_object('expires_at',
         to_char(due.moved at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json end,
-      a.created_at, coalesce(due.moved, e.expires_at), a.lineage_id, a.fingerprint
+      a.created_at, coalesce(due.moved, e.expires_at), a.lineage_id, a.fingerprint, e.demands
     from (${escalation_records}) as e join accepted a on a.line_number = e.n
     cross join lateral (select case when abs(extract(epoch from a.created_at - clock_timestamp())) > 5
       then clock_timestamp() + (e.expires_at - a.created_at) end as moved) as due),

@@ -35,6 +35,8 @@ export interface EscalationRow {
   readonly status: "pending" | "decided" | "timed_out" | "cancelled";
   /** JSON text, the escalation record of api.md §6. */
   readonly record: string;
+  /** JSON text, the `CountedDemand` list of the review. */
+  readonly demands: string;
   readonly expires_at: string;
 }
 

@@ -7,11 +7,13 @@
 export class StartRefused extends Error {
   override readonly name = "StartRefused";
 
-  /** `advice`: what to do, where `countersign doctor` shows it apart from `problem`; null: the problem says it itself, or nobody knows. */
-  constructor(
-    readonly problem: string,
-    readonly advice: string | null = null,
-  ) {
+  readonly problem: string;
+  /** What to do, where `countersign doctor` shows it apart from the problem; null: the problem says it itself, or nobody knows. */
+  readonly advice: string | null;
+
+  constructor(problem: string, advice: string | null = null) {
     super(advice === null ? problem : `${problem}: ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
   }
 }

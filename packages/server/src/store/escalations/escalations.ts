@@ -1,6 +1,6 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
 import type { Escalation } from "@countersign/contract";
-import type { Review, Ruling } from "@countersign/core";
+import type { CountedDemand, Review, Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -28,14 +28,15 @@ export interface EscalationPlace {
 
 /** Returns one review, or undefined. Throws if its JSON has an unknown shape. */
 export async function readReview(query: Query, org_id: string, escalation_id: string): Promise<Review | undefined> {
-  const [row] = await query<{ record: unknown; ruling: unknown }>(
-    "select record, ruling from escalations where org_id = $1 and escalation_id = $2",
+  const [row] = await query<{ record: unknown; ruling: unknown; demands: unknown }>(
+    "select record, ruling, demands from escalations where org_id = $1 and escalation_id = $2",
     [org_id, escalation_id],
   );
   if (row === undefined) return undefined;
-  const { record, ruling } = row;
-  if (!isRecord(record) || !isRuling(ruling)) throw new Error(`${escalation_id} is stored in an unknown form`);
-  return { record, ruling };
+  const { record, ruling, demands } = row;
+  if (!isRecord(record) || !isRuling(ruling) || !areDemands(demands))
+    throw new Error(`${escalation_id} is stored in an unknown form`);
+  return { record, ruling, demands };
 }
 
 function isRecord(value: unknown): value is Escalation {
@@ -47,6 +48,17 @@ function isRecord(value: unknown): value is Escalation {
 
 function isRuling(value: unknown): value is Ruling | null {
   return value === null || (isJsonObject(value) && Array.isArray(value.modifications));
+}
+
+function areDemands(value: unknown): value is CountedDemand[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return value.every(
+    (each) =>
+      isJsonObject(each) &&
+      typeof each.quorum === "number" &&
+      Array.isArray(each.reviewers) &&
+      Array.isArray(each.approved_by),
+  );
 }
 
 /** A filter with all names of its reviewer, because rotations of a key are one reviewer; null: any reviewer. */
@@ -142,9 +154,10 @@ export async function moveReview(
   review: Review,
   when: "in_time" | "late",
 ): Promise<boolean> {
-  const { record, ruling } = review;
+  const { record, ruling, demands } = review;
   const rows = await query(
-    `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz
+    `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz,
+       demands = $7::json
      where org_id = $1 and escalation_id = $2 and status = 'pending'
        and ${when === "late" ? "expires_at <= clock_timestamp()" : "expires_at > clock_timestamp()"}
      returning true as moved`,
@@ -155,6 +168,7 @@ export async function moveReview(
       ruling === null ? null : JSON.stringify(ruling),
       record.status,
       record.closed_at,
+      JSON.stringify(demands),
     ],
   );
   return rows.length > 0;

@@ -159,8 +159,8 @@ test("the queue has what waits for people now, and which has waited for longest 
   });
   const escalation = (organization: string, n: number, status: string, mode: string, at: string, expires_at: string) =>
     db.query(
-      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at)
-       values ($1, $2, $2, $2, 'a', $3, $4, '{}', $5::timestamptz, $6::timestamptz)`,
+      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at, demands)
+       values ($1, $2, $2, $2, 'a', $3, $4, '{}', $5::timestamptz, $6::timestamptz, '[]')`,
       [organization, `esc_${n}`, status, mode, at, expires_at],
     );
   const [late, later, latest] = [

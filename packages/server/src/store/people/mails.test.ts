@@ -81,8 +81,8 @@ test("a claimed mail says how long ago it was written", async () => {
 test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {
   const escalation = (org_id: string, escalation_id: string, status = "pending", mode = "live") =>
     db.query(
-      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at)
-       values ($1, $2, $2, $2, 'a', $3, $4, '{}', now(), now())`,
+      `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at, demands)
+       values ($1, $2, $2, $2, 'a', $3, $4, '{}', now(), now(), '[]')`,
       [org_id, escalation_id, status, mode],
     );
   await escalation("org_1", "esc_1");

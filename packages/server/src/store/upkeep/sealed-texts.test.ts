@@ -9,16 +9,16 @@ const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
 
 test("sealed texts are written anew along the key of their table, however many it holds", async () => {
   await db.query(
-    `insert into idempotency_keys (org_id, operation, idempotency_key, request_sha256, response, created_at)
-     select 'org_1', case when n <= 20 then 'createApiKey key_1' else 'submit_intent key_1' end, 'key ' || n, '',
-       '{"sealed":"old.text"}', now() from generate_series(1, 60000) as n`,
+    `insert into person_tokens (token_sha256, kind, subject, created_at, expires_at)
+     select sha256(n::text::bytea), 'sso', case when n <= 20 then '{"sealed":"old.text"}' else '{"sealed":"new.text"}' end::json, now(), now()
+     from generate_series(1, 60000) as n`,
   );
-  await analyze("idempotency_keys");
+  await analyze("person_tokens");
   const read = () =>
-    db.system((query) => readSealedTexts(query, "created_keys", { prefix: "new.", after: null, limit: 200 }));
+    db.system((query) => readSealedTexts(query, "begun_logins", { prefix: "new.", after: null, limit: 200 }));
   const changes = (await read()).map(({ key, stored }) => ({ key, stored, replaced: '{"sealed":"new.text"}' }));
   expect(changes).toHaveLength(20);
-  const plan = await planOf(system, "org_1", (query) => replaceStored(query, "created_keys", changes));
+  const plan = await planOf(system, "org_1", (query) => replaceStored(query, "begun_logins", changes));
   expect(mostRows(plan)).toBeLessThan(30);
   expect(await read()).toEqual([]);
 });

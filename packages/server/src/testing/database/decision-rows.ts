@@ -153,6 +153,7 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
             mode: "live",
             status: "pending",
             record: `{"escalation_id": "${escalation_id}"}`,
+            demands: "[]",
             expires_at: at,
           },
     audit,

@@ -27,7 +27,7 @@ const sealer = createSealer(Buffer.alloc(32, 7));
 /** The API of all tests; it delivers nothing. */
 const { url: api_url } = await webhookNode(database, {
   sealer,
-  deliveries: () => ({ poke: () => undefined, stop: async () => undefined }),
+  deliveries: () => ({ wake: () => undefined, stop: async () => undefined }),
 });
 const organization = () => webhookOrganization(database, api_url);
 const id = (received: Received) => received.headers["x-service-delivery"] as string;
@@ -48,7 +48,7 @@ function machines(
   let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= deliveries.stop().then(() => httpOut.close()));
   onTestFinished(stop);
-  return { poke: deliveries.poke, stop };
+  return { wake: deliveries.wake, stop };
 }
 
 const lease = async (lease_ms: number) => (await leaseDue(db, { ...roomy, lease_ms })).deliveries;
@@ -123,7 +123,7 @@ describe("independence", () => {
     const [slow, fast] = [await organization(), await organization()];
     await slow.register(hanging.url);
     await addEvents(slow.org_id, 500);
-    const { poke, stop } = machines(quick_terms, 600_000);
+    const { wake, stop } = machines(quick_terms, 600_000);
     await expect.poll(() => hanging.received.length).toBeGreaterThan(0);
 
     const sent: string[] = [];
@@ -138,7 +138,7 @@ describe("independence", () => {
     await fast.register(receiver.url);
     for (let n = 0; n < 40; n++) {
       sent.push(await (n % 2 === 0 ? fast : slow).submit());
-      poke();
+      wake();
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
     // And the one that hangs was never asked more than its share at once.
@@ -158,11 +158,11 @@ describe("independence", () => {
     });
     for (let n = 0; n < 10; n++) await busy.register(`${receiver.url}/busy${n}`);
     await addEvents(busy.org_id, 60);
-    const { poke, stop } = machines(terms, 600_000);
+    const { wake, stop } = machines(terms, 600_000);
     await expect.poll(() => waiting.length).toBe(terms.per_organization);
     await other.register(`${receiver.url}/other`);
     await other.submit();
-    poke();
+    wake();
     await expect.poll(() => receiver.received.some(({ path }) => path === "/hook/other")).toBe(true);
     expect(waiting).toHaveLength(terms.per_organization);
     for (const answer of waiting) answer();

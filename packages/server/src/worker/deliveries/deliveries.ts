@@ -39,7 +39,7 @@ export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms =
   const deliverer = new Deliverer(runtime, terms, courtesy, settler.add);
   const dispatcher = startDispatcher(runtime, courtesy, () => deliverer.wake());
   return {
-    poke(what = "events") {
+    wake(what = "events") {
       if (what === "events") dispatcher.wake();
       else deliverer.wake();
     },

@@ -1,0 +1,37 @@
+/** The shortest text of a double has no more digits than these, without zeros around them. */
+const digits_max = 17;
+
+/**
+ * Whether a double holds a JSON number as it is written: the double prints back to the same number, in any spelling. Otherwise two
+ * written numbers could be one to policies, and an approval of one amount or account would count for another.
+ */
+export function isExactNumber(written: string): boolean {
+  const value = Number(written);
+  const printed = String(value);
+  if (printed === written) return true;
+  if (!Number.isFinite(value)) return false;
+  const given = decimalOf(written);
+  if (given.digits.length > digits_max) return false;
+  const held = decimalOf(printed);
+  return given.digits === held.digits && (given.digits === "" || given.power === held.power);
+}
+
+/** The digits of a number without zeros around them, and the power of ten of the first one. Zero has no digits. */
+function decimalOf(number: string): { digits: string; power: number } {
+  const exponent = number.search(/e/i);
+  const mantissa = exponent === -1 ? number : number.slice(0, exponent);
+  const point = mantissa.indexOf(".");
+  // Not by a pattern such as /0+$/: it takes quadratic time for a long row of zeros that ends in another digit.
+  let from = 0;
+  let to = mantissa.length;
+  while (from < to && isZeroOrSign(mantissa[from])) from += 1;
+  while (to > from && isZeroOrSign(mantissa[to - 1])) to -= 1;
+  const whole_end = point === -1 ? mantissa.length : point;
+  const power =
+    whole_end - from + (from > whole_end ? 1 : 0) + (exponent === -1 ? 0 : Number(number.slice(exponent + 1)));
+  return { digits: mantissa.slice(from, to).replace(".", ""), power };
+}
+
+function isZeroOrSign(char: string | undefined): boolean {
+  return char === "0" || char === "." || char === "-";
+}

@@ -1,0 +1,22 @@
+import type { PolicyDocument } from "../document.ts";
+
+/** What an expression may read that can be missing or of another type than expected. */
+const readable = /\b(?:params|facts|vars|target|impact|intent|agent)\b/;
+
+/**
+ * Returns why a block that nobody may override does not block if it cannot be evaluated; null if it blocks then too. An agent
+ * makes such a rule unknown with a value of another type.
+ */
+export function softLimit({ effect, override, on_unknown, when = "", require = "" }: PolicyDocument["spec"]) {
+  if (effect !== "block" || override !== "never" || on_unknown === "block" || on_unknown === "fire") return null;
+  if (!readable.test(`${when} ${require}`)) return null;
+  const then = {
+    skip: "the action passes",
+    escalate: "reviewers may approve the action",
+    left_out: "two people may approve the action",
+  }[on_unknown ?? "left_out"];
+  return {
+    message: `Nobody may override this block, but if a value is missing or has another type, ${then}.`,
+    help: "Write on_unknown: block.",
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * What a reviewer's change must not do to an action, although no rule blocks the changed action: keep a blocking rule from
+ * being evaluated, or give a value another JSON type.
+ */
+import type { Cause } from "@countersign/cel";
+import { bindFacts } from "../deciding/bind-facts.ts";
+import { classify } from "../deciding/classify.ts";
+import type { Content, DecideInput } from "../deciding/decision.ts";
+import { evaluatePolicies, type Vote } from "../deciding/evaluate.ts";
+import { pointerToken } from "../values/json-patch.ts";
+
+/**
+ * Returns the votes of blocking policies that are unknown on the content `after` for a cause that they did not have on
+ * `before`. It does not matter what their `on_unknown` says.
+ */
+export function blindedBlocks(input: DecideInput, before: Content, after: Content): Vote[] {
+  const blind = unknownsOn(input, after).filter(({ placed }) => placed.policy.effect === "block");
+  if (blind.length === 0) return [];
+  const known = causesOf(unknownsOn(input, before));
+  return blind.filter((vote) => [...causesOf([vote])].some((cause) => !known.has(cause)));
+}
+
+/** A value that has another JSON type than before. */
+export interface ChangedType {
+  /** A JSON Pointer, in which `*` stands for every entry of a list. */
+  readonly path: string;
+  readonly type: JsonType;
+}
+
+/** Policies are asked about this many places whether they demand the new type. A policy rarely reads more. */
+const places_asked_max = 16;
+
+/**
+ * Returns the first place where the content `after` has a value of a JSON type that this place has in none of the contents
+ * `before`, unless a policy demands that type: with the earlier value it is unknown, and with the new value it is not. A null
+ * counts as missing, so any value may replace it.
+ */
+export function changedType(input: DecideInput, before: readonly Content[], after: Content): ChangedType | null {
+  const earlier = before.map((content) => valuesByPlace(content));
+  let causes: ReadonlySet<string> | null = null;
+  let asked = 0;
+  for (const [path, values] of valuesByPlace(after)) {
+    const known = new Map(earlier.flatMap((places) => [...(places.get(path) ?? [])]));
+    known.delete("null");
+    const [replaced] = known.values();
+    if (replaced === undefined) continue;
+    for (const type of values.keys()) {
+      if (known.has(type)) continue;
+      asked += 1;
+      if (asked > places_asked_max) return { path, type };
+      causes ??= causesOf(unknownsOn(input, after));
+      const undone = withValue(after, path.split("/").slice(1), type, replaced) as Content;
+      const now = causes;
+      if (![...causesOf(unknownsOn(input, undone))].some((cause) => !now.has(cause))) return { path, type };
+    }
+  }
+  return null;
+}
+
+/** Returns the votes of all live policies that are unknown on this content, also of those whose `on_unknown` is `skip`. */
+function unknownsOn(input: DecideInput, content: Content): readonly Vote[] {
+  const { intent, policySet, now_us } = input;
+  const { action, viewsFor } = bindFacts(
+    classify({ ...input, intent: { ...intent, payload: { ...intent.payload, content } } }),
+  );
+  const { placed, candidates } = policySet.live;
+  const voting = placed.map((each) => ({ ...each, policy: { ...each.policy, on_unknown: "escalate" as const } }));
+  const { votes } = evaluatePolicies({ placed: voting, candidates }, candidates(action.key), viewsFor, now_us);
+  return votes.filter(({ unknowns }) => unknowns.length > 0);
+}
+
+function causesOf(votes: readonly Vote[]): ReadonlySet<string> {
+  const name = ({ placed }: Vote, { path, reason }: Cause): string =>
+    JSON.stringify([placed.policy.policy_id, path, reason]);
+  return new Set(votes.flatMap((vote) => vote.unknowns.map((cause) => name(vote, cause))));
+}
+
+type JsonType = "null" | "boolean" | "number" | "text" | "list" | "object";
+
+function typeOf(value: unknown): JsonType {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "list";
+  return typeof value === "string" ? "text" : (typeof value as "boolean" | "number" | "object");
+}
+
+type ValuesByPlace = Map<string, Map<JsonType, unknown>>;
+
+/** Returns for each place below the content, by its path, one value of each JSON type that is there. */
+function valuesByPlace(value: unknown, path = "", found: ValuesByPlace = new Map()): ValuesByPlace {
+  const here = found.get(path) ?? new Map<JsonType, unknown>();
+  found.set(path, here.set(typeOf(value), value));
+  if (Array.isArray(value)) for (const each of value) valuesByPlace(each, `${path}/*`, found);
+  else if (typeof value === "object" && value !== null)
+    for (const [name, each] of Object.entries(value)) valuesByPlace(each, `${path}/${pointerToken(name)}`, found);
+  return found;
+}
+
+/** Returns the content with this value in place of all values of a type at a place. `tokens`: the rest of the path. */
+function withValue(content: unknown, tokens: readonly string[], type: JsonType, value: unknown): unknown {
+  const [token, ...rest] = tokens;
+  if (token === undefined) return typeOf(content) === type ? value : content;
+  if (Array.isArray(content)) return content.map((each) => withValue(each, rest, type, value));
+  if (typeof content !== "object" || content === null) return content;
+  return Object.fromEntries(
+    Object.entries(content).map(([name, each]) => [
+      name,
+      pointerToken(name) === token ? withValue(each, rest, type, value) : each,
+    ]),
+  );
+}

@@ -1,0 +1,145 @@
+/** The governor between the protocol's own client and server of revision 2026-07-28, which has no `initialize`. */
+import { unnamed_agent_id } from "@countersign/contract";
+import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+import { fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { expect, onTestFinished, test } from "vitest";
+import { governed, line, soon } from "./testing/governed.ts";
+
+const revision = "2026-07-28";
+const money = { type: "object", properties: { n: { type: "number" } } } as const;
+
+function bank(): McpServer {
+  const server = new McpServer({ name: "bank", version: "1.0.0" });
+  server.registerTool("pay", { title: "Pay", inputSchema: fromJsonSchema<{ n?: number }>(money) }, ({ n }) => ({
+    content: [{ type: "text", text: `paid ${n}` }],
+  }));
+  return server;
+}
+
+/** A client of this revision in front of a governed server. */
+async function connected(...[answering, terms]: Parameters<typeof governed>) {
+  const [clientEnd, governorOfClient] = InMemoryTransport.createLinkedPair();
+  const [serverEnd, governorOfServer] = InMemoryTransport.createLinkedPair();
+  const { governor, ...heard } = governed(answering, {
+    toServer: (said) => void governorOfServer.send(JSON.parse(said)),
+    toClient: (said) => void governorOfClient.send(JSON.parse(said)),
+    ...terms,
+  });
+  governorOfClient.onmessage = (message) => governor.fromClient(JSON.stringify(message));
+  governorOfServer.onmessage = (message) => governor.fromServer(JSON.stringify(message));
+  await Promise.all([governorOfClient.start(), governorOfServer.start()]);
+  const server = serveStdio(bank, { transport: serverEnd, legacy: "reject" });
+  const client = new Client({ name: "desk", version: "1" }, { versionNegotiation: { mode: { pin: revision } } });
+  await client.connect(clientEnd);
+  onTestFinished(async () => {
+    await Promise.all([client.close(), server.close(), governor.end()]);
+  });
+  return { client, pay: (n: number) => client.callTool({ name: "pay", arguments: { n } }), ...heard };
+}
+
+test("each message names its client and its server: rules on agents and targets meet their calls", async () => {
+  const { client, pay, submitted, observed } = await connected();
+  expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+  await client.listTools();
+  expect((await pay(1)).content).toEqual([{ type: "text", text: "paid 1" }]);
+  expect(submitted).toMatchObject([
+    {
+      intent: {
+        agent: { id: "desk" },
+        action: { verb: "pay", target: { type: "mcp_server", identifier: "bank" } },
+        payload: { summary: "Pay", content: { n: 1 } },
+      },
+    },
+  ]);
+  await soon(() => expect(observed).toEqual([{ status: "executed" }]));
+});
+
+test("what the governor answers itself is a result to the protocol's own client: of a block, a wait, a change, a refusal", async () => {
+  const { client, pay } = await connected(
+    ({ intent }) => {
+      const { n } = intent.payload?.content ?? {};
+      if (n === 2) return { outcome: "approve_modified", modified_content: { n: 1 } };
+      return n === 3 ? { outcome: null, status: "pending" } : { outcome: "block" };
+    },
+    { wait_ms: 0 },
+  );
+  const text = async (n: number) => JSON.stringify(await pay(n));
+  expect(await text(1)).toContain("countersign/intent_id");
+  expect(await text(2)).toMatch(/paid 1.*Countersign changed this call/);
+  const progress: unknown[] = [];
+  const waited = await client.callTool(
+    { name: "pay", arguments: { n: 3 } },
+    { onprogress: (each) => progress.push(each) },
+  );
+  expect(JSON.stringify(waited)).toContain("Call the tool again");
+  expect(progress).toMatchObject([{ progress: 0.001 }]);
+  const twins = await client.callTool({ name: "pay", arguments: { n: 1, N: 2 } });
+  expect(twins).toMatchObject({ isError: true });
+});
+
+const meta = (client?: string) => ({
+  "io.modelcontextprotocol/protocolVersion": revision,
+  "io.modelcontextprotocol/clientCapabilities": {},
+  ...(client !== undefined && { "io.modelcontextprotocol/clientInfo": { name: client, version: "1" } }),
+});
+const payBy = (id: number, client?: string, more: object = {}) =>
+  line({ id, method: "tools/call", params: { name: "pay", arguments: { n: 1 }, _meta: meta(client), ...more } });
+
+test("a name counts for its own message only, and a call without one has no agent's name", async () => {
+  const { governor, submitted } = governed();
+  governor.fromClient(line({ id: 1, method: "server/discover", params: { _meta: meta("desk") } }));
+  for (const [id, client] of [undefined, "desk", "clerk", ""].entries()) governor.fromClient(payBy(id + 2, client));
+  expect(submitted.map(({ intent }) => intent.agent.id)).toEqual([unnamed_agent_id, "desk", "clerk", unnamed_agent_id]);
+  await governor.end();
+});
+
+test("a name is taken without the white space around it, and one that is nothing else is none", async () => {
+  const { governor, submitted } = governed();
+  for (const [id, client] of [" desk\n", `${"c".repeat(127)} d`, " \u00a0"].entries())
+    governor.fromClient(payBy(id, client));
+  expect(submitted.map(({ intent }) => intent.agent.id)).toEqual(["desk", "c".repeat(127), unnamed_agent_id]);
+  await governor.end();
+});
+
+test("the review of one agent's call is not gone on with by another agent's call", async () => {
+  const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
+  for (const [id, client] of ["desk", "clerk", "desk"].entries()) {
+    governor.fromClient(payBy(id, client));
+    await soon(() => expect(toClient).toHaveLength(id + 1));
+  }
+  expect(submitted.map(({ intent }) => intent.agent.id)).toEqual(["desk", "clerk"]);
+  await governor.end();
+});
+
+test("a server is known by the first name in a result of any request", async () => {
+  const { governor, submitted, toServer } = governed();
+  const _meta = { "io.modelcontextprotocol/serverInfo": { name: "bank", version: "1" } };
+  governor.fromClient(payBy(1, "desk"));
+  await soon(() => expect(toServer).toHaveLength(1));
+  governor.fromServer(line({ id: 1, result: { resultType: "complete", content: [], _meta } }));
+  governor.fromClient(payBy(2, "desk"));
+  const type = "mcp_server";
+  expect(submitted.map(({ intent }) => intent.action.target)).toEqual([{ type }, { type, identifier: "bank" }]);
+  await governor.end();
+});
+
+test("a result that asks the client for more is handed on as it is, also of a changed call", async () => {
+  const { governor, toServer, toClient } = governed(() => ({
+    outcome: "approve_modified",
+    modified_content: { n: 0 },
+  }));
+  governor.fromClient(payBy(1, "desk"));
+  await soon(() => expect(toServer).toHaveLength(1));
+  const asks = line({ id: 1, result: { resultType: "input_required", requestState: "s" } });
+  governor.fromServer(asks);
+  await soon(() => expect(toClient).toEqual([asks]));
+});
+
+test("a result says its type only where the request named its revision", async () => {
+  const { governor, toClient } = governed(() => ({ outcome: "block" }));
+  governor.fromClient(payBy(1, "desk", { task: {} }));
+  governor.fromClient(line({ id: 2, method: "tools/call", params: { name: "pay" } }));
+  await soon(() => expect(toClient).toHaveLength(2));
+  expect(toClient.map((each) => JSON.parse(each).result.resultType)).toEqual(["complete", undefined]);
+});

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { statusLineReader } from "./status-line.ts";
+
+/** The statuses that are reported of an answer in pieces of `size` bytes. */
+function reported(answer: string, size = answer.length): number[] {
+  const statuses: number[] = [];
+  const read = statusLineReader((status) => statuses.push(status));
+  for (let at = 0; at < answer.length; at += size) read(Buffer.from(answer.slice(at, at + size)));
+  return statuses;
+}
+
+const hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+
+test.each([
+  ["HTTP/1.1 200 OK\r\n", [200]],
+  ["HTTP/1.0 204\n", [204]],
+  ["\r\n\r\nHTTP/1.1 503 No\r\n", [503]],
+  [`${hints}HTTP/1.1 102 \n\nHTTP/1.1 201 Created\r\n`, [201]],
+  ["HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 500 No\r\n\r\n", [200]],
+  ["HTTP/1.1 200 OK", []],
+  ["HTTP/1.1 2000 OK\r\n", []],
+  ["HTTP/1.1 050 No\r\nHTTP/1.1 200 OK\r\n", []],
+  ["SSH-2.0-OpenSSH_9.6\r\nHTTP/1.1 200 OK\r\n", []],
+  [`${hints.trimEnd()}\r\nHTTP/1.1 200 OK\r\n`, []],
+  ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", []],
+  ["HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 OK\r\n", []],
+])("%j reports %j, in one piece and byte by byte", (answer, statuses) => {
+  expect(reported(answer)).toEqual(statuses);
+  expect(reported(answer, 1)).toEqual(statuses);
+});

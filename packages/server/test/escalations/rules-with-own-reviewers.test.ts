@@ -1,0 +1,83 @@
+/** Rules that name different reviewers and hold the same action. Source: docs/decisions/0011. */
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { call } from "../../src/testing/nodes/http-node.ts";
+import { serviceNode } from "../../src/testing/nodes/service-node.ts";
+import { type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
+
+const database = await testDatabase();
+let url: string;
+let org: Reviewed;
+const keys: Record<"ann" | "bob", { readonly key_id: string; readonly api_key: string }> = {} as never;
+
+const post = (path: string, key: string, body?: unknown) => call(url, "POST", path, { key, body });
+const named = (who: keyof typeof keys) => ({ type: "user", id: keys[who].key_id });
+
+async function hold(name: string, when: string, escalation: object) {
+  const spec = { match: { verbs: ["pay"] }, when, effect: "escalate", escalation };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+  const { json } = await post("/v1/policies", org.admin, { policy });
+  expect((await post(`/v1/policies/${json.policy.policy_id}/activate`, org.admin, { mode: "live" })).status).toBe(200);
+}
+
+beforeAll(async () => {
+  ({ url } = await serviceNode(database));
+  org = await reviewedOrganization(database.db, url, { packs: [] });
+  for (const who of ["ann", "bob"] as const)
+    keys[who] = (await post("/v1/api-keys", org.admin, { role: "reviewer" })).json;
+  await hold("large", "params.amount > 1000.0", { reviewers: ["role:operator"] });
+  await hold("of-ann", "params.memo.contains('petty cash')", { reviewers: [`user:${keys.ann.key_id}`] });
+});
+
+async function held(amount: number): Promise<string> {
+  const content = { amount, memo: "petty cash" };
+  const action = { type: "payment.transfer", verb: "pay" };
+  const intent = { agent: { id: "agent-1" }, action, payload: { content } };
+  const { json } = await post("/v1/intents", org.agent, { intent });
+  return `/v1/escalations/${json.decision.escalation_id}`;
+}
+const vote = async (path: string, key: string, outcome = "approve") =>
+  (await post(`${path}/decision`, key, { outcome })).json.escalation;
+
+test("each rule's reviewers must approve: a rule with weaker ones takes the action away from nobody", async () => {
+  const path = await held(90_000);
+  const { escalation } = (await call(url, "GET", path, { key: org.admin })).json;
+  expect(escalation).toMatchObject({ reviewers: [{ type: "role", id: "operator" }, named("ann")] });
+  expect(escalation.quorum).toEqual({ required: 2, approvals: 0, rejections: 0 });
+  expect((await post(`${path}/decision`, keys.bob.api_key, { outcome: "approve" })).status).toBe(403);
+  expect(await vote(path, keys.ann.api_key)).toMatchObject({
+    status: "pending",
+    quorum: { required: 2, approvals: 1 },
+  });
+  expect(await vote(path, org.operator)).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+});
+
+test("a second approval by reviewers of the same rule does not stand for those of another rule", async () => {
+  const path = await held(90_000);
+  await vote(path, org.operator);
+  expect(await vote(path, org.admin)).toMatchObject({ status: "pending", quorum: { required: 3, approvals: 2 } });
+  expect(await vote(path, keys.ann.api_key)).toMatchObject({
+    status: "decided",
+    quorum: { required: 3, approvals: 3 },
+  });
+});
+
+test("the reviewers of one rule block alone", async () => {
+  expect(await vote(await held(90_000), keys.ann.api_key, "block")).toMatchObject({
+    status: "decided",
+    resolution: { outcome: "block" },
+  });
+});
+
+test("whoever it is handed to gives as many approvals as the rules demanded together", async () => {
+  const path = await held(90_000);
+  const hand = (...reviewers: object[]) => post(`${path}/reassign`, org.operator, { reviewers });
+  expect((await hand(named("bob"))).json.error.details[0]).toMatchObject({ path: "/reviewers", code: "out_of_range" });
+  await vote(path, keys.ann.api_key);
+  expect((await hand(named("bob"))).status).toBe(200);
+  expect((await post(`${path}/decision`, org.operator, { outcome: "approve" })).status).toBe(403);
+  expect(await vote(path, keys.bob.api_key)).toMatchObject({
+    status: "decided",
+    quorum: { required: 2, approvals: 2 },
+  });
+});
