@@ -91,7 +91,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     // In this world's time, which calls alone move on, a lost database would be looked for without an end.
     writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
     orgStates: createOrgStates(setting.db, async () => policySet),
-    callers: { reload },
+    callers: { reload, writeUses: async () => undefined },
     decisionReads: unused,
     waits: unused,
     contextPauses: createContextPauses(timers),

@@ -16,6 +16,9 @@ export const limits = {
   problems_collected_bytes_max: 16_384,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,
+  /** A quickstart is repeated by its Idempotency-Key alone: whoever could guess one would get the organization. */
+  quickstart_idempotency_key_bits_min: 128,
+  quickstart_repeated_seconds_max: 600,
   /** Of an intake that no quickstart took up. */
   intake_kept_days: 30,
   id_chars_max: 128,

@@ -1,4 +1,5 @@
 import type { Intake, IntakeInput, Quickstart, QuickstartInput } from "@countersign/contract";
+import { newIdempotencyKey } from "./idempotency-key.ts";
 import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
 import { escalationCalls } from "./operations/escalations.ts";
@@ -27,7 +28,8 @@ export function createClient(options: TransportOptions) {
   const call = createTransport(options);
   return {
     /** Creates an organization, a membrane in shadow mode and a first key, in full here only. Needs no key. */
-    quickstart: (input: QuickstartInput) => call<Quickstart>("POST", "/v1/onboarding/quickstart", { body: input }),
+    quickstart: (input: QuickstartInput) =>
+      call<Quickstart>("POST", "/v1/onboarding/quickstart", { body: input, idempotency_key: newIdempotencyKey() }),
 
     /** Recommends packs and an action catalogue for a described agent. Needs no key. */
     intake: (input: IntakeInput) => call<Intake>("POST", "/v1/onboarding/intake", { body: input }),

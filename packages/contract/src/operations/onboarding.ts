@@ -10,9 +10,13 @@ export const onboardingOperations = {
     tag: "Onboarding",
     summary: "Create an organization, a membrane in shadow mode and an API key",
     description:
-      "The key is a live admin key, shown here only. The membrane decides the mode, so going live needs no new key.",
+      "The key is a live admin key, shown here only. The membrane decides the mode, so going live needs no new key. " +
+      "With an Idempotency-Key of at least 128 random bits (22 characters, or 32 hexadecimal digits) the same request within ten " +
+      "minutes answers with the same organization and a new key, and the first key is revoked. It answers 409 if the first key was " +
+      "used, the body differs, or more time has passed.",
     auth: "none",
     rate: "onboarding",
+    idempotent: true,
     body: QuickstartInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The organization, its membrane and its key.", schema: Quickstart } },

@@ -12,13 +12,8 @@ const write_after_ms = 15_000;
 /** While the database is away no more than this is remembered; what is lost is a minute's note. */
 const pending_max = 50_000;
 
-/** The notes of one node; `flush` writes what is pending. */
-export interface WrittenKeyUses extends KeyUses {
-  flush(): Promise<void>;
-}
-
 /** Creates the notes of one node. */
-export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): WrittenKeyUses {
+export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
   let pending = new Map<string, readonly [org_id: string, key_id: string, minute: number]>();
 
   async function flush(): Promise<void> {

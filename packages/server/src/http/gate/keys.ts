@@ -22,6 +22,8 @@ import { type Known, reload, remember } from "./known.ts";
 /** Records when each key was used. The times are written to the minute, outside the hot path. */
 export interface KeyUses {
   note(org_id: string, key_id: string, now_us: number): void;
+  /** Writes the times that are not written yet. */
+  flush(): Promise<void>;
 }
 
 const known_max = 20_000;
@@ -55,6 +57,10 @@ export class Keys implements Callers {
   async identify(key: string): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
     return this.#read(hashApiKeyText(key));
+  }
+
+  writeUses(): Promise<void> {
+    return this.#uses.flush();
   }
 
   /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */

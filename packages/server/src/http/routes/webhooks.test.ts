@@ -78,7 +78,6 @@ describe("registration", () => {
     ],
     ["an escalation that cannot exist", { url: hook, escalation_id: "esc_nope" }, 404, "not_found"],
     ["an empty escalation", { url: hook, escalation_id: "" }, 400, "invalid_request"],
-    ["null for an escalation", { url: hook, escalation_id: null }, 400, "invalid_request"],
     ["an escalation in a list", { url: hook, escalation_id: [] }, 400, "invalid_request"],
     ["a field that does not exist", { url: hook, secret: "mine" }, 400, "invalid_request"],
   ])("%s is refused", async (_title, body, status, code) => {
@@ -128,11 +127,19 @@ describe("registration", () => {
     expect((await org.api("GET", `/${webhook_id}`)).json.webhook.active).toBe(true);
   });
 
-  test("an Idempotency-Key registers once and shows the same secret again", async () => {
+  test("null for an escalation is a webhook of the whole organization, as none is", async () => {
+    const answer = await org.api("POST", "", { url: hook, escalation_id: null });
+    expect([answer.status, answer.json.webhook.escalation_id]).toEqual([201, null]);
+  });
+
+  test("an Idempotency-Key registers once, and a repetition shows *** for the secret", async () => {
     const headers = { "Idempotency-Key": "hook-1" };
     const answers = await Promise.all([1, 2, 3].map(() => org.api("POST", "", { url: hook }, org.api_key, headers)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
-    expect(new Set(answers.map(({ json }) => json.webhook.secret)).size).toBe(1);
+    const first = answers.find(({ status }) => status === 201)?.json.webhook;
+    expect(first.secret).toMatch(/^whsec_/);
+    for (const { status, json } of answers)
+      expect(json.webhook).toEqual(status === 201 ? first : { ...first, secret: "***" });
   });
 
   test("the hundredth webhook is accepted and the next refused, also when they come at once; pages lead through them", async () => {

@@ -1,66 +1,143 @@
 /** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
-import type { Quickstart, QuickstartInput } from "@countersign/contract";
-import { confirmSteps, faultAt, packSteps, recommendPacks, sureActions, sureClasses } from "@countersign/core";
+import { limits, open_mode_org_id, type Quickstart, type QuickstartInput, secret_mask } from "@countersign/contract";
+import {
+  canonicalJson,
+  confirmSteps,
+  Fault,
+  faultAt,
+  formatTimestampUs,
+  packSteps,
+  recommendPacks,
+  sha256Hex,
+  sureActions,
+  sureClasses,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { lockKey, markRevoked } from "../../store/keys/keys.ts";
+import { withHead } from "../../store/organizations/heads.ts";
 import { takeIntake } from "../../store/organizations/organizations.ts";
-import { insertNewKey } from "../keys/create-key.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { isYoung, type OnceAnswer, once, replaceAnswer } from "../../store/rows/idempotency.ts";
+import { insertNewKey, type KeyToCreate } from "../keys/create-key.ts";
 import type { Runtime } from "../runtime.ts";
 import { createOrganization } from "./create-organization.ts";
 
+type Needs = Pick<Runtime, "db" | "clock" | "ids" | "settings" | "callers">;
+
 /**
  * Creates an organization, its default membrane in shadow, and a live admin key: the membrane decides the mode, so going
- * live needs no new key. Faults: not_found (intake).
+ * live needs no new key. A repetition under the same Idempotency-Key, which is a secret, gets a new key for the same organization.
+ * Faults: not_found (intake), invalid_request (Idempotency-Key), idempotency_conflict (another body, too late, or the first
+ * key was used or revoked).
  */
 export async function quickstart(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "settings">,
+  runtime: Needs,
   input: QuickstartInput,
-): Promise<Quickstart> {
-  const org_id = runtime.ids.next("organization");
+  idempotency_key?: string,
+): Promise<OnceAnswer<Quickstart>> {
+  if (idempotency_key === undefined)
+    return { response: await runtime.db.system((query) => create(runtime, query, input)), replayed: false };
+  refuseGuessable(idempotency_key);
+  // A repetition must see whether the first key was used.
+  await runtime.callers.writeUses();
   return runtime.db.system(async (query) => {
-    const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);
-    if (input.intake_id !== undefined && intake === undefined) {
-      throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was taken up already.");
-    }
-    const proposed = intake?.action_catalogue ?? [];
-    const membrane = await createOrganization(runtime, query, {
-      org_id,
-      name: input.org_name,
-      email: input.email,
-      description: input.description,
-      action_catalogue: sureActions(proposed).map(({ verb, type, data_classes }) => ({
-        verb,
-        type,
-        data_classes: [...sureClasses(data_classes)],
-      })),
-      actor: "system",
-    });
-    if (membrane === null) throw new Error(`${org_id} exists already`);
-    const key = await insertNewKey(runtime, query, {
-      org_id,
-      name: "quickstart",
-      environment: "live",
-      scope: "org",
-      role: "admin",
-      agent_id: null,
-      created_by: null,
-      actor: "system",
-    });
-    const recommended = intake?.recommended_packs ?? recommendPacks(input, []);
+    const request = {
+      // There is no organization to keep it in before the first answer.
+      org_id: open_mode_org_id,
+      operation: "quickstart",
+      // The key is a secret until the organization is in use.
+      idempotency_key: sha256Hex(idempotency_key),
+      request_sha256: sha256Hex(canonicalJson(input)),
+      created_at: formatTimestampUs(runtime.clock.now_us()),
+    };
+    const kept = (response: Quickstart) => ({ ...response, api_key: secret_mask, quickstart_snippet: "" });
+    const first = await once(query, request, () => create(runtime, query, input), kept);
+    if (!first.replayed) return first;
+    if (!(await isYoung(query, request, limits.quickstart_repeated_seconds_max)))
+      throw new Fault("idempotency_conflict");
+    const response = await withNewKey(runtime, query, first.response);
+    await replaceAnswer(query, request, kept(response));
+    return { response, replayed: true };
+  });
+}
+
+async function create(runtime: Needs, query: Query, input: QuickstartInput): Promise<Quickstart> {
+  const org_id = runtime.ids.next("organization");
+  const intake = input.intake_id === undefined ? undefined : await takeIntake(query, input.intake_id, org_id);
+  if (input.intake_id !== undefined && intake === undefined) {
+    throw faultAt("not_found", "/intake_id", "not_found", "There is no such intake, or it was taken up already.");
+  }
+  const proposed = intake?.action_catalogue ?? [];
+  const membrane = await createOrganization(runtime, query, {
+    org_id,
+    name: input.org_name,
+    email: input.email,
+    description: input.description,
+    action_catalogue: sureActions(proposed).map(({ verb, type, data_classes }) => ({
+      verb,
+      type,
+      data_classes: [...sureClasses(data_classes)],
+    })),
+    actor: "system",
+  });
+  if (membrane === null) throw new Error(`${org_id} exists already`);
+  const key = await insertNewKey(runtime, query, firstKey(org_id));
+  const recommended = intake?.recommended_packs ?? recommendPacks(input, []);
+  return {
+    membrane_id: membrane.membrane_id,
+    membrane_status: "shadow",
+    org_id,
+    api_key: key.api_key,
+    key_id: key.key_id,
+    quickstart_snippet: snippet(runtime.settings.public_url(), key.api_key),
+    next_steps: [
+      "Store the API key now: it is shown here only.",
+      "Run the snippet (node 18 or newer): it submits an intent and prints the decision.",
+      ...packSteps(recommended),
+      ...confirmSteps(proposed),
+      `Watch decisions in shadow mode, then enforce them: POST /v1/membranes/${membrane.membrane_id}/go-live.`,
+    ],
+  };
+}
+
+/** Replaces the first key, if nobody has used it. Faults: idempotency_conflict. */
+async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Promise<Quickstart> {
+  const { org_id, key_id } = first;
+  await withHead(query, org_id, async () => {
+    const key = await lockKey(query, org_id, key_id);
+    const at = await databaseNow(query);
+    if (key === undefined || key.last_used_at !== null || !(await markRevoked(query, org_id, key_id, at)))
+      throw new Fault("idempotency_conflict");
+    const data = { key_id, name: key.name };
     return {
-      membrane_id: membrane.membrane_id,
-      membrane_status: "shadow",
-      org_id,
-      api_key: key.api_key,
-      key_id: key.key_id,
-      quickstart_snippet: snippet(runtime.settings.public_url(), key.api_key),
-      next_steps: [
-        "Store the API key now: it is shown here only.",
-        "Run the snippet (node 18 or newer): it submits an intent and prints the decision.",
-        ...packSteps(recommended),
-        ...confirmSteps(proposed),
-        `Watch decisions in shadow mode, then enforce them: POST /v1/membranes/${membrane.membrane_id}/go-live.`,
-      ],
+      raise: ["auth"],
+      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: "system", type: "key_revoked", data })],
     };
   });
+  const { api_key, key_id: new_key_id } = await insertNewKey(runtime, query, firstKey(org_id));
+  return {
+    ...first,
+    api_key,
+    key_id: new_key_id,
+    quickstart_snippet: snippet(runtime.settings.public_url(), api_key),
+  };
+}
+
+function firstKey(org_id: string): KeyToCreate {
+  return {
+    ...{ org_id, name: "quickstart", environment: "live", scope: "org", role: "admin", agent_id: null },
+    ...{ created_by: null, actor: "system" },
+  };
+}
+
+/** Faults: invalid_request for a key that somebody might guess. Counts 6 bits a character, of hexadecimal digits 4. */
+function refuseGuessable(idempotency_key: string): void {
+  const digits = idempotency_key.replaceAll("-", "");
+  const bits = /^[0-9a-f]+$/i.test(digits) ? digits.length * 4 : idempotency_key.length * 6;
+  if (bits >= limits.quickstart_idempotency_key_bits_min && new Set(idempotency_key).size >= 8) return;
+  const message = "Send at least 128 random bits, such as a UUID: whoever knows this key can repeat the quickstart.";
+  throw faultAt("invalid_request", "/Idempotency-Key", "out_of_range", message);
 }
 
 /** A complete program: `node first-intent.mjs` runs it as it stands. */

@@ -27,6 +27,8 @@ export interface Caller {
 export interface Callers {
   /** Reads the caller from the database again. Faults: invalid_api_key, expired_api_key. */
   reload(caller: Caller): Promise<Caller>;
+  /** Writes which keys this node has seen used so far. It does so by itself within 15 seconds. */
+  writeUses(): Promise<void>;
 }
 
 /** The actor of audit rows in open mode, which has no key; intent rows have none there. */

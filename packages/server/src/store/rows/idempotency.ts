@@ -73,6 +73,34 @@ export async function once<T>(
   }
 }
 
+type KeyRow = Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">;
+
+/** Whether the first request with this key came at most so many seconds ago. */
+export async function isYoung(
+  query: Query,
+  { org_id, operation, idempotency_key }: KeyRow,
+  seconds_max: number,
+): Promise<boolean> {
+  const rows = await query(
+    `select from idempotency_keys where org_id = $1 and operation = $2 and idempotency_key = $3
+       and created_at >= clock_timestamp() - make_interval(secs => $4::integer)`,
+    [org_id, operation, idempotency_key, seconds_max],
+  );
+  return rows.length > 0;
+}
+
+/** Replaces what repetitions with this key are answered. */
+export async function replaceAnswer(
+  query: Query,
+  { org_id, operation, idempotency_key }: KeyRow,
+  response: unknown,
+): Promise<void> {
+  await query(
+    "update idempotency_keys set response = $4::json where org_id = $1 and operation = $2 and idempotency_key = $3",
+    [org_id, operation, idempotency_key, JSON.stringify(response)],
+  );
+}
+
 const delete_rows = 5_000;
 
 /**

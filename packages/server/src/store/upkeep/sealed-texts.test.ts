@@ -9,8 +9,8 @@ const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
 
 test("sealed texts are written anew along the key of their table, however many it holds", async () => {
   await db.query(
-    `insert into person_tokens (token_sha256, kind, subject, created_at, expires_at)
-     select sha256(n::text::bytea), 'sso', case when n <= 20 then '{"sealed":"old.text"}' else '{"sealed":"new.text"}' end::json, now(), now()
+    `insert into person_tokens (token_sha256, kind, subject, expires_at)
+     select sha256(n::text::bytea), 'sso', case when n <= 20 then '{"sealed":"old.text"}' else '{"sealed":"new.text"}' end::json, now()
      from generate_series(1, 60000) as n`,
   );
   await analyze("person_tokens");
