@@ -200,6 +200,10 @@ function eventsPage(): string {
   return page(
     "# Events",
     "Webhooks get these events as signed HTTPS POST requests.",
+    "**A review may need several reviewers. `escalation.decided` comes for each reviewer's decision, so the name alone does not say that the " +
+      "review has ended.** While further approvals are needed, `escalation_status` is `pending`, and `data` has `outcome: null` and no " +
+      "`votes`, `quorum` and `on_timeout`. The action may run only after an event with `escalation_status: decided` whose " +
+      "`data.resolution.outcome` is `approve` or `approve_modified`.",
     table(["event_type", "sent when", "sent to webhooks that are"], rows),
     "## Headers",
     table(
@@ -218,7 +222,8 @@ function eventsPage(): string {
       "`webhook_id` only.",
     ...dataSections(),
     "## Data of escalation events",
-    "The whole escalation record as it was at that moment, as `GET /v1/escalations/{escalation_id}` gives it.",
+    "The whole escalation record as it was at that moment, as `GET /v1/escalations/{escalation_id}` gives it. Only `escalation.decided` " +
+      "with `escalation_status: pending` leaves out members (see above).",
     "## Data of a manual retry",
     "The original data, and `original_delivery_id`.",
   );

@@ -29,6 +29,7 @@ interface Row {
   readonly intent_status: string;
   readonly resolution: { readonly outcome: string; readonly escalation_status: string } | null;
   readonly audit: readonly string[];
+  /** Type and escalation_status of each. */
   readonly events: readonly string[];
 }
 
@@ -52,7 +53,7 @@ export async function checkPeople(
       reviews: await query<Row>(
         `select e.escalation_id, e.status, e.record::text as text, i.status as intent_status, i.resolution,
            array(select type from audit a where a.org_id = e.org_id and a.intent_id = e.intent_id order by seq) as audit,
-           array(select event_type from events v where v.org_id = e.org_id and v.escalation_id = e.escalation_id) as events
+           array(select event_type || ' ' || (body ->> 'escalation_status') from events v where v.org_id = e.org_id and v.escalation_id = e.escalation_id) as events
          from escalations e join intents i on i.org_id = e.org_id and i.intent_id = e.intent_id where e.org_id = $1`,
         [org_id],
       ),
@@ -94,10 +95,11 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
   demand(before === undefined || before === row.text, "a closed review moved");
   demand(record.status === status, "a record does not say what its row says");
   const closings = row.audit.filter((type) => Object.values(closingAudit).includes(type));
-  const told = row.events.filter((type) => type !== "escalation.reassigned");
+  const told = row.events.filter((event) => !event.endsWith(" pending"));
+  const told_votes = row.events.filter((event) => event.startsWith("escalation.decided "));
   const count = (types: readonly string[], type: string) => types.filter((each) => each === type).length;
   demand(
-    count(row.audit, "reassigned") === count(row.events, "escalation.reassigned"),
+    count(row.audit, "reassigned") === count(row.events, "escalation.reassigned pending"),
     "a hand-over has no event, or an event no hand-over",
   );
   demand(
@@ -105,6 +107,7 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
     "an acknowledged vote is not in the trail",
   );
   demand(record.votes.length <= count(row.audit, "voted"), "a vote is not in the trail");
+  demand(told_votes.length === count(row.audit, "voted"), "a vote was not told, or told twice");
   demand(new Set(record.votes.map((each) => each.reviewer)).size === record.votes.length, "one person voted twice");
   demand(!record.votes.some((each) => selves.includes(each.reviewer)), "the submitter or its creator voted");
   if (status === "pending") {
@@ -121,7 +124,7 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
     `a review that is ${status} has ${closings.length} closings`,
   );
   demand(
-    told.length === 1 && told[0] === `escalation.${status}`,
+    told.length === 1 && told[0] === `escalation.${status} ${status}`,
     `a review that is ${status} was told ${told.length} times`,
   );
   if (status === "decided" && record.resolution?.outcome !== "block")

@@ -85,7 +85,7 @@ export const eventTypes = {
   },
   "escalation.decided": {
     sent: true,
-    sent_when: "a reviewer submits a decision on an escalation",
+    sent_when: "a reviewer submits a decision on an escalation; `escalation_status` says whether that ended the review",
     audience: "escalation",
     data: "escalation_record",
   },

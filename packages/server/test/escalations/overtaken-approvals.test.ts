@@ -100,7 +100,7 @@ test("are replaced by no approval of what is told of them: what was hidden then 
 
   const refused = (await vote(2, ...told)).json.error;
   expect(refused.code).toBe("state_conflict");
-  expect(refused.details[0].message).toContain("send the change itself");
+  expect(refused.details[0].message).toContain("Send the full change");
   expect(await voided()).toEqual([]);
   expect((await vote(2, change)).json.escalation).toMatchObject({ quorum: { approvals: 1 }, status: "pending" });
   // One who has not seen it and one who has.
@@ -130,8 +130,9 @@ test("what policies hide only by the time of a ruling stands in nothing that tel
     action: { summary: "Pay [redacted]", target: { identifier: "[redacted]" } },
   });
   const [told] = await database.db.query<{ text: string }>(
-    `select coalesce((select body::text from events where org_id = $1 and event_type = 'escalation.decided'),
-       (select body::text from deliveries where org_id = $1 and event_type = 'escalation.decided')) as text`,
+    `select text from (select body::text as text from events where org_id = $1
+       union all select body::text from deliveries where org_id = $1) as told
+     where text::json ->> 'event_type' = 'escalation.decided' and text::json ->> 'escalation_status' = 'decided'`,
     [own.org.org_id],
   );
   expect(told?.text).toContain("Pay [redacted]");

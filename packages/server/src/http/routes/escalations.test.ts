@@ -368,6 +368,23 @@ test("each step that changes something is told to webhooks with the record as it
   expect(steps[0]).toMatchObject({ escalation_id: first.escalation_id, intent_id: first.intent_id, decision_id: null });
 });
 
+test("each vote is told; one that leaves the review open has nothing in it that could be read as an approval", async () => {
+  const own = await reviewedOrganization(db, urls[0], quorum(2));
+  await listen(db, own.org.org_id);
+  const { path } = await held(own);
+  const first = (await decide(path, own.operator, { outcome: "approve", comment: "fine" })).json.escalation;
+  const last = (await decide(path, own.reviewer, { outcome: "approve" })).json.escalation;
+  const bodies = await told<Record<string, unknown>>(db, own.org.org_id);
+  const steps = bodies.filter((body) => body["event_type"] === "escalation.decided");
+  const { votes, quorum: _quorum, on_timeout: _on_timeout, ...rest } = first;
+  expect(votes).toHaveLength(1);
+  expect(steps.map((body) => [body["escalation_status"], body["data"]])).toEqual([
+    ["pending", { ...rest, outcome: null }],
+    ["decided", last],
+  ]);
+  expect(JSON.stringify(steps[0]).toLowerCase()).not.toContain("approve");
+});
+
 describe("reading", () => {
   test("who waits for the decision on the other node hears of it long before its wait is over", async () => {
     const own = await reviewedOrganization(db, urls[0]);

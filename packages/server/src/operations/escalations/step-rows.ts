@@ -54,14 +54,23 @@ export function stepAuditRows(
   return rows;
 }
 
-/** Returns the event of a step. A vote that leaves the review open has no event; only the audit trail reports it. */
+/** Returns the event of a step. */
 export function stepEvents(ids: Ids, organization_id: string, record: Escalation, step: ReviewStep): EventRow[] {
   const { escalation_id, intent_id, status } = record;
-  if (status === "pending" && step.kind !== "reassign") return [];
-  const event_type: EventType = status === "pending" ? "escalation.reassigned" : `escalation.${status}`;
+  const open_as: EventType = step.kind === "reassign" ? "escalation.reassigned" : "escalation.decided";
+  const event_type: EventType = status === "pending" ? open_as : `escalation.${status}`;
   const at_us = parseTimestampUs(step.at) ?? 0;
   const about = { event_type, organization_id, at_us, intent_id, escalation_id, escalation_status: status };
-  return [eventRow(ids, { ...about, data: record })];
+  const data = status === "pending" && step.kind === "vote" ? undecidedRecord(record) : record;
+  return [eventRow(ids, { ...about, data })];
+}
+
+/**
+ * Returns the record for the event of a vote that leaves the review open. Receivers may take the event's name for the end of the
+ * review, so nothing in it says approve: neither the votes and their count, nor what the time limit does.
+ */
+function undecidedRecord({ votes: _votes, quorum: _quorum, on_timeout: _on_timeout, ...record }: Escalation) {
+  return { ...record, outcome: null };
 }
 
 /** Returns the reviewers that had a vote before the step and have none after it. */
