@@ -43,6 +43,12 @@ test("every URL of the collection is registered or refused as the guard says, an
   await guarded.close();
 });
 
+test("null for an escalation is a webhook of the whole organization, as none is", async () => {
+  const { api_key: key } = await (await testOrganization(database.db)).key();
+  const answer = await call(url, "POST", path, { key, body: { url: "https://127.0.0.1/x", escalation_id: null } });
+  expect([answer.status, answer.json.webhook.escalation_id]).toEqual([201, null]);
+});
+
 test("a repeated registration is answered as the first, also where its receiver would be refused by now", async () => {
   const strict = await serviceNode(database);
   const { api_key: key } = await (await testOrganization(database.db)).key();

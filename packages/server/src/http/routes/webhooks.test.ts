@@ -127,11 +127,6 @@ describe("registration", () => {
     expect((await org.api("GET", `/${webhook_id}`)).json.webhook.active).toBe(true);
   });
 
-  test("null for an escalation is a webhook of the whole organization, as none is", async () => {
-    const answer = await org.api("POST", "", { url: hook, escalation_id: null });
-    expect([answer.status, answer.json.webhook.escalation_id]).toEqual([201, null]);
-  });
-
   test("an Idempotency-Key registers once, and a repetition shows *** for the secret", async () => {
     const headers = { "Idempotency-Key": "hook-1" };
     const answers = await Promise.all([1, 2, 3].map(() => org.api("POST", "", { url: hook }, org.api_key, headers)));

@@ -123,11 +123,11 @@ function linkTo(public_url: string, page: string, token: string): string {
 const shown_chars_max = 80;
 
 /** A link needs a dot, colon, slash or @, and an encoded word (RFC 2047) needs = and ?. None of them is here. */
-const not_shown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
+const notShown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
 /** Returns a stranger's name as it is shown in a line of ours. */
 function shown(name: string): string {
-  const clean = name.replaceAll(not_shown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
+  const clean = name.replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
