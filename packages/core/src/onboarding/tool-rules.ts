@@ -1,38 +1,44 @@
+/** Data for `classify-tool.ts`: what tools do and which data they touch, by their words. */
 import type { ActionType } from "@countersign/contract";
+import { stem } from "./words.ts";
 
-/** One way to recognise what a tool does, by the words of its name and description. */
-export interface ToolRule {
-  readonly type: ActionType;
-  /** One of these must stand in the name (or, with less confidence, in the description). */
-  readonly verbs: readonly string[];
-  /** One of these must stand there too; empty: the verb alone is enough. */
-  readonly nouns: readonly string[];
-  /** The words have other meanings, too: for a person to confirm, however plainly they stand there. */
-  readonly unsure: boolean;
+/** Words by their stems. */
+export type Words = ReadonlyMap<string, string>;
+
+/** What a word means. It needs another word beside it, if `beside` is not empty. */
+export interface WordRule<Meaning extends string = ActionType> {
+  readonly means: Meaning;
+  readonly words: Words;
+  readonly beside: Words;
+  /** False: the words have other meanings too, so a person must confirm. */
+  readonly sure: boolean;
 }
 
-const words = (text: string): readonly string[] => (text === "" ? [] : text.split(" "));
-const rule = (type: ActionType, verbs: string, nouns = "", unsure = false): ToolRule => ({
-  type,
-  verbs: words(verbs),
-  nouns: words(nouns),
-  unsure,
-});
-const maybe = (type: ActionType, verbs: string, nouns = ""): ToolRule => rule(type, verbs, nouns, true);
+const words = (text: string): Words =>
+  new Map(text === "" ? [] : text.split(" ").map((word) => [stem(word), word] as const));
+
+const ruleOf =
+  (sure: boolean) =>
+  <Meaning extends string = ActionType>(means: Meaning, one_of: string, beside = ""): WordRule<Meaning> => ({
+    means,
+    words: words(one_of),
+    beside: words(beside),
+    sure,
+  });
+const rule = ruleOf(true);
+const maybe = ruleOf(false);
 
 /**
- * From the particular to the general: the first rule that fits decides. What moves money, grants rights or runs code
- * stands before what merely creates or reads a record, so that doubt falls on the stricter side.
+ * A verb with its object. In each table the first rule that fits decides. What moves money, grants rights or runs code stands
+ * before what creates or reads a record, so doubt falls on the stricter side.
  */
-export const toolRules: readonly ToolRule[] = [
-  rule("payment.refund", "refund reimburse"),
+export const objectRules: readonly WordRule[] = [
   maybe("payment.refund", "issue", "credit"),
   rule(
     "payment.charge",
     "charge capture bill checkout",
     "card payment customer invoice subscription order cart basket intent",
   ),
-  rule("payment.charge", "charge buy purchase"),
   maybe("payment.charge", "confirm", "payment"),
   maybe("payment.charge", "place submit finalize book", "order invoice flight hotel ticket"),
   rule(
@@ -43,15 +49,12 @@ export const toolRules: readonly ToolRule[] = [
   rule("payment.transfer", "initiate", "transfer payment payout wire withdrawal"),
   rule("payment.transfer", "run process", "payroll"),
   rule("payment.transfer", "process", "payment payout transfer withdrawal"),
-  maybe("payment.transfer", "transfer donate tip stake bridge liquidate"),
   maybe("payment.transfer", "top", "up"),
   maybe("payment.transfer", "release", "payment fund money escrow"),
   rule("payment.transfer", "withdraw deposit disburse", "fund money cash balance account amount payment wallet"),
-  rule("payment.transfer", "pay payout wire remit disburse"),
   maybe("payment.transfer", "sell trade sign", "stock share position order crypto transaction security coin token"),
   maybe("payment.transfer", "approve authorize", "payment invoice expense reimbursement payout bill"),
   maybe("identity.revoke", "terminate offboard", "employee worker staff user employment contractor"),
-  rule("identity.revoke", "offboard deprovision"),
   rule("identity.revoke", "ban kick", "member user participant guest customer"),
   rule(
     "identity.revoke",
@@ -73,10 +76,8 @@ export const toolRules: readonly ToolRule[] = [
   rule("identity.grant", "attach", "policy role permission group"),
   rule("identity.grant", "transfer change", "ownership owner"),
   maybe("identity.grant", "onboard", "employee user worker staff contractor"),
-  rule("identity.grant", "grant impersonate"),
   rule("model.train", "train finetune tune retrain fit", "model classifier adapter network"),
   rule("model.train", "start create run launch submit", "training finetuning tuning finetune"),
-  rule("model.train", "finetune retrain"),
   rule(
     "model.decide",
     "decide score approve reject deny screen rank predict classify evaluate assess underwrite",
@@ -95,8 +96,6 @@ export const toolRules: readonly ToolRule[] = [
     "restore rollback recover failover revert",
     "backup system server database cluster service deployment snapshot version release",
   ),
-  rule("system.recover", "rollback failover"),
-  rule("system.deploy", "deploy rollout promote"),
   rule("system.deploy", "release ship", "version build app application service package image firmware code"),
   rule(
     "system.change",
@@ -114,17 +113,12 @@ export const toolRules: readonly ToolRule[] = [
     "flag feature light device door cache commit remote branch repo repository pull javascript " +
       "expression script thermostat",
   ),
-  rule(
-    "system.change",
-    "restart reboot exec eval terminate bash shell python powershell terminal uninstall cordon reindex",
-  ),
   rule("system.change", "manage", "node cluster pod instance server"),
   rule(
     "communication.call",
     "call dial phone ring place make",
     "twilio call phone number customer patient lead contact telephone voice voicemail",
   ),
-  rule("communication.call", "dial"),
   rule("communication.sms", "send text reply schedule", "sms mms rcs text whatsapp"),
   rule("communication.email", "send reply forward compose draft email mail", "email mail gmail newsletter inbox"),
   rule(
@@ -132,7 +126,6 @@ export const toolRules: readonly ToolRule[] = [
     "send post reply message notify comment tweet dm",
     "message chat slack channel dm comment teams discord tweet thread direct",
   ),
-  maybe("communication.chat", "notify alert remind"),
   maybe("communication.email", "respond answer", "event invitation invite customer email mail ticket"),
   rule(
     "data.share",
@@ -140,14 +133,36 @@ export const toolRules: readonly ToolRule[] = [
     "file document folder link record calendar event data webpage page dataset drive",
   ),
   rule("data.share", "add invite", "participant attendee collaborator guest viewer"),
-  rule("data.share", "share publish upload"),
   maybe("data.share", "release disclose", "record file data document information report"),
-  rule("data.export", "export download dump extract backup"),
   rule(
     "data.delete",
     "delete purge erase wipe drop truncate destroy clear",
     "data dataset table database bucket collection index all history queue log",
   ),
+  // A file that is opened is read, and an account that is opened is made.
+  rule("record.create", "open", "account ticket issue case request claim pull pr"),
+  maybe("record.create", "list", "sale marketplace auction"),
+];
+
+/** A verb alone. */
+export const verbRules: readonly WordRule[] = [
+  rule("payment.refund", "refund reimburse"),
+  rule("payment.charge", "charge buy purchase"),
+  maybe("payment.transfer", "transfer donate tip stake bridge liquidate"),
+  rule("payment.transfer", "pay payout wire remit disburse"),
+  rule("identity.revoke", "offboard deprovision"),
+  rule("identity.grant", "grant impersonate"),
+  rule("model.train", "finetune retrain"),
+  rule("system.recover", "rollback failover"),
+  rule("system.deploy", "deploy rollout promote"),
+  rule(
+    "system.change",
+    "restart reboot exec eval terminate bash shell python powershell terminal uninstall cordon reindex",
+  ),
+  rule("communication.call", "dial"),
+  maybe("communication.chat", "notify alert remind"),
+  rule("data.share", "share publish upload"),
+  rule("data.export", "export download dump extract backup"),
   rule("data.delete", "purge erase wipe truncate"),
   maybe("data.delete", "clear flush cleanup"),
   rule("record.delete", "delete remove cancel archive void discard trash unsubscribe rm unfollow"),
@@ -161,8 +176,6 @@ export const toolRules: readonly ToolRule[] = [
     "record.create",
     "create add insert new book schedule register make reserve submit generate store put fork clone import",
   ),
-  // A file that is opened is read, and an account that is opened is made.
-  rule("record.create", "open", "account ticket issue case request claim pull pr"),
   rule("record.create", "log"),
   // What may be one or the other, and words that are nouns as often: a person says.
   maybe(
@@ -183,99 +196,104 @@ export const toolRules: readonly ToolRule[] = [
   rule(
     "data.read",
     "get list read search find fetch lookup query view show check retrieve describe count browse look " +
-      "inspect summarize download see load scan status history navigate screenshot preview explain suggest " +
+      "inspect summarize see scan status history navigate screenshot preview explain suggest " +
       "compare scrape crawl calculate validate estimate ping whoami diff tail glob grep",
   ),
+  rule("data.read", "load"),
   maybe("data.read", "open"),
 ];
 
-/** Verbs that are nouns as often: in second place they are one, as in update_phone_number. */
-export const nounVerbs: ReadonlySet<string> = new Set(
-  words(
-    "phone text email mail message comment tweet dm bill order release issue file record copy post " +
-      "request process log book cash lock",
-  ),
-);
+/** The verbs of rules on records. "store" and "log" say that the record is one of what was done before. */
+const verbsOn = (type: string): string =>
+  verbRules
+    .filter(({ means }) => means.startsWith(type))
+    .flatMap((each) => [...each.words.values()])
+    .filter((verb) => verb !== "store" && verb !== "log")
+    .join(" ");
+const making = verbsOn("record.create");
+const changing = verbsOn("record.");
 
-/** Words that read and are nouns as often: with an acting verb at the name's end, as in status_update, they are one. */
-export const readingNouns: ReadonlySet<string> = new Set(
-  words("list count status history search view query check show scan look load download screenshot read preview"),
-);
-
-/** Verbs that are hardly ever nouns, for the end of a name: the object stands first, as in view_update or db_backup_restore. */
-export const LAST_VERBS: readonly string[] = words(
-  "update set push reset clear rebuild write add append delete remove create insert send cancel restore " +
-    "restart deactivate disable " +
-    "enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",
-);
-
-/**
- * What a word in a name says is done, whatever verb leads it: `create_call` calls, `stripe_create_refund` refunds. Without
- * them such a name would surely make or change a record, and a record is all that the rules would then see.
- */
-export const doingWords: readonly (readonly [type: string, words: readonly string[]])[] = [
-  ["payment.refund", words("refund reimbursement chargeback")],
-  ["payment.charge", words("charge")],
-  ["payment.transfer", words("payment payout wire transfer deposit withdrawal remittance disbursement fund")],
-  ["system.deploy", words("deployment rollout")],
-  ["system.change", words("kubectl terraform helm")],
-  ["data.share", words("upload")],
-  ["communication.call", words("call")],
-  ["communication.sms", words("sms")],
-  ["communication.email", words("email")],
-  ["communication.chat", words("message")],
+/** Words that count in a name only. Without these rules `create_call` would surely make a record. */
+export const nameRules: readonly WordRule[] = [
+  maybe("record.update", "check", "in out"),
+  maybe("data.share", "to", "email slack team channel printer webhook ftp sms public"),
+  maybe("payment.refund", changing, "refund reimbursement chargeback"),
+  maybe("payment.charge", changing, "charge"),
+  maybe("payment.transfer", changing, "payment payout wire transfer deposit withdrawal remittance disbursement fund"),
+  maybe("system.deploy", changing, "deployment rollout"),
+  maybe("system.change", changing, "kubectl terraform helm"),
+  maybe("data.share", changing, "upload"),
+  maybe("communication.call", making, "call"),
+  maybe("communication.sms", making, "sms"),
+  maybe("communication.email", making, "email"),
+  maybe("communication.chat", making, "message"),
 ];
 
-/** Data classes by the words of a tool's name, description and parameters. */
-export const dataClassWords: readonly (readonly [data_class: string, words: readonly string[]])[] = [
-  ["phi", words("patient diagnosis medical prescription medication clinical ehr emr phi icd fhir")],
-  ["sad", words("cvv cvc")],
-  ["chd", words("cardholder")],
-  ["education_record", words("student gpa")],
-  ["financial_reporting", words("ledger accrual")],
-  ["cui", words("cui itar")],
-  ["child", words("pupil kid")],
-  ["special_category", words("religion ethnicity race biometric genetic sexual political")],
-  [
-    "personal",
-    words(
-      "customer user person contact phone address email name ssn birth dob passport employee recipient " +
-        "recipients patient student applicant candidate lead member participant participants attendee",
-    ),
-  ],
-];
+/** Verbs that are nouns as often. In second place they are nouns, as in update_phone_number. */
+export const nounVerbs: Words = words(
+  "phone text email mail message comment tweet dm bill order release issue file record copy post " +
+    "request process log book cash lock",
+);
 
-/** Words of a data class beside another word only: a health check is no health record, and a pinned message no PIN. */
-export const dataClassPairs: readonly (readonly [
-  data_class: string,
-  words: readonly string[],
-  with_one_of: readonly string[],
-])[] = [
-  ["phi", words("health"), words("record patient insurance plan member information condition medical")],
-  ["phi", words("lab treatment"), words("patient result test order specimen medical plan clinic doctor")],
-  ["sad", words("pin track"), words("card debit cardholder atm magnetic stripe cvv")],
-  [
+/** Nouns before a reading verb, as in charge_list. */
+export const nounsBeforeReading: Words = new Map([...nounVerbs, ...words("charge refund export backup call transfer")]);
+
+/** Reading verbs that are nouns as often. Before an acting verb at the name's end they are nouns, as in status_update. */
+export const readingNouns: Words = words(
+  "list count status history search view query check show scan look load download screenshot read preview",
+);
+
+/** Reading words that are no verbs before another verb, as in history_export. */
+export const neverVerbs: Words = words("status history screenshot");
+
+/** Verbs that are hardly ever nouns. At the name's end the object stands first, as in view_update or db_backup_restore. */
+export const lastVerbs: Words = words(
+  "update set push reset clear rebuild write add append delete remove create insert send cancel restore restart " +
+    "deactivate disable enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",
+);
+
+/** Verbs in second place that are nouns after a reading verb: get_update_history reads. */
+export const nounsAfterReading: Words = words("update set run");
+
+/** Words between two things that one tool does, as in check_and_pay. */
+export const joints: Words = words("and or then n");
+
+/** Data classes by the words of a tool. Some words count only beside another: a health check is no health record. */
+export const dataClassRules: readonly WordRule<string>[] = [
+  rule("phi", "patient diagnosis medical prescription medication clinical ehr emr phi icd fhir"),
+  rule("phi", "health", "record patient insurance plan member information condition medical"),
+  rule("phi", "lab treatment", "patient result test order specimen medical plan clinic doctor"),
+  rule("sad", "cvv cvc"),
+  rule("sad", "pin track", "card debit cardholder atm magnetic stripe cvv"),
+  rule("chd", "cardholder"),
+  rule(
     "chd",
-    words("card pan"),
-    words("credit debit payment charge number expiry cvv cvc cardholder visa mastercard token billing pan pay"),
-  ],
-  [
+    "card pan",
+    "credit debit payment charge number expiry cvv cvc cardholder visa mastercard token billing pan pay",
+  ),
+  rule("education_record", "student gpa"),
+  rule(
     "education_record",
-    words("grade transcript enrollment enrolment"),
-    words("student course school university academic semester class exam gpa"),
-  ],
-  ["financial_reporting", words("journal"), words("entry ledger accrual debit credit accounting")],
-  [
-    "financial_reporting",
-    words("filing earning"),
-    words("sec quarter quarterly annual report statement release 10k 10q"),
-  ],
-  ["child", words("child minor"), words("age parent guardian consent dob school family birth")],
-  ["special_category", words("union"), words("trade labor labour membership")],
+    "grade transcript enrollment enrolment",
+    "student course school university academic semester class exam gpa",
+  ),
+  rule("financial_reporting", "ledger accrual"),
+  rule("financial_reporting", "journal", "entry ledger accrual debit credit accounting"),
+  rule("financial_reporting", "filing earning", "sec quarter quarterly annual report statement release 10k 10q"),
+  rule("cui", "cui itar"),
+  rule("child", "pupil kid"),
+  rule("child", "child minor", "age parent guardian consent dob school family birth"),
+  rule("special_category", "religion ethnicity race biometric genetic sexual political"),
+  rule("special_category", "union", "trade labor labour membership"),
+  rule(
+    "personal",
+    "customer user person contact phone address email name ssn birth dob passport employee recipient patient student " +
+      "applicant candidate lead member participant attendee",
+  ),
 ];
 
 /** Words of a reading tool that brings in what third parties wrote. */
-export const THIRD_PARTY_WORDS: readonly string[] = words(
+export const thirdPartyWords: Words = words(
   "email mail inbox web webpage url website page search ticket review comment message channel file " +
     "document attachment feed rss browse scrape calendar invoice",
 );
