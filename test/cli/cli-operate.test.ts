@@ -291,8 +291,11 @@ describe("export and restore", () => {
 
   test("a restore says of when it is and what that undoes, and before the first start when the master key of what is sealed is not there", async () => {
     const file = join(directory, "sealed.sql");
-    const headers = { "x-api-key": adminKey, "content-type": "application/json", "idempotency-key": "sealed" };
-    await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: "{}" });
+    const headers = { "x-api-key": adminKey, "content-type": "application/json" };
+    // Its secret is sealed. Events of this type are never sent.
+    const body = JSON.stringify({ url: "https://1.1.1.1/", event_types: ["pattern.detected"] });
+    const registered = await fetch(`${url}/v1/escalations/webhooks`, { method: "POST", headers, body });
+    expect(registered.status).toBe(201);
     await cli("export", "--out", file);
     const missing = await runOnTestDatabase(["restore", file], await elsewhere());
     expect(missing.code).toBe(0);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
+import { secret_mask } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError, verifyWebhook, WebhookRejected } from "@countersign/sdk";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
@@ -90,8 +91,9 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
       const client = serviceClient(terminal, options);
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
       if (webhook === undefined) throw new CommandFailed(strangerText(""));
-      secret = webhook.secret;
       unregister = () => deleted(client, webhook.id);
+      // Masked: the first answer was lost on its way, and the client asked again.
+      secret = webhook.secret === secret_mask ? (await client.rotateWebhookSecret(webhook.id)).secret : webhook.secret;
       terminal.printError(`registered ${webhook.id} with ${options.url}`);
     }
     const ended = new Promise<void>((resolve) => {

@@ -7,7 +7,7 @@ import type { Transport } from "../transport.ts";
 export function apiKeyCalls(call: Transport) {
   const path = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
   return {
-    /** Creates a key; its text is in this answer only. */
+    /** Creates a key; its text is in this answer only. `***`: the first answer was lost, so revoke the key and create another. */
     createApiKey: (input: ApiKeyInput) =>
       call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: newIdempotencyKey() }),
 

@@ -8,7 +8,7 @@ export function webhookCalls(call: Transport) {
   const base = "/v1/escalations/webhooks";
   const path = (webhook_id: string) => `${base}/${encodeURIComponent(webhook_id)}`;
   return {
-    /** Registers a webhook; its secret is whole in this answer only. */
+    /** Registers a webhook; its secret is in this answer only. `***`: the first answer was lost, so call `rotateWebhookSecret`. */
     registerWebhook: async (input: WebhookInput) =>
       (await call<{ webhook: Webhook }>("POST", base, { body: input, idempotency_key: newIdempotencyKey() })).webhook,
 

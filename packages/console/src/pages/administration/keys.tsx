@@ -28,7 +28,10 @@ export function KeysPage() {
   });
   const onMade = ({ api_key }: ApiKeyCreated) => {
     setCreating(false);
-    showSecret({ title: "The new key", about: "Store it now.", text: api_key, label: "Copy the key" });
+    showSecret({
+      ...{ title: "The new key", about: "Store it now.", text: api_key, label: "Copy the key" },
+      lost: "Revoke this key and create another one.",
+    });
     // The first key ends open mode, so this tab must go on with it.
     if (caller?.type === "open_mode") void signIn(api_key).catch(toasts.failed);
     else void queries.invalidateQueries({ queryKey: ["keys"] });

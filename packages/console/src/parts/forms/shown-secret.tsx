@@ -1,4 +1,5 @@
 /** A secret that is shown once, above every page: what its making changes (who is signed in, say) does not take it away. */
+import { secret_mask } from "@countersign/contract";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { Secret } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -10,6 +11,8 @@ interface Shown {
   readonly text: string;
   /** Of the button that copies it. */
   readonly label: string;
+  /** What to do where the service masks it: a repeated request whose first answer did not arrive. Absent: it never does. */
+  readonly lost?: string;
 }
 
 const ShownSecretContext = createContext<((secret: Shown) => void) | null>(null);
@@ -21,11 +24,17 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
       {children}
       {shown !== null && (
         <Dialog title={shown.title} onClose={null}>
-          <p>{`It is shown only here. ${shown.about}`}</p>
-          <Secret text={shown.text} label={shown.label} />
+          {shown.text === secret_mask ? (
+            <p>{`The answer that showed it did not arrive, and it is shown only once. ${shown.lost}`}</p>
+          ) : (
+            <>
+              <p>{`It is shown only here. ${shown.about}`}</p>
+              <Secret text={shown.text} label={shown.label} />
+            </>
+          )}
           <div className="actions">
             <button type="button" className="button primary" onClick={() => setShown(null)}>
-              I have stored it
+              {shown.text === secret_mask ? "Close" : "I have stored it"}
             </button>
           </div>
         </Dialog>

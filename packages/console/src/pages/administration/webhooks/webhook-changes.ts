@@ -24,6 +24,7 @@ export function useWebhookChanges({
       about: "Your receiver checks every message with it.",
       text: secret,
       label: "Copy the secret",
+      lost: "Give this webhook a new secret.",
     });
   const remove = useMutation({
     mutationFn: (webhook: Webhook) => client.deleteWebhook(webhook.id),
