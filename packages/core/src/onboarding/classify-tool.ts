@@ -138,18 +138,18 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   const name_reads = reading.has(name[0] ?? "");
   const objects = name_reads ? [...name, ...told.slice(0, 12)] : name;
   const inName = firstFit(objectRules, verbs, objects) ?? firstFit(nameRules, verbs, name);
-  if (inName === null && endsReading(name))
-    return { type: "data.read", confidence: 0.5, because: `"${name.at(-1)}" at the name's end.` };
   const match = inName ?? firstFit(verbRules, verbs, name);
+  const acts = match !== null && match.rule.means !== "data.read";
+  if (inName === null && acts && endsReading(name))
+    return { type: "data.read", confidence: 0.5, because: `"${name.at(-1)}" at the name's end.` };
   if (name_reads) {
-    if (match !== null && match.rule.means !== "data.read")
-      return said(match, 0.4, `in the name, though "${name[0]}" begins it`);
+    if (acts) return said(match, 0.4, `in the name, though "${name[0]}" begins it`);
     const described = describedBy(told, true);
     if (described !== null) return said(described, 0.4, `in the description, though "${name[0]}" begins the name`);
     return { type: "data.read", confidence: name.length > 1 ? 0.9 : 0.7, because: `"${name[0]}" begins the name.` };
   }
   if (inName !== null) return said(inName, name.slice(0, 2).some(isVerb) ? 0.9 : 0.7, "in the name");
-  if (match === null || match.rule.means === "data.read" || match.rule.means.startsWith("record.")) {
+  if (!acts || match.rule.means.startsWith("record.")) {
     const helped = firstFit(objectRules, verbs, [...name, ...parameters, ...told.slice(0, 40)]);
     if (helped !== null && helped.rule.means !== match?.rule.means)
       return said(helped, 0.5, "in the name and what is said of it");
