@@ -28,7 +28,11 @@ beforeAll(async () => {
   ({ org_id } = org);
   admin = (await org.key()).api_key;
   auditor = (await org.key({ role: "auditor" })).api_key;
-  const intent = { agent: { id: 'é\u2028"' }, action: { verb: "look" }, payload: { content: { n: 1e21, m: -0.5 } } };
+  const intent = {
+    agent: { id: 'é"' },
+    action: { verb: "look" },
+    payload: { content: { n: 1e21, m: -0.5, t: "\u2028" } },
+  };
   // More than a page of rows, and commits of several.
   for (let n = 0; n < 3; n += 1)
     await call(url, "POST", "/v1/intents/batch", { key: admin, body: { intents: Array(50).fill({ intent }) } });

@@ -20,6 +20,7 @@ const shared = [
   "schema_migrations",
   "session_index",
   "sso_domains",
+  "stranger_invitations",
 ];
 
 let url: string;

@@ -245,7 +245,7 @@ inBrowser("interruptions", () => {
     await page.bringToFront();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await create();
-    await page.getByText("It is shown only here.").waitFor();
+    await page.getByText("Revoke this key and create another one.").waitFor();
     const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
       console_.url,
       seeded.admin,

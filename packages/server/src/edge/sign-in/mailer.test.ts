@@ -148,11 +148,11 @@ test("the link of a mail that is a file stands there whole, to be copied", async
   expect(lines.join()).toContain("“Bäcker”");
 });
 
-test("what a stranger wrote is shown as it is, never as markup, a link, or a change of direction", () => {
+test("what a stranger wrote is shown without markup, links, or a change of direction", () => {
   const evil = '<img src=x onerror=alert(1)>\u202Eev\uFE0Fil\u2800\u0000\n\r"><script>';
   const words = signupMail("https://c.example", { to: "", org_name: evil, token: "t&<" });
   expect(words.html).not.toMatch(/<img|<script/);
-  expect(words.html).toContain("&lt;img");
+  expect(words.html).toContain("img src x onerror alert(1)");
   const expires_at = "2026-01-31T10:00:00.000000Z";
   const waiting = [{ escalation_id: "esc_1", agent_id: evil, type: "payment.transfer", expires_at }];
   const content = { to: "", org_id: "org_1", user_id: "usr_1", waiting, more: 2 };

@@ -2,7 +2,7 @@
  * The words of mails, as plain text and as HTML made of the same parts. Names of organizations and agents are chosen by strangers,
  * so they are shown without what a mail program could take for a link or for an encoded word, and cut.
  */
-import { actionTypes, unclassified_action_type } from "@countersign/contract";
+import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
 import { clipText } from "@countersign/core";
 import type { Mail } from "../../ports.ts";
 import type { AccountChange, MailContents } from "./mail.ts";
@@ -122,12 +122,14 @@ function linkTo(public_url: string, page: string, token: string): string {
 
 const shown_chars_max = 80;
 
+const hidden = new RegExp(hiddenCharacter, "gu");
+
 /** A link needs a dot, colon, slash or @, and an encoded word (RFC 2047) needs = and ?. None of them is here. */
 const notShown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
 /** Returns a stranger's name as it is shown in a line of ours. */
 function shown(name: string): string {
-  const clean = name.replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
+  const clean = name.replaceAll(hidden, " ").replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 

@@ -1,4 +1,4 @@
-import type { SignupInput, VerifyEmailInput } from "@countersign/contract";
+import { rateCategories, type SignupInput, type VerifyEmailInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -31,10 +31,10 @@ export async function signUp(
  * Makes the organization of a signup, with its default membrane in shadow, and its first admin. A link serves once. Takes
  * both halves, because anybody may sign up in anybody's name: the link shows whose the address is, the password who asked.
  * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile;
- * invalid_credentials for another password than the signup's (the link stays good), overloaded.
+ * invalid_credentials for another password than the signup's (the link stays good), rate_limit_exceeded (tries with one link), overloaded.
  */
 export async function verifyEmail(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords" | "rateWindows">,
   { token, password }: VerifyEmailInput,
 ): Promise<void> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
@@ -45,6 +45,7 @@ export async function verifyEmail(
   const { email, org_name, password_hash } = signup.subject;
   if (email === undefined || org_name === undefined || password_hash === undefined)
     throw new Error("a signup lacks fields");
+  await refuseGuessing(runtime, token_sha256);
   if (!(await runtime.passwords.verify(password_hash, password))) throw new Fault("invalid_credentials");
   await runtime.db.system(async (query) => {
     if ((await takeToken(query, "signup", token_sha256)) === undefined) throw linkFault();
@@ -59,6 +60,21 @@ export async function verifyEmail(
     await withHead(query, org_id, {
       audit: [auditRow(runtime.ids, { intent_id: null, at: created_at, actor: user_id, type: "user_joined", data })],
     });
+  });
+}
+
+/** Whoever reads the mail must not guess the password faster than at the login. Counts the tries with one link. */
+async function refuseGuessing(
+  { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
+  token_sha256: string,
+): Promise<void> {
+  const now_ms = Math.floor(clock.now_us() / 1000);
+  const tries_max = rateCategories.authentication.requests_max;
+  const { allowed, retry_after } = await rateWindows.take(`verify_email ${token_sha256}`, tries_max, now_ms);
+  if (allowed) return;
+  throw new Fault("rate_limit_exceeded", {
+    details: [{ retry_after_seconds: retry_after }],
+    headers: { "retry-after": String(retry_after) },
   });
 }
 
