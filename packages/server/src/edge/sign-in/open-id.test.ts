@@ -205,7 +205,7 @@ describe("a provider", () => {
   async function finished(
     claims: object,
     userinfo?: object | number,
-    more: { readonly methods?: string[]; readonly takes?: string } = {},
+    more: { readonly methods?: string[]; readonly takes?: string; readonly callback?: string } = {},
   ) {
     const tried: string[] = [];
     const issuer = await fake((self) => (request, response) => {
@@ -232,7 +232,11 @@ describe("a provider", () => {
           ...(userinfo === undefined ? {} : { userinfo_endpoint: `${self}/me` }),
         });
     });
-    const person = await openId.finish({ ...account, issuer }, login, `${redirect_uri}?code=x&state=${login.state}`);
+    const person = await openId.finish(
+      { ...account, issuer },
+      login,
+      `${redirect_uri}?code=x&state=${login.state}${more.callback ?? ""}`,
+    );
     return more.takes === undefined ? person : { ...person, tried };
   }
 
@@ -283,6 +287,24 @@ describe("a provider", () => {
     expect(await finished({ email: hers }, 403)).toMatchObject({ failed: "refused" });
     expect(await finished({ email: hers }, { sub: "eve-1", email: hers, email_verified: true })).toMatchObject({
       failed: "refused",
+    });
+  });
+
+  test("whose ID token is for another client, or was issued in the future, or whose answer has an empty issuer, is refused", async () => {
+    const email = ada.email;
+    expect(await finished({ email, azp: client_id })).toMatchObject({ subject: ada.sub });
+    expect(await finished({ email, azp: "another" })).toMatchObject({
+      failed: "refused",
+      text: expect.stringContaining("another client"),
+    });
+    const iat = Math.floor(Date.now() / 1_000) + 600;
+    expect(await finished({ email, iat, exp: iat + 600 })).toMatchObject({
+      failed: "refused",
+      text: expect.stringContaining("clock"),
+    });
+    expect(await finished({ email }, undefined, { callback: "&iss=" })).toMatchObject({
+      failed: "refused",
+      text: expect.stringContaining("issuer"),
     });
   });
 

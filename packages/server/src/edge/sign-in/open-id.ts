@@ -3,7 +3,7 @@
  * customers configure the issuers, and the issuers' metadata contain further addresses.
  */
 import { limits } from "@countersign/contract";
-import type { Configuration, CustomFetch, ServerMetadata } from "openid-client";
+import type { Configuration, CustomFetch, IDToken, ServerMetadata } from "openid-client";
 import type { HttpOut } from "../../ports.ts";
 import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../../sign-in-ports.ts";
 
@@ -14,6 +14,8 @@ const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
 /** How far a provider's clock may be off. Its answers are fresh in any case, because they contain this login's nonce. */
 const clock_off_seconds_max = 300;
+
+const wrong_time = "By this service's clock, what the provider answered is too old or not valid yet.";
 
 /** Why the provider was not asked, gave no answer, or is out of order. The text is this service's own. */
 class NotAsked extends Error {}
@@ -84,10 +86,14 @@ async function finish(
   guarded: CustomFetch,
   ...[provider, login, callback]: Parameters<OpenId["finish"]>
 ): ReturnType<OpenId["finish"]> {
+  // The library takes an empty issuer (RFC 9207) for none.
+  if (new URL(callback).searchParams.get("iss") === "") return refused("The provider's answer names no issuer.");
   const { configuration, tokens } = await redeem(guarded, provider, login, callback);
   const { fetchUserInfo } = await library();
   const claims = tokens.claims();
   if (claims === undefined) return refused("The provider gave no ID token.");
+  const wrong = wrongClaim(claims, provider.client_id);
+  if (wrong !== null) return refused(wrong);
   // Many providers send the address, or whether it is verified, only as user info.
   const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
   const more: Readonly<Record<string, unknown>> =
@@ -102,6 +108,12 @@ async function finish(
     email: typeof email === "string" ? email : null,
     email_verified: about["email_verified"] === true,
   };
+}
+
+/** Returns what is wrong with an ID token that the library lets pass; null: nothing. Source: OpenID Connect Core §3.1.3.7. */
+function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
+  if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
+  return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;
 }
 
 async function discover(
@@ -185,8 +197,7 @@ function failureOf(error: unknown): OpenIdFailure {
     if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
     if (typeof code === "string") wrong ??= code;
   }
-  if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED")
-    return refused("By this service's clock, what the provider answered is too old or not valid yet.");
+  if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return refused(wrong_time);
   return refused(`What the provider answered does not hold${wrong === undefined ? "" : ` (${printable(wrong)})`}.`);
 }
 
