@@ -76,7 +76,7 @@ async function organization({ configured = true }: { configured?: boolean } = {}
   return { org, org_id: org.org_id, domain, key, input, put };
 }
 
-const begin = (body: object) => send("POST", `${path}/begin`, { body });
+const begin = (body: object, cookie?: string) => send("POST", `${path}/begin`, { body, cookie });
 const finish = (callback: URL, cookie: string | undefined, node = 0) =>
   send("POST", `${path}/finish`, {
     cookie,
@@ -84,8 +84,8 @@ const finish = (callback: URL, cookie: string | undefined, node = 0) =>
     node,
   });
 
-async function started(org_id: string, account: ProviderAccount) {
-  const answer = await begin({ org_id });
+async function started(org_id: string, account: ProviderAccount, cookie?: string) {
+  const answer = await begin({ org_id }, cookie);
   expect(answer.status).toBe(200);
   return { callback: await provider.signIn(answer.json.single_sign_on.location, account), cookie: answer.cookie };
 }
@@ -313,13 +313,9 @@ describe("finishing", () => {
     expect((await finished)?.status).toBe(200);
   });
 
-  test("no address at all: 403", async () => {
-    const { org_id } = await organization();
+  test("never signs in without an address (403), or to another organization's person (409)", async () => {
+    const { domain, org_id } = await organization();
     expect((await signIn(org_id, { sub: `nameless-${++numbers}` })).code).toBe("forbidden");
-  });
-
-  test("never signs in to another organization's person: 409", async () => {
-    const { domain } = await organization();
     const attacker = await organization({ configured: false });
     await person(attacker.org_id, `insider@${domain}`);
     expect((await attacker.put({ email_domains: [domain] })).status).toBe(200);
@@ -348,6 +344,13 @@ describe("finishing", () => {
       org_id,
     ]);
     expect(tokens).toEqual([]);
+  });
+
+  test("two tabs of one browser sign in at once", async () => {
+    const { org_id, domain } = await organization();
+    const one = await started(org_id, account(domain));
+    const two = await started(org_id, account(domain), one.cookie);
+    for (const { callback } of [one, two]) expect((await finish(callback, two.cookie)).status).toBe(200);
   });
 
   test("serves once, in the browser that began it, for ten minutes", async () => {

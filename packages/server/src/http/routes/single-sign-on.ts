@@ -29,7 +29,7 @@ export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): S
     },
     async beginSingleSignOn({ headers, body }) {
       refuseForeign(headers);
-      const { location, browser } = await beginSingleSignOn(runtime, body);
+      const { location, browser } = await beginSingleSignOn(runtime, body, browsers.read(headers));
       const set = browsers.set(browser, limits.sso_login_seconds);
       return { status: 200, body: { single_sign_on: { location } }, headers: { "Set-Cookie": set } };
     },

@@ -36,12 +36,14 @@ interface Started extends OpenIdLogin {
 }
 
 /**
- * Where the browser is to go, and the text of the cookie by which it is known again.
+ * Where the browser is to go, and the text of the cookie by which it is known again. A browser that has this cookie already (`known`)
+ * keeps it, so that two tabs can sign in at once.
  * Faults: invalid_request (not exactly one of the two), not_found (no provider, or more than one), unavailable.
  */
 export async function beginSingleSignOn(
   runtime: Pick<Runtime, "db" | "ids" | "settings" | "sealer" | "openId">,
   { email, org_id }: SingleSignOnBegin,
+  known: string | null,
 ): Promise<{ readonly location: string; readonly browser: string }> {
   if ((email === undefined) === (org_id === undefined)) {
     const message = "Give either an e-mail address or an organization.";
@@ -50,7 +52,7 @@ export async function beginSingleSignOn(
   const row = await runtime.db.system((query) => findProvider(query, email, org_id));
   if (row === undefined) throw noProvider();
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
-  const browser = newToken(runtime);
+  const browser = known ?? newToken(runtime);
   const redirect_uri = redirectUri(runtime, row.org_id);
   const answer = await runtime.openId.begin(providerOf(runtime, row), login, redirect_uri, email ?? null);
   if ("failed" in answer) throw unavailable(answer);
