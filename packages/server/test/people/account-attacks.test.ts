@@ -161,6 +161,7 @@ describe("a request that was let in and then sends its body slowly", () => {
     return new Promise<{ status: number | undefined; code: string | undefined }>((resolve, reject) => {
       const headers = {
         ...credential,
+        Origin: nodes.url,
         Expect: "100-continue",
         "Content-Type": "application/json",
         "Content-Length": Buffer.byteLength(text),

@@ -220,6 +220,9 @@ describe("sessions", () => {
       const answer = await write(headers);
       expect([answer.status, answer.code], JSON.stringify(headers)).toEqual([403, "forbidden"]);
     }
+    // Nothing that says where it comes from.
+    const silent = { method: "POST", headers: { cookie, "content-type": "application/json" }, body: "{}" };
+    expect((await fetch(`${nodes.url}/v1/api-keys`, silent)).status).toBe(403);
     expect((await write({ origin: `http://${host}` })).status).toBe(201);
     expect((await write({ "sec-fetch-site": "same-origin", origin: `http://${host}` })).status).toBe(201);
     expect((await nodes.send("GET", "/v1/me", { cookie, headers: { origin: "https://evil.example" } })).status).toBe(

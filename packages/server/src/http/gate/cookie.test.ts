@@ -24,6 +24,6 @@ test.each<[boolean, string, string, string]>([
   [false, local, "localhost:8080", "https://localhost:8080"],
   [false, local, "127.0.0.1:8080", "http://127.0.0.1:9090"],
 ])("same origin is %s: public URL %s, Host %s, Origin %s", (same, public_url, host, origin) => {
-  expect(isSameOrigin({ host, origin }, public_url)).toBe(same);
-  expect(isSameOrigin({ host, referer: origin }, public_url)).toBe(same);
+  expect(isSameOrigin({ host, origin }, public_url, true)).toBe(same);
+  expect(isSameOrigin({ host, referer: origin }, public_url, true)).toBe(same);
 });

@@ -207,9 +207,11 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     const message = "Only people who are signed in may; no API key does, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
-  // The page that a browser writes for has to be ours.
-  if (!unasked || isSameOrigin(request.headers, deps.public_url())) return null;
-  const message = "Without an API key a browser may write for the service's own pages only.";
+  // The page that a browser writes for has to be ours. A cookie is a browser's, so a write with one has to say where it comes from.
+  const is_session = caller.user_id !== null;
+  if (!unasked || isSameOrigin(request.headers, deps.public_url(), !is_session)) return null;
+  const message =
+    "Without an API key, only the service's own pages may write: with a session, send Origin or Sec-Fetch-Site.";
   return faultAt("forbidden", "/Origin", "cross_origin", message);
 }
 

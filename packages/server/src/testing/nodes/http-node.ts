@@ -128,7 +128,10 @@ export async function testOrganization(db: Database, clock: Clock = createClock(
   };
 }
 
-/** One request; the answer's body is read as JSON when it is some. Fails where openapi.json does not describe the answer. */
+/**
+ * One request; the answer's body is read as JSON when it is some. With a cookie it says that it comes from the service's own page, unless
+ * `headers` has an origin. Fails where openapi.json does not describe the answer.
+ */
 export async function call(
   base: string,
   method: string,
@@ -140,6 +143,7 @@ export async function call(
     headers: {
       ...(key === undefined ? {} : { "X-API-Key": key }),
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...("cookie" in headers && !("referer" in headers) ? { origin: base } : {}),
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
