@@ -1,4 +1,4 @@
-import type { Cause, Program, Result } from "@countersign/cel";
+import type { Budget, Cause, Program, Result } from "@countersign/cel";
 import { type PullFailure, pullFailures, type Reason } from "@countersign/contract";
 import type { Change, CompiledPolicy } from "../policy/compile.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -33,6 +33,14 @@ export interface Vote {
   readonly missing: readonly Cause[];
   /** Places of the policies that lose their vote because of this one. */
   readonly suppresses: readonly number[];
+  /** What used up the cost budget, if this vote lacks a value because of that; else empty. */
+  readonly spenders: readonly Spender[];
+}
+
+/** A policy, and how much of the cost budget its evaluation took. */
+interface Spender {
+  readonly policy: string;
+  readonly units: number;
 }
 
 /** Which parts of a policy were evaluated: none (outside its period), `when` alone, or all. */
@@ -78,6 +86,9 @@ export function evaluatePolicies(
   suppressed: readonly number[] = none,
 ): Evaluation {
   const read = new Uint8Array(candidates.length);
+  /** For each candidate that is read, what the budget had left before. */
+  const left_before = new Float64Array(candidates.length);
+  let budget: Budget | null = null;
   const votes: Vote[] = [];
   /** Places of the policies without a vote; null: none yet. */
   let silenced: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
@@ -86,6 +97,8 @@ export function evaluatePolicies(
     const { policy } = placed;
     if (now_us < policy.effective_from_us || now_us >= policy.effective_until_us) continue;
     const views = viewsFor(placed.profile);
+    ({ budget } = views.options);
+    left_before[i] = budget.left;
     const outcome = outcomeForAgent(placed, views);
     read[i] = outcome.read;
     if (outcome.state === "not_fired") continue;
@@ -97,7 +110,33 @@ export function evaluatePolicies(
       for (const place of placed.suppresses) silenced.add(place);
     }
   }
-  return { group, candidates, read, votes: silenced === null ? votes : votesWithout(silenced, votes) };
+  const counted = silenced === null ? votes : votesWithout(silenced, votes);
+  if (budget === null || !counted.some(lacksBudget)) return { group, candidates, read, votes: counted };
+  const spenders = spendersOf({ group, candidates, read }, left_before, budget.left);
+  const told = counted.map((vote) => (lacksBudget(vote) ? { ...vote, spenders } : vote));
+  return { group, candidates, read, votes: told };
+}
+
+function lacksBudget({ unknowns, missing }: Vote): boolean {
+  return [unknowns, missing].some((causes) => causes.some(({ reason }) => reason === "cost"));
+}
+
+/** Returns what each policy took of the budget, the most expensive first. */
+function spendersOf(
+  { group, candidates, read }: Pick<Evaluation, "group" | "candidates" | "read">,
+  left_before: Float64Array,
+  left_last: number,
+): Spender[] {
+  const spenders: Spender[] = [];
+  let left = left_last;
+  for (let i = candidates.length - 1; i >= 0; i -= 1) {
+    if (read[i] === partsRead.nothing) continue;
+    const before = left_before[i] as number;
+    const { policy } = group.placed[candidates[i] as number] as PlacedPolicy;
+    if (before > left) spenders.push({ policy: policy.name, units: before - left });
+    left = before;
+  }
+  return spenders.reverse().sort((a, b) => b.units - a.units);
 }
 
 function votesWithout(silenced: ReadonlySet<number>, votes: readonly Vote[]): readonly Vote[] {
@@ -236,6 +275,7 @@ function plainVote(placed: PlacedPolicy, unknowns: readonly Cause[], effect: Rea
     obstacle: null,
     missing: none,
     suppresses: none,
+    spenders: none,
   };
 }
 

@@ -37,7 +37,7 @@ function reasonOf(vote: Vote, views: Views, redacted: readonly string[]): Reason
     policy: policy.name,
     version: policy.version,
     effect: vote.effect,
-    message: clipMessage(messageOf(vote, unknowns, views, redacted)),
+    message: clipMessage(messageOf(vote, unknowns, views, redacted) + spentText(vote)),
     citations: policy.citations as string[],
     unknown_facts: unknownFacts(unknowns, missing, redacted),
   };
@@ -65,6 +65,18 @@ function messageOf(
       text += typeof part === "string" ? part : shownValue(withoutTexts(messageValue(part, policy, views), redacted));
   }
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
+}
+
+/** The most policies that a message names. */
+const spenders_named_max = 5;
+
+/** Returns a sentence that names what used up the cost budget; empty if the vote lacks nothing because of that. */
+function spentText({ spenders }: Vote): string {
+  if (spenders.length === 0) return "";
+  const named = spenders.slice(0, spenders_named_max);
+  const costs = named.map(({ policy, units }) => `${policy} took ${units.toLocaleString("en-US")} units`).join(", ");
+  const others = spenders.length > named.length ? `, ${spenders.length - named.length} others took less` : "";
+  return `. The budget is for all policies together: ${costs}${others}`;
 }
 
 /** Returns why a policy is unknown, in a sentence that quotes none of the `redacted` texts. */
