@@ -1,8 +1,9 @@
-import type { Policy } from "@countersign/contract";
+import type { Policy, PolicyDiagnostic } from "@countersign/contract";
 import { type Client, pagesOf } from "@countersign/sdk";
 import { type Command, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
 import { type PolicyFile, readPolicyFiles } from "../policy-documents.ts";
+import { findingLine } from "../policy-finding.ts";
 import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible } from "../visible.ts";
@@ -49,7 +50,9 @@ async function apply(terminal: Terminal, files: readonly string[], options: Opti
   const client = serviceClient(terminal, options);
   const steps = await answered(() => plan(client, documents, options.activate ?? null));
   for (const step of steps) {
-    if (!options.dryRun) await answered(() => carryOut(client, step), step.file);
+    if (!options.dryRun)
+      for (const each of await answered(() => carryOut(client, step), step.file))
+        terminal.printError(findingLine(step.file, "warning", each));
     terminal.print(visible(`${step.file}: ${step.name} ${toldOf(step, options.dryRun)}`));
   }
   const count = (save: Step["save"]) => steps.filter((step) => step.save === save).length;
@@ -104,13 +107,19 @@ async function policiesByName(client: Client): Promise<Map<string, Policy>> {
   return known;
 }
 
-/** The version is named where it is put in force: nobody else's, who saved another meanwhile. */
-async function carryOut(client: Client, { policy, document, save, version, activate }: Step): Promise<void> {
+/**
+ * Saves and activates as the step says, and returns what the service warns of. The version is named where it is put in force:
+ * nobody else's, who saved another meanwhile.
+ */
+async function carryOut(
+  client: Client,
+  { policy, document, save, version, activate }: Step,
+): Promise<readonly PolicyDiagnostic[]> {
   const input = { policy: { ...document } };
   let policy_id = policy?.policy_id;
   if (policy_id === undefined) policy_id = (await client.createPolicy(input)).policy_id;
   else if (save === "replace") await client.replacePolicy(policy_id, input);
-  if (activate !== null) await client.activatePolicy(policy_id, activate, version);
+  return activate === null ? [] : (await client.activatePolicy(policy_id, activate, version)).warnings;
 }
 
 function toldOf({ policy, save, version, activate }: Step, dryRun: boolean): string {

@@ -11,6 +11,7 @@ import {
   listQuery,
   Pack,
   Policy,
+  PolicyActivated,
   PolicyCheck,
   PolicyInput,
   PolicyListQuery,
@@ -92,7 +93,7 @@ export const policyOperations = {
     params,
     body: ActivateInput,
     body_bytes_max,
-    answers: one,
+    answers: { 200: { description: "The policy, and what to know about it.", schema: PolicyActivated } },
     refuses: ["policy_invalid", "state_conflict"],
   },
   retirePolicy: {

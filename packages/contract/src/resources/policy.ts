@@ -76,7 +76,9 @@ export const PolicyCheck = Type.Object(
     valid: Type.Boolean(),
     diagnostics: Type.Array(PolicyDiagnostic),
     warnings: Type.Array(PolicyDiagnostic, {
-      description: "facts whose names are close to a listed one; they refuse nothing",
+      description:
+        "what is allowed but rarely meant, such as a fact whose name is close to a listed one, or a hard limit without " +
+        "`on_unknown: block`; they refuse nothing",
     }),
   },
   { title: "PolicyCheck" },
@@ -92,6 +94,20 @@ export const PolicySaved = Type.Object(
   { title: "PolicySaved" },
 );
 export type PolicySaved = Static<typeof PolicySaved>;
+
+/** Answer of activating a policy. */
+export const PolicyActivated = Type.Object(
+  {
+    policy: Policy,
+    warnings: Type.Array(PolicyDiagnostic, {
+      description:
+        "the policies that match one action can exhaust the budget of a decision together; names the most expensive. It " +
+        "refuses nothing",
+    }),
+  },
+  { title: "PolicyActivated" },
+);
+export type PolicyActivated = Static<typeof PolicyActivated>;
 
 /** Filters of GET /v1/policies. */
 export const PolicyListQuery = listQuery({

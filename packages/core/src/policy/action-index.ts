@@ -62,7 +62,7 @@ export class ActionIndex {
     else this.byAgent.collect(key.agent_id, filed);
     const matching = [...filed].filter((position) => {
       const match = this.matches[position];
-      return match !== undefined && matchesAll(match, key) && !isExcluded(match.exclude, key);
+      return match !== undefined && accepts(match, "agents", key.agent_id) && fitsKey(match, key);
     });
     return matching.sort((a, b) => a - b);
   }
@@ -128,11 +128,6 @@ function isNamed(patterns: readonly string[] | undefined): patterns is readonly 
   return patterns !== undefined && patterns.length > 0;
 }
 
-function matchesAll(match: MatchPatterns, key: ActionKey): boolean {
-  const fits_agent = key.agent_id === unnamed_agent_id || fits(match.agents, key.agent_id);
-  return fits(match.actions, key.type) && fits(match.verbs, key.verb) && fits_agent;
-}
-
 /**
  * Whether it is unknown if this policy matches the actions of an unnamed caller, because it names agents. A pattern that fits
  * `unnamed_agent_id` itself is known to match.
@@ -143,7 +138,7 @@ export function isAgentUnknown(written: Match): boolean {
 }
 
 /** Returns the patterns by which names are compared. Action types are in lower case anyway. */
-function folded({ exclude, ...match }: Match): Match {
+export function folded({ exclude, ...match }: Match): Match {
   const names = ({ verbs, agents, ...others }: MatchPatterns): MatchPatterns => ({
     ...others,
     ...(verbs !== undefined && { verbs: verbs.map(foldName) }),
@@ -153,18 +148,22 @@ function folded({ exclude, ...match }: Match): Match {
 }
 
 /** Whether a policy matches this action, with its verb as written, for some agent. Without patterns it matches every action. */
-export function fitsAction(written: Match = {}, action: Pick<ActionKey, "type" | "verb">): boolean {
-  const { exclude: { agents: _, ...exclude } = {}, ...match } = folded(written);
-  const { type, verb } = { type: action.type, verb: foldName(action.verb) };
-  return fits(match.actions, type) && fits(match.verbs, verb) && !isExcluded(exclude, { type, verb, agent_id: "" });
+export function fitsAction(written: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
+  return fitsKey(folded(written), { type, verb: foldName(verb) });
 }
 
-/** An exclusion applies if one of its lists names the action. */
-function isExcluded(exclude: MatchPatterns | undefined, key: ActionKey): boolean {
-  if (exclude === undefined) return false;
-  if (isNamed(exclude.actions) && fits(exclude.actions, key.type)) return true;
-  if (isNamed(exclude.verbs) && fits(exclude.verbs, key.verb)) return true;
-  return isNamed(exclude.agents) && fits(exclude.agents, key.agent_id);
+function fitsKey(match: Match, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
+  return accepts(match, "actions", type) && accepts(match, "verbs", verb);
+}
+
+/**
+ * Whether folded patterns of one kind match this folded name, and exclude no such name. An unnamed caller may be each agent that
+ * a policy names.
+ */
+export function accepts(match: Match, kind: keyof MatchPatterns, name: string): boolean {
+  const is_unnamed = kind === "agents" && name === unnamed_agent_id;
+  const excluded = match.exclude?.[kind];
+  return (is_unnamed || fits(match[kind], name)) && !(isNamed(excluded) && fits(excluded, name));
 }
 
 function fits(patterns: readonly string[] | undefined, name: string): boolean {

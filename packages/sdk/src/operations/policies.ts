@@ -4,6 +4,7 @@ import type {
   BacktestProgress,
   Pack,
   Policy,
+  PolicyActivated,
   PolicyCheck,
   PolicyInput,
   PolicySaved,
@@ -18,10 +19,8 @@ export function policyCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ policy: Policy }>(method, `/v1/policies${path}`, options)).policy;
   const id = (policy_id: string) => `/${encodeURIComponent(policy_id)}`;
-  const save = async (method: string, path: string, options: CallOptions) => {
-    const { policy, ...beside } = await call<PolicySaved>(method, `/v1/policies${path}`, options);
-    return { ...policy, ...beside };
-  };
+  const save = (method: string, path: string, options: CallOptions) =>
+    flat(call<PolicySaved>(method, `/v1/policies${path}`, options));
 
   return {
     /**
@@ -46,10 +45,10 @@ export function policyCalls(call: Transport) {
 
     /**
      * Puts the newest version in force, or in shadow: evaluated and reported, never enforced. With `version` only where
-     * that one is the newest.
+     * that one is the newest. Its `warnings` say that policies can exhaust the budget of a decision together.
      */
     activatePolicy: (policy_id: string, mode: "live" | "shadow", version?: number) =>
-      one("POST", `${id(policy_id)}/activate`, { body: { mode, ...(version === undefined ? {} : { version }) } }),
+      flat(call<PolicyActivated>("POST", `/v1/policies${id(policy_id)}/activate`, { body: { mode, version } })),
 
     /** Takes a policy out of force for good. */
     retirePolicy: (policy_id: string) => one("POST", `${id(policy_id)}/retire`),
@@ -85,4 +84,10 @@ export function policyCalls(call: Transport) {
     /** A pack with its rules and their citations. */
     getPack: async (name: string) => (await call<{ pack: Pack }>("GET", `/v1/packs/${encodeURIComponent(name)}`)).pack,
   };
+}
+
+/** Puts what an answer has beside the policy among the policy's own members. */
+async function flat<A extends PolicySaved | PolicyActivated>(answer: Promise<A>) {
+  const { policy, ...beside } = await answer;
+  return { ...policy, ...beside };
 }

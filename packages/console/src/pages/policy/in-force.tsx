@@ -46,14 +46,17 @@ function useAct({ policy_id }: Policy, onSettled: () => void) {
   const queries = useQueryClient();
   const toasts = useToasts();
   return useMutation({
-    mutationFn: ({ what, version }: Asked) =>
-      what === "retire" ? client.retirePolicy(policy_id) : client.activatePolicy(policy_id, what, version),
-    onSuccess: (after) => {
+    mutationFn: async ({ what, version }: Asked) =>
+      what === "retire"
+        ? { ...(await client.retirePolicy(policy_id)), warnings: [] }
+        : client.activatePolicy(policy_id, what, version),
+    onSuccess: ({ warnings, ...after }) => {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
         after.status === "retired" ? "Retired" : `Version ${after.active_version} is in force (${after.status})`,
         "Every decision committed from now on follows it.",
       );
+      for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
     },
     onError: toasts.failed,
     onSettled: () => {

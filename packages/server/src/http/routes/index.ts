@@ -72,7 +72,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...passkeyRoutes(runtime, cookies),
     ...singleSignOnRoutes(runtime, cookies),
     ...packRoutes(packs),
-    ...policyRoutes(runtime),
+    ...policyRoutes(runtime, packs),
     ...backtestRoutes(runtime, packs),
     ...webhookRoutes(runtime),
   };

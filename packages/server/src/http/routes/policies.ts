@@ -3,7 +3,9 @@ import { policySchema } from "@countersign/core";
 import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/policies/change-policy.ts";
 import { createPolicy } from "../../operations/policies/create-policy.ts";
 import { checkPolicyInput, redTests } from "../../operations/policies/policy-documents.ts";
+import type { Packs } from "../../operations/policies/read-packs.ts";
 import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/policies/read-policies.ts";
+import { sharedCostWarnings } from "../../operations/policies/shared-cost.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
@@ -21,7 +23,7 @@ type PolicyHandlers = Pick<
   | "getPolicySchema"
 >;
 
-export function policyRoutes(runtime: Runtime): PolicyHandlers {
+export function policyRoutes(runtime: Runtime, packs: Packs): PolicyHandlers {
   return {
     async createPolicy({ caller, body, idempotency_key }) {
       const { response, replayed } = await createPolicy(runtime, caller, body, idempotency_key);
@@ -43,7 +45,11 @@ export function policyRoutes(runtime: Runtime): PolicyHandlers {
       return { status: 200, body: { policy, diagnostics: await redTests(policy.document) } };
     },
     async activatePolicy({ caller, params, body }) {
-      return { status: 200, body: { policy: await activatePolicy(runtime, caller, params.policy_id, body) } };
+      const policy = await activatePolicy(runtime, caller, params.policy_id, body);
+      return {
+        status: 200,
+        body: { policy, warnings: await sharedCostWarnings(runtime, packs, caller.org_id, policy) },
+      };
     },
     async retirePolicy({ caller, params }) {
       return { status: 200, body: { policy: await retirePolicy(runtime, caller, params.policy_id) } };

@@ -1,0 +1,100 @@
+import { limits, unnamed_agent_id } from "@countersign/contract";
+import { type ActionKey, accepts, type Match } from "../action-index.ts";
+import type { MatchPatterns } from "../document.ts";
+import type { PolicyDiagnostic } from "../located.ts";
+
+/** A policy, and the highest cost of one evaluation as `policyCost` counts it. */
+export interface CostlyPolicy {
+  readonly name: string;
+  /** With folded names. */
+  readonly match: Match;
+  readonly units: number;
+}
+
+/** What actions are matched by. */
+const dimensions = [
+  ["type", "actions"],
+  ["verb", "verbs"],
+  ["agent_id", "agents"],
+] as const satisfies readonly (readonly [keyof ActionKey, keyof MatchPatterns])[];
+
+/** The most groups of policies that are looked at, and how many one step looks at. A thousand patterns of each kind make 10^9. */
+const looks_max = 2_000;
+const looks_a_step = 20;
+/** The most policies that the warning names. */
+const named_max = 5;
+
+/** Whether two policies can match the same action. */
+export function canMeet(a: Match, b: Match): boolean {
+  return dimensions.every(([, kind]) =>
+    namesIn([a, b], kind).some((name) => accepts(a, kind, name) && accepts(b, kind, name)),
+  );
+}
+
+/**
+ * Returns a warning if a policy and `others` in force can together use more than the budget of one decision, because one action
+ * can match them all. Names the most expensive policies of the most expensive action. Null if they cannot, or if the policy is
+ * neither one of those named nor the one too many.
+ */
+export function* sharedBudgetSteps(
+  policy: CostlyPolicy,
+  others: readonly CostlyPolicy[],
+): Generator<void, PolicyDiagnostic | null> {
+  let worst: { readonly action: string; readonly policies: readonly CostlyPolicy[] } | null = null;
+  let most: number = limits.policy_cost_budget;
+  let looks = 0;
+  function* look(policies: readonly CostlyPolicy[], names: readonly string[]): Generator<void, void> {
+    looks += 1;
+    if (looks % looks_a_step === 0) yield;
+    if (unitsOf(policies) <= most || looks > looks_max) return;
+    const [, kind] = dimensions[names.length] ?? [];
+    if (kind === undefined) {
+      worst = { action: names[0] as string, policies };
+      most = unitsOf(policies);
+      return;
+    }
+    const matches = policies.map(({ match }) => match);
+    for (const name of namesIn(matches, kind))
+      if (accepts(policy.match, kind, name))
+        yield* look(
+          policies.filter(({ match }) => accepts(match, kind, name)),
+          [...names, name],
+        );
+  }
+  yield* look([policy, ...others], []);
+  return worst === null ? null : warningOf(policy, worst);
+}
+
+/**
+ * Returns one name for each set of patterns that one name can fit: each exact name, and for a prefix the pattern itself, which
+ * no exact name equals. "*" stands for a name that no pattern fits.
+ */
+function namesIn(matches: readonly Match[], kind: keyof MatchPatterns): string[] {
+  const patterns = matches.flatMap((match) => [...(match[kind] ?? []), ...(match.exclude?.[kind] ?? [])]);
+  return [...new Set(["*", ...(kind === "agents" ? [unnamed_agent_id] : []), ...patterns])];
+}
+
+function unitsOf(policies: readonly CostlyPolicy[]): number {
+  return policies.reduce((sum, { units }) => sum + units, 0);
+}
+
+function warningOf(
+  policy: CostlyPolicy,
+  { action, policies }: { readonly action: string; readonly policies: readonly CostlyPolicy[] },
+): PolicyDiagnostic | null {
+  const budget = limits.policy_cost_budget;
+  const units = unitsOf(policies);
+  // The policies begin with the activated one, so that it is named first among policies of equal cost.
+  const named = [...policies].sort((a, b) => b.units - a.units).slice(0, named_max);
+  if (!named.includes(policy) && units - policy.units > budget) return null;
+  const shown = (count: number): string => Math.ceil(count).toLocaleString("en-US");
+  const costs = named.map((each) => `${each.name} (${shown(each.units)})`).join(", ");
+  const more = policies.length > named.length ? ` and ${policies.length - named.length} more` : "";
+  return {
+    ...{ path: "/spec", line: null, column: null, code: "cost" },
+    message:
+      `The ${policies.length} policies that match an action of the type ${action} may take ${shown(units)} units together; ` +
+      `${shown(budget)} is the budget of one decision. The policies are: ${costs}${more}.`,
+    help: "Nest fewer loops in these policies, or let each match fewer actions. What is over the budget is unknown: a blocking policy then blocks the action.",
+  };
+}
