@@ -25,7 +25,9 @@ async function organization(person: string) {
 
 /** What a person sends without the page. */
 async function send(session: string, path: string, body?: object): Promise<Response> {
-  const init = { headers: { Cookie: session, ...(body && { "Content-Type": "application/json" }) } };
+  const init = {
+    headers: { Cookie: session, Origin: console_.url, ...(body && { "Content-Type": "application/json" }) },
+  };
   return fetch(console_.url + path, { method: "POST", ...init, ...(body && { body: JSON.stringify(body) }) });
 }
 
