@@ -61,7 +61,9 @@ const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>>
   no_provider: ["Nobody can be signed in this way", "Ask an admin of your organization for its sign-in page."],
   not_vouched_for: ["Your organization's sign-in does not let you in", "Ask an admin of your organization."],
   not_through: ["You are not signed in", "Begin again."],
-  not_confirmed: ["It is not known whose domain this is", ""],
+  not_proven: ["This domain is not proven to be yours", ""],
+  domain_taken: ["Another organization has people in this domain", ""],
+  mailbox_asked: ["We sent you a mail", ""],
   provider: ["Your organization's sign-in does not answer", "Try again in a minute, or sign in another way."],
 };
 

@@ -28,7 +28,7 @@ function formOf(event: FormEvent<HTMLFormElement>): (name: string) => string {
   return (name) => String(form.get(name) ?? "");
 }
 
-function NewPassword() {
+function NewPassword({ optional = false }: { readonly optional?: boolean }) {
   return (
     <TextField
       label="Password"
@@ -36,7 +36,7 @@ function NewPassword() {
       type="password"
       autoComplete="new-password"
       hint={`At least ${limits.password_chars_min} characters. A sentence is better than symbols.`}
-      required
+      required={!optional}
       minLength={limits.password_chars_min}
       maxLength={limits.password_chars_max}
     />
@@ -216,7 +216,7 @@ export function InvitationPage() {
   const token = useToken();
   const navigate = useNavigate();
   const accept = useMutation({
-    mutationFn: (password: string) => client.acceptInvitation({ token, password }),
+    mutationFn: (password: string) => client.acceptInvitation({ token, ...(password === "" ? {} : { password }) }),
     onSuccess: async () => {
       await refresh();
       await navigate({ to: "/" });
@@ -225,10 +225,10 @@ export function InvitationPage() {
   return (
     <Outside
       title="Join the organization"
-      about="Choose a password; your e-mail address is the one you were invited at."
+      about="Choose a password, or leave it empty if your organization has its own sign-in page. Your e-mail address is the one you were invited at."
     >
       <form className="card stack" onSubmit={(event) => accept.mutate(formOf(event)("password"))}>
-        <NewPassword />
+        <NewPassword optional />
         <FormError error={accept.error} />
         <div className="actions start">
           <button type="submit" className="button primary" disabled={accept.isPending || token === ""}>

@@ -256,6 +256,8 @@ export const peopleOperations = {
     ...postOutside,
     path: "/v1/auth/invitations/accept",
     summary: "Join an organization",
+    description:
+      "The password may be left out where the organization's provider signs people of the address's domain in.",
     auth: "none",
     body: AcceptInvitationInput,
     answers: session,
@@ -295,6 +297,15 @@ export const peopleOperations = {
     auth: ["admin"],
     params: userParam,
     answers: done,
+    refuses: ["state_conflict"],
+  },
+  leaveOrganization: {
+    ...postEmpty,
+    path: "/v1/auth/leave",
+    summary: "Leave the organization",
+    description: "Removes the caller as an admin would. The last admin stays: 409.",
+    auth: "session",
+    answers: signedOut,
     refuses: ["state_conflict"],
   },
   unsubscribe: {

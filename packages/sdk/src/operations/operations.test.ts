@@ -94,6 +94,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   inviteUser: (client) => client.inviteUser(input),
   listInvitations: (client) => client.listInvitations({ limit: 1 }),
   revokeInvitation: (client) => client.revokeInvitation("invitation_id"),
+  leaveOrganization: (client) => client.leaveOrganization(),
   acceptInvitation: (client) => client.acceptInvitation(input),
   beginPasskeyRegistration: (client) => client.beginPasskeyRegistration(),
   finishPasskeyRegistration: (client) => client.finishPasskeyRegistration(input),

@@ -90,6 +90,8 @@ export function peopleCalls(call: Transport) {
       (await call<UserAnswer>("PATCH", person(user_id), { body: { role } })).user,
     /** Removes a person; its sessions end. */
     removePerson: (user_id: string) => call<null>("DELETE", person(user_id)),
+    /** Leaves the organization; every session of the caller ends. */
+    leaveOrganization: () => call<null>("POST", "/v1/auth/leave"),
     /** Stops notification mails with the token of a mail. */
     unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
   };

@@ -9,7 +9,7 @@ import {
 import { logIn, verifySecondFactor } from "../../operations/people/log-in.ts";
 import { changePassword, forgotPassword, resetPassword } from "../../operations/people/passwords.ts";
 import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people/people.ts";
-import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/people/session.ts";
+import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../operations/people/session.ts";
 import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
 import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/people/totp.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -28,7 +28,13 @@ type SessionHandlers = Pick<
 >;
 type ProfileHandlers = Pick<
   Handlers,
-  "changeProfile" | "changePassword" | "enrolTotp" | "confirmTotp" | "disableTotp" | "replaceRecoveryCodes"
+  | "leaveOrganization"
+  | "changeProfile"
+  | "changePassword"
+  | "enrolTotp"
+  | "confirmTotp"
+  | "disableTotp"
+  | "replaceRecoveryCodes"
 >;
 type MemberHandlers = Pick<
   Handlers,
@@ -123,6 +129,10 @@ function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandle
 function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandlers {
   const { begun } = sessionAnswers(runtime, cookies);
   return {
+    async leaveOrganization({ caller }) {
+      await removePerson(runtime, caller, personCalling(caller).user_id);
+      return { ...done, headers: { "Set-Cookie": cookies.clear() } };
+    },
     async changeProfile({ caller, body }) {
       return { status: 200, body: { user: await changeProfile(runtime, caller, body) } };
     },

@@ -17,6 +17,8 @@ export interface MailContents {
   };
   /** How a person signs in was changed: whoever did it may not have been that person. */
   readonly account: { readonly to: string; readonly change: AccountChange };
+  /** What happened to a domain, for the admins of an organization that it concerns. */
+  readonly domain: { readonly to: string; readonly domain: string; readonly event: "conflict" | "ended" };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

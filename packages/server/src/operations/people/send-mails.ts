@@ -8,6 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import {
   accountMail,
+  domainMail,
   escalationsMail,
   invitationMail,
   knownAddressMail,
@@ -127,6 +128,10 @@ async function mailOf(
     case "account": {
       const account = content as MailContents["account"];
       return { to: account.to, ...accountMail(public_url, account) };
+    }
+    case "domain": {
+      const told = content as MailContents["domain"];
+      return { to: told.to, ...domainMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

@@ -31,6 +31,11 @@ export function emailKey(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
+/** The domain of an address, as claims of domains have it. */
+export function emailDomain(email: string): string {
+  return emailKey(email.slice(email.lastIndexOf("@") + 1));
+}
+
 /** Who has this address, in whatever organization: one statement, whether or not somebody has it. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
   const [person] = await query<Person>(
