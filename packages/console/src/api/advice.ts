@@ -53,7 +53,10 @@ const no_passkeys_here = "There are no passkeys at this address";
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   no_session: ["You are signed out", "Sign in again; what you have typed here is still here."],
   another_caller: ["This page is not yours any more", ""],
-  session_too_old: ["Sign out and in again first", "You have been signed in for a while."],
+  session_too_old: [
+    "Your password is needed",
+    "You have been signed in for a while. Without a password, sign out and in again.",
+  ],
   last_admin: ["The last admin stays", ""],
   no_name: [no_passkeys_here, ""],
   link_over: ["This link does not serve any more", ""],

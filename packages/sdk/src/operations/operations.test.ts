@@ -86,6 +86,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   changeProfile: (client) => client.changeProfile({ notify: false }),
   changePassword: (client) => client.changePassword(input),
   forgotPassword: (client) => client.forgotPassword("a@example.com"),
+  listResetPasskeys: (client) => client.listResetPasskeys("token"),
   resetPassword: (client) => client.resetPassword(input),
   enrolTotp: (client) => client.enrolTotp(),
   confirmTotp: (client) => client.confirmTotp("123456"),

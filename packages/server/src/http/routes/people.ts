@@ -7,7 +7,7 @@ import {
   revokeInvitation,
 } from "../../operations/people/invitations.ts";
 import { logIn, verifySecondFactor } from "../../operations/people/log-in.ts";
-import { changePassword, forgotPassword, resetPassword } from "../../operations/people/passwords.ts";
+import { changePassword, forgotPassword, listResetPasskeys, resetPassword } from "../../operations/people/passwords.ts";
 import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people/people.ts";
 import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../operations/people/session.ts";
 import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
@@ -20,7 +20,13 @@ import type { Answer, Handlers } from "../handler.ts";
 
 type AccountHandlers = Pick<
   Handlers,
-  "signup" | "verifyEmail" | "forgotPassword" | "resetPassword" | "acceptInvitation" | "unsubscribe"
+  | "signup"
+  | "verifyEmail"
+  | "forgotPassword"
+  | "listResetPasskeys"
+  | "resetPassword"
+  | "acceptInvitation"
+  | "unsubscribe"
 >;
 type SessionHandlers = Pick<
   Handlers,
@@ -72,6 +78,10 @@ function accountRoutes(runtime: Runtime, cookies: SessionCookies): AccountHandle
       refuseForeign(headers);
       await forgotPassword(runtime, body.email);
       return mailed;
+    },
+    async listResetPasskeys({ body, headers }) {
+      refuseForeign(headers);
+      return { status: 200, body: await listResetPasskeys(runtime, body.token) };
     },
     async resetPassword({ body, headers }) {
       refuseForeign(headers);
@@ -139,8 +149,8 @@ function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandle
     async changePassword(request) {
       return begun(await changePassword(runtime, request.caller, request.body, clientOf(request)));
     },
-    async enrolTotp({ caller }) {
-      return { status: 200, body: await enrolTotp(runtime, caller) };
+    async enrolTotp({ caller, body }) {
+      return { status: 200, body: await enrolTotp(runtime, caller, body) };
     },
     async confirmTotp(request) {
       const { codes, begun: session } = await confirmTotp(

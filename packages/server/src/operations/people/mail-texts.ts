@@ -81,11 +81,14 @@ const changed: Readonly<Record<AccountChange, string>> = {
 };
 
 /** How somebody signs in was changed. */
-export function accountMail(public_url: string, { change }: MailContents["account"]): Words {
+export function accountMail(public_url: string, { change, passkeys = 0 }: MailContents["account"]): Words {
   return written({
     subject: "How you sign in was changed",
     paragraphs: [
       changed[change],
+      ...(passkeys === 0
+        ? []
+        : [`Passkeys of your account that go on signing in: ${passkeys}. Delete those that are not yours.`]),
       "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
         "factor in the settings, and tell an admin of your organization.",
     ],
