@@ -104,6 +104,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     metrics,
     sealer,
     httpOut,
+    txtRecords: unused,
     deliveries: { wake: () => undefined },
     passwords: unused,
     passkeys: unused,

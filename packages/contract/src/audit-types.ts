@@ -56,6 +56,8 @@ export const auditTypes = {
   passkey_deleted: "a person deleted a passkey",
   sso_configured: "single sign-on was set up or changed",
   sso_removed: "single sign-on was switched off",
+  sso_domain_ended: "a domain lost its proof, so single sign-on for its addresses ended",
+  sso_conflict: "another organization's provider claims a domain in which this one has people or an invitation",
 } as const satisfies Record<string, string>;
 
 /** The `type` of an audit row. */

@@ -37,6 +37,10 @@ export const refusalCodes = {
   agent: { statuses: [403], meaning: "The key speaks for another agent only." },
   another_caller: { statuses: [403], meaning: "The page that wrote is another person's than the session is by now." },
   cross_origin: { statuses: [403], meaning: "A browser wrote for a page that is not the service's own." },
+  mailbox_asked: {
+    statuses: [403],
+    meaning: "Not a person of the organization yet: a mail with a link was sent to the address.",
+  },
   not_vouched_for: { statuses: [403], meaning: "The provider does not vouch for the address of this person." },
   session_too_old: { statuses: [403], meaning: "This asks for a session that has just begun: sign in again." },
   link_over: { statuses: [404], meaning: "The mailed link was used already or is too old." },
@@ -44,10 +48,11 @@ export const refusalCodes = {
   not_found: { statuses: [404], meaning: "What the field at `path` names is not there." },
   address_taken: { statuses: [409], meaning: "The address is that of a person of another organization." },
   already_exists: { statuses: [409], meaning: "There is one like it, or as many as there may be." },
+  domain_taken: { statuses: [409], meaning: "Another organization has people or an invitation in this domain." },
   draft: { statuses: [409], meaning: "The membrane is a draft and decides nothing yet." },
   last_admin: { statuses: [409], meaning: "The organization would be left without an admin." },
   no_name: { statuses: [409], meaning: "Browsers have no passkeys for addresses made of numbers." },
-  not_confirmed: { statuses: [409], meaning: "No admin has confirmed an address in this domain by mail." },
+  not_proven: { statuses: [409], meaning: "The TXT record of this domain does not name this organization." },
   out_of_range: { statuses: [409], meaning: "There are as many of them as there may be." },
   status: { statuses: [409], meaning: "Its `status` does not permit this." },
   not_allowed: {

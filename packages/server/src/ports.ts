@@ -137,6 +137,12 @@ export interface HttpOut {
   ): Promise<Answered>;
 }
 
+/** Reads TXT records of the DNS. */
+export interface TxtRecords {
+  /** The texts at a name, none where it has no such record; null: the name servers gave no answer. Never rejects. */
+  read(name: string): Promise<readonly string[] | null>;
+}
+
 /** One piece of work that has ended, for a trace. Never carries a secret, a body, or an agent's text. */
 interface EndedSpan {
   readonly name: string;

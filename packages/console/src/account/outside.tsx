@@ -31,6 +31,11 @@ export function Outside({
 /** What there is to a wrong code. */
 export const wrong_code = "A code serves once, for half a minute. A recovery code has to be one that was not used yet.";
 
+/** Whether the service wants the password, because the session began long ago. */
+export function asksForPassword(error: unknown): boolean {
+  return error instanceof ApiError && error.details.some(({ code }) => code === "session_too_old");
+}
+
 /** What the service said to a form, next to it. `wrong`: what to look at where what was given is not right. */
 export function FormError({ error, wrong }: { readonly error: unknown; readonly wrong?: string }) {
   if (error === null || error === undefined) return null;

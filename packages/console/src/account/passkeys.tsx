@@ -10,7 +10,7 @@ import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { FormError } from "./outside.tsx";
+import { asksForPassword, FormError } from "./outside.tsx";
 
 export function Passkeys() {
   const [adding, setAdding] = useState(false);
@@ -121,12 +121,15 @@ function PasskeyList({
 
 function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonly onAdded: () => void }) {
   const client = useClient();
+  const [asksPassword, setAsksPassword] = useState(false);
   const add = useMutation({
-    mutationFn: async (name: string) => {
-      const credential = await makePasskey(await client.beginPasskeyRegistration());
+    mutationFn: async ({ name, password }: { readonly name: string; readonly password: string }) => {
+      const proof = password === "" ? {} : { password };
+      const credential = await makePasskey(await client.beginPasskeyRegistration(proof));
       return client.finishPasskeyRegistration({ credential, ...(name === "" ? {} : { name }) });
     },
     onSuccess: onAdded,
+    onError: (error) => setAsksPassword((asked) => asked || asksForPassword(error)),
   });
   return (
     <Dialog title="Add a passkey" onClose={onClose}>
@@ -134,7 +137,8 @@ function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonl
         className="stack"
         onSubmit={(event: FormEvent<HTMLFormElement>) => {
           event.preventDefault();
-          add.mutate(String(new FormData(event.currentTarget).get("name")).trim());
+          const form = new FormData(event.currentTarget);
+          add.mutate({ name: String(form.get("name")).trim(), password: String(form.get("password") ?? "") });
         }}
       >
         <TextField
@@ -144,7 +148,10 @@ function AddDialog({ onClose, onAdded }: { readonly onClose: () => void; readonl
           maxLength={limits.name_chars_max}
           autoComplete="off"
         />
-        <FormError error={add.error} />
+        {asksPassword && (
+          <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        )}
+        <FormError error={add.error} wrong="Check the password." />
         <FormActions
           action={add.isPending ? "Waiting for your device …" : "Go on"}
           disabled={add.isPending}

@@ -7,20 +7,21 @@ import { CopyButton } from "../parts/forms/copy.tsx";
 import { Dialog, FormActions } from "../parts/forms/dialog.tsx";
 import { TextField } from "../parts/forms/field.tsx";
 import { useToasts } from "../parts/toasts.tsx";
-import { FormError, wrong_code } from "./outside.tsx";
+import { asksForPassword, FormError, wrong_code } from "./outside.tsx";
 import { useRefreshAccount } from "./refresh-account.ts";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
 
 /** What the dialog asks a code for. */
-type Asked = "confirm" | "disable" | "codes";
+type Asked = "confirm" | "disable" | "codes" | "password";
 
 const titles: Record<Asked, string> = {
   confirm: "Set up the second factor",
+  password: "Set up the second factor",
   disable: "Switch the second factor off",
   codes: "New recovery codes",
 };
-const dones: Record<Asked, readonly [title: string, text?: string]> = {
+const dones: Record<Exclude<Asked, "password">, readonly [title: string, text?: string]> = {
   confirm: ["Second factor switched on"],
   disable: ["Second factor switched off"],
   codes: ["Recovery codes replaced", "Those from before serve no more."],
@@ -51,13 +52,14 @@ export function SecondFactor({ user }: { readonly user: User }) {
             type="button"
             className="button primary"
             disabled={factor.begin.isPending}
-            onClick={() => factor.begin.mutate()}
+            onClick={() => factor.begin.mutate(undefined)}
           >
             Set up
           </button>
         )}
       </div>
-      {factor.asked !== null && <CodeDialog asked={factor.asked} factor={factor} />}
+      {factor.asked === "password" && <PasswordDialog factor={factor} />}
+      {factor.asked !== null && factor.asked !== "password" && <CodeDialog asked={factor.asked} factor={factor} />}
       {factor.codes !== null && <RecoveryCodes codes={factor.codes} onClose={factor.forgetCodes} />}
     </section>
   );
@@ -72,12 +74,15 @@ function useSecondFactor() {
   const [asked, setAsked] = useState<Asked | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const begin = useMutation({
-    mutationFn: () => client.enrolTotp(),
+    mutationFn: (password: string | undefined) => client.enrolTotp(password === undefined ? {} : { password }),
     onSuccess: (enrolment) => {
       setEnrolment(enrolment);
       ask("confirm");
     },
-    onError: toasts.failed,
+    onError: (error, password) => {
+      if (asksForPassword(error)) setAsked("password");
+      else if (password === undefined) toasts.failed(error);
+    },
   });
   const act = useMutation({
     mutationFn: async (code: string) => {
@@ -86,7 +91,7 @@ function useSecondFactor() {
       else setCodes((await client.confirmTotp(code)).recovery_codes);
     },
     onSuccess: () => {
-      if (asked !== null) toasts.done(...dones[asked]);
+      if (asked !== null && asked !== "password") toasts.done(...dones[asked]);
       setAsked(null);
       setEnrolment(null);
       refresh();
@@ -106,6 +111,25 @@ function useSecondFactor() {
     close: () => setAsked(null),
     forgetCodes: () => setCodes(null),
   };
+}
+
+/** Asks for the password, because the session began long ago. */
+function PasswordDialog({ factor: { begin, close } }: { readonly factor: ReturnType<typeof useSecondFactor> }) {
+  return (
+    <Dialog title={titles.password} onClose={close}>
+      <form
+        className="stack"
+        onSubmit={(event: FormEvent<HTMLFormElement>) => {
+          event.preventDefault();
+          begin.mutate(String(new FormData(event.currentTarget).get("password")));
+        }}
+      >
+        <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+        <FormError error={begin.error} wrong="Check the password." />
+        <FormActions action="Go on" disabled={begin.isPending} onClose={close} />
+      </form>
+    </Dialog>
+  );
 }
 
 function CodeDialog({

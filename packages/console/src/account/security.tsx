@@ -1,8 +1,9 @@
 /** A person's own safety: second factor, passkeys, sessions, password, mails. */
 import { limits, roleMeets, type Session, type User } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import type { FormEvent } from "react";
-import { useClient } from "../api/session.tsx";
+import { type FormEvent, useState } from "react";
+import { useClient, useSession } from "../api/session.tsx";
+import { Confirm } from "../parts/forms/dialog.tsx";
 import { TextField } from "../parts/forms/field.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
@@ -34,6 +35,7 @@ function Person({ user }: { readonly user: User }) {
         <Password email={user.email} />
         {roleMeets(user.role, ["reviewer"]) && <Mails user={user} />}
       </div>
+      <Leave />
     </>
   );
 }
@@ -88,6 +90,43 @@ function Password({ email }: { readonly email: string }) {
           </button>
         </div>
       </form>
+    </section>
+  );
+}
+
+function Leave() {
+  const client = useClient();
+  const { signOut } = useSession();
+  const toasts = useToasts();
+  const [asked, setAsked] = useState(false);
+  const leave = useMutation({
+    mutationFn: async () => {
+      await client.leaveOrganization();
+      await signOut();
+    },
+    onError: toasts.failed,
+    onSettled: () => setAsked(false),
+  });
+  return (
+    <section className="card stack" aria-label="Membership">
+      <h2>Membership</h2>
+      <div className="actions start">
+        <button type="button" className="button bad" onClick={() => setAsked(true)}>
+          Leave the organization
+        </button>
+      </div>
+      {asked && (
+        <Confirm
+          title="Leave the organization?"
+          action="Leave"
+          tone="bad"
+          busy={leave.isPending}
+          onConfirm={() => leave.mutate()}
+          onClose={() => setAsked(false)}
+        >
+          <p>You are signed out everywhere. Only an invitation brings you back.</p>
+        </Confirm>
+      )}
     </section>
   );
 }

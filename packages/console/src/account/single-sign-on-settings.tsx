@@ -1,5 +1,5 @@
 /** How an admin configures single sign-on. */
-import type { SingleSignOn } from "@countersign/contract";
+import { domain_record_label, domain_record_prefix, type SingleSignOn } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -107,6 +107,12 @@ function Addresses({ known }: { readonly known: SingleSignOn | null }) {
         <dd>
           <Address text={known?.redirect_uri ?? redirectAddress(caller?.org_id ?? "")} />
         </dd>
+        <dt>DNS record (TXT) of each domain</dt>
+        <dd>
+          <Address text={`${domain_record_label}.<domain>`} />
+          <br />
+          <Address text={`${domain_record_prefix}${caller?.org_id ?? ""}`} />
+        </dd>
         {known !== null && (
           <>
             <dt>Sign-in page</dt>
@@ -116,6 +122,10 @@ function Addresses({ known }: { readonly known: SingleSignOn | null }) {
           </>
         )}
       </dl>
+      <p className="muted small">
+        The record proves that a domain is yours. It is checked every day: without it, single sign-on for the domain
+        ends.
+      </p>
       {known === null && (
         <p className="muted small">
           The provider asks for it before it gives a client id. It begins as the address of this page does: open the

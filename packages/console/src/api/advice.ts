@@ -53,7 +53,10 @@ const no_passkeys_here = "There are no passkeys at this address";
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   no_session: ["You are signed out", "Sign in again; what you have typed here is still here."],
   another_caller: ["This page is not yours any more", ""],
-  session_too_old: ["Sign out and in again first", "You have been signed in for a while."],
+  session_too_old: [
+    "Your password is needed",
+    "You have been signed in for a while. Without a password, sign out and in again.",
+  ],
   last_admin: ["The last admin stays", ""],
   no_name: [no_passkeys_here, ""],
   link_over: ["This link does not serve any more", ""],
@@ -61,7 +64,9 @@ const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>>
   no_provider: ["Nobody can be signed in this way", "Ask an admin of your organization for its sign-in page."],
   not_vouched_for: ["Your organization's sign-in does not let you in", "Ask an admin of your organization."],
   not_through: ["You are not signed in", "Begin again."],
-  not_confirmed: ["It is not known whose domain this is", ""],
+  not_proven: ["This domain is not proven to be yours", ""],
+  domain_taken: ["Another organization has people in this domain", ""],
+  mailbox_asked: ["We sent you a mail", ""],
   provider: ["Your organization's sign-in does not answer", "Try again in a minute, or sign in another way."],
 };
 

@@ -1,12 +1,14 @@
 /** Pages that mails lead to, and the ones that send those mails. None of them needs a session. */
-import { limits } from "@countersign/contract";
+import { limits, type Passkey } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { FormError, Outside } from "../account/outside.tsx";
 import { useSession } from "../api/session.tsx";
 import { EmailField, TextField } from "../parts/forms/field.tsx";
+import { Data } from "../parts/tables/data.tsx";
+import { Time } from "../parts/time.tsx";
 
 /** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the tab's history. */
 function useToken(): string {
@@ -28,7 +30,7 @@ function formOf(event: FormEvent<HTMLFormElement>): (name: string) => string {
   return (name) => String(form.get(name) ?? "");
 }
 
-function NewPassword() {
+function NewPassword({ optional = false }: { readonly optional?: boolean }) {
   return (
     <TextField
       label="Password"
@@ -36,7 +38,7 @@ function NewPassword() {
       type="password"
       autoComplete="new-password"
       hint={`At least ${limits.password_chars_min} characters. A sentence is better than symbols.`}
-      required
+      required={!optional}
       minLength={limits.password_chars_min}
       maxLength={limits.password_chars_max}
     />
@@ -179,7 +181,20 @@ export function ForgotPasswordPage() {
 export function ResetPasswordPage() {
   const { client } = useSession();
   const token = useToken();
-  const reset = useMutation({ mutationFn: (password: string) => client.resetPassword({ token, password }) });
+  const passkeys = useQuery({
+    queryKey: ["reset-passkeys", token],
+    queryFn: () => client.listResetPasskeys(token),
+    enabled: token !== "",
+    retry: false,
+  });
+  const reset = useMutation({
+    mutationFn: (form: FormData) =>
+      client.resetPassword({
+        token,
+        password: String(form.get("password")),
+        remove_passkeys: form.get("remove_passkeys") === "on",
+      }),
+  });
   return (
     <Outside title="Set a new password">
       {reset.isSuccess ? (
@@ -190,8 +205,15 @@ export function ResetPasswordPage() {
           </Link>
         </section>
       ) : (
-        <form className="card stack" onSubmit={(event) => reset.mutate(formOf(event)("password"))}>
+        <form
+          className="card stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            reset.mutate(new FormData(event.currentTarget));
+          }}
+        >
           <NewPassword />
+          {passkeys.data !== undefined && passkeys.data.length > 0 && <ResetPasskeys passkeys={passkeys.data} />}
           <FormError error={reset.error} />
           <div className="actions start">
             <button type="submit" className="button primary" disabled={reset.isPending || token === ""}>
@@ -211,12 +233,34 @@ export function ResetPasswordPage() {
   );
 }
 
+/** The passkeys that go on signing in after a reset, and the offer to remove them. */
+function ResetPasskeys({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
+  return (
+    <>
+      <p>These passkeys sign in without the password. Remove them if one of them may not be yours.</p>
+      <ul className="small">
+        {passkeys.map(({ passkey_id, name, created_at }) => (
+          <li key={passkey_id}>
+            <Data text={name} />
+            {", added "}
+            <Time at={created_at} />
+          </li>
+        ))}
+      </ul>
+      <label className="check">
+        <input type="checkbox" name="remove_passkeys" />
+        Remove all of them
+      </label>
+    </>
+  );
+}
+
 export function InvitationPage() {
   const { client, refresh } = useSession();
   const token = useToken();
   const navigate = useNavigate();
   const accept = useMutation({
-    mutationFn: (password: string) => client.acceptInvitation({ token, password }),
+    mutationFn: (password: string) => client.acceptInvitation({ token, ...(password === "" ? {} : { password }) }),
     onSuccess: async () => {
       await refresh();
       await navigate({ to: "/" });
@@ -225,10 +269,10 @@ export function InvitationPage() {
   return (
     <Outside
       title="Join the organization"
-      about="Choose a password; your e-mail address is the one you were invited at."
+      about="Choose a password, or leave it empty if your organization has its own sign-in page. Your e-mail address is the one you were invited at."
     >
       <form className="card stack" onSubmit={(event) => accept.mutate(formOf(event)("password"))}>
-        <NewPassword />
+        <NewPassword optional />
         <FormError error={accept.error} />
         <div className="actions start">
           <button type="submit" className="button primary" disabled={accept.isPending || token === ""}>

@@ -48,7 +48,14 @@ function KeyForm() {
 /** The second factor of a login that has begun. */
 function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly onAgain: () => void }) {
   const { client } = useSession();
-  const verify = useMutation({ mutationFn: (code: string) => client.verifyMfa(code), onSuccess: onDone });
+  const verify = useMutation({
+    mutationFn: (code: string) => client.verifyMfa(code),
+    onSuccess: onDone,
+    // Another tab of this browser has given a code meanwhile: the person is signed in.
+    onError: (error) => {
+      if (error instanceof ApiError && error.code === "state_conflict") onDone();
+    },
+  });
   // Five wrong codes or ten minutes: no code is taken any more.
   if (verify.error instanceof ApiError && verify.error.code === "missing_api_key")
     return (

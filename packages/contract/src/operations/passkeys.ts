@@ -1,6 +1,15 @@
 import Type from "typebox";
 import { limits } from "../limits.ts";
-import { closed, listed, listQuery, Passkey, PasskeyInput, PasskeyOptions, wrapped } from "../resources/index.ts";
+import {
+  closed,
+  listed,
+  listQuery,
+  Passkey,
+  PasskeyInput,
+  PasskeyOptions,
+  PasswordProof,
+  wrapped,
+} from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 import { done, fresh, session } from "./session-answers.ts";
 
@@ -11,12 +20,15 @@ const post = { ...common, method: "POST" } as const;
 export const passkeyOperations = {
   beginPasskeyRegistration: {
     ...post,
+    body_bytes_max: limits.body_bytes_max,
     path: "/v1/auth/passkeys/registration/options",
     summary: "Begin to register a passkey",
     description: `409 where the service is not reached by a name: browsers have no passkeys for IP addresses. ${fresh}`,
     auth: "session",
+    body: PasswordProof,
+    body_optional: true,
     answers: { 200: { description: "Options for the browser.", schema: PasskeyOptions } },
-    refuses: ["state_conflict", "forbidden"],
+    refuses: ["state_conflict", "invalid_credentials", "forbidden", "overloaded"],
   },
   finishPasskeyRegistration: {
     ...post,

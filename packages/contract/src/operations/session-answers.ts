@@ -14,5 +14,5 @@ export const signedOut = {
 
 /** For the description of what only a session may do that began a short time ago. */
 export const fresh =
-  `403 with a session that began more than ${limits.session_fresh_seconds / 60} minutes ago: signing in again begins ` +
-  "another. A stolen cookie must not leave a way in behind.";
+  `With a session that began more than ${limits.session_fresh_seconds / 60} minutes ago, give the password, or sign in again: ` +
+  "else 403. Five wrong passwords end the session. A stolen cookie must not leave a way in behind.";

@@ -1,5 +1,7 @@
 import { limits } from "../limits.ts";
 import {
+  domain_record_label,
+  domain_record_prefix,
   Session,
   SingleSignOn,
   SingleSignOnBegin,
@@ -29,9 +31,10 @@ export const singleSignOnOperations = {
     summary: "Let people sign in through your OpenID provider",
     description:
       "The provider's metadata is read at once: what cannot be read is refused. People whom the provider vouches for " +
-      "(`email_verified`) with an address in one of the domains may sign in; who signs in for the first time becomes " +
-      "a person with the default role. A domain is taken only from an organization of which an admin has confirmed an " +
-      "address in it by mail, and never one of a public mail provider.",
+      "(`email_verified`) with an address in one of the domains may sign in. A domain has to be proven by a TXT record at " +
+      `${domain_record_label}.<domain> with the text ${domain_record_prefix}<org_id>. The service looks again every day, and ` +
+      "the claim ends when the record is gone. A domain where another organization has people or an open invitation is refused " +
+      "(409), and the admins of that organization get a mail.",
     auth: ["admin"],
     body: SingleSignOnInput,
     body_bytes_max: limits.body_bytes_max,
@@ -79,7 +82,8 @@ export const singleSignOnOperations = {
     description:
       "`org_id` is the last part of the address that the provider sent the browser back to. Serves once for each begin, in " +
       "the same browser, for ten minutes. A second factor that the person has set up " +
-      "here is still asked for (mfa_required).",
+      "here is still asked for (mfa_required). Somebody who is no person of the organization yet gets a mail with an invitation, " +
+      "and 403 (`mailbox_asked`): the owner of the address accepts it, then signs in again. An open invitation keeps its role.",
     body: SingleSignOnFinish,
     answers: {
       200: {

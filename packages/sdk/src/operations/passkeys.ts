@@ -1,4 +1,4 @@
-import type { Passkey, PasskeyInput, PasskeyOptions, Session } from "@countersign/contract";
+import type { Passkey, PasskeyInput, PasskeyOptions, PasswordProof, Session } from "@countersign/contract";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
@@ -7,7 +7,8 @@ export function passkeyCalls(call: Transport) {
   const path = "/v1/auth/passkeys";
   return {
     /** What the browser is to make a passkey with, in its JSON form. */
-    beginPasskeyRegistration: async () => (await call<PasskeyOptions>("POST", `${path}/registration/options`)).options,
+    beginPasskeyRegistration: async (proof: PasswordProof = {}) =>
+      (await call<PasskeyOptions>("POST", `${path}/registration/options`, { body: proof })).options,
     /** Registers what the browser made. */
     finishPasskeyRegistration: async (input: PasskeyInput) =>
       (await call<{ passkey: Passkey }>("POST", `${path}/registration`, { body: input })).passkey,

@@ -4,7 +4,9 @@ import type {
   InvitationInput,
   LoginInput,
   OpenSession,
+  Passkey,
   PasswordChangeInput,
+  PasswordProof,
   PasswordResetInput,
   ProfileChange,
   RecoveryCodes,
@@ -54,10 +56,13 @@ export function peopleCalls(call: Transport) {
       (await call<SessionAnswer>("POST", "/v1/auth/password", { body: input })).session,
     /** Asks for a link that sets a new password. */
     forgotPassword: (email: string) => call<null>("POST", "/v1/auth/password/forgot", { body: { email } }),
+    /** Lists the passkeys that a reset with this link would leave. */
+    listResetPasskeys: async (token: string) =>
+      (await call<{ passkeys: Passkey[] }>("POST", "/v1/auth/password/reset/passkeys", { body: { token } })).passkeys,
     /** Sets a new password with a mailed link. */
     resetPassword: (input: PasswordResetInput) => call<null>("POST", "/v1/auth/password/reset", { body: input }),
     /** Begins to set up TOTP; the seed is in this answer only. */
-    enrolTotp: () => call<TotpEnrolment>("POST", "/v1/auth/totp/enrol"),
+    enrolTotp: (proof: PasswordProof = {}) => call<TotpEnrolment>("POST", "/v1/auth/totp/enrol", { body: proof }),
     /** Switches TOTP on; the recovery codes are in this answer only. */
     confirmTotp: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/totp/confirm", { body: { code } }),
     /** Switches TOTP off. */
@@ -90,6 +95,8 @@ export function peopleCalls(call: Transport) {
       (await call<UserAnswer>("PATCH", person(user_id), { body: { role } })).user,
     /** Removes a person; its sessions end. */
     removePerson: (user_id: string) => call<null>("DELETE", person(user_id)),
+    /** Leaves the organization; every session of the caller ends. */
+    leaveOrganization: () => call<null>("POST", "/v1/auth/leave"),
     /** Stops notification mails with the token of a mail. */
     unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
   };

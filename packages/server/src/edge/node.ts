@@ -25,7 +25,19 @@ import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
 import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
-import type { Clock, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, Spans, Timers } from "../ports.ts";
+import type {
+  Clock,
+  HttpOut,
+  Ids,
+  Log,
+  Mailer,
+  Passwords,
+  RateWindows,
+  Sealer,
+  Spans,
+  Timers,
+  TxtRecords,
+} from "../ports.ts";
 import { createCommitWriter } from "../store/commit/commit-writer.ts";
 import { connectCommit } from "../store/commit/commit-writer-connection.ts";
 import type { CommitMetrics } from "../store/commit/commit-writer-lane.ts";
@@ -37,6 +49,7 @@ import { startAging } from "../worker/aging.ts";
 import { startClockWatch } from "../worker/clock-watch.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
+import { startDomainChecks } from "../worker/domain-checks.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -65,6 +78,7 @@ export interface NodeParts {
   /** Null: no traces. */
   readonly spans: Spans | null;
   readonly httpOut: HttpOut;
+  readonly txtRecords: TxtRecords;
   readonly passwords: Passwords;
   readonly mailer: Mailer;
   /** The built console; absent or null: none is served. */
@@ -152,6 +166,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
+    txtRecords: parts.txtRecords,
     deliveries: { wake: (what) => deliveries?.wake(what) },
     passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
@@ -199,6 +214,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   const timeLimits = startTimeLimits(runtime);
+  const domainChecks = startDomainChecks(runtime);
   deliveries = parts.deliveries?.(runtime, requests) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
@@ -211,7 +227,14 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       if (drain_ms > 0) await new Promise<void>((resolve) => timers.after(drain_ms, resolve));
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
-      const loops = [clockWatch.stop(), aging.stop(), timeLimits.stop(), deliveries?.stop(), mails?.stop()];
+      const loops = [
+        clockWatch.stop(),
+        aging.stop(),
+        timeLimits.stop(),
+        domainChecks.stop(),
+        deliveries?.stop(),
+        mails?.stop(),
+      ];
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...loops]);
       cancel();

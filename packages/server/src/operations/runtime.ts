@@ -3,7 +3,19 @@
  * operation takes a `Pick` of the members that it uses.
  */
 import type { PullFailure } from "@countersign/contract";
-import type { Clock, Db, HttpOut, Ids, Log, Mailer, Passwords, RateWindows, Sealer, Timers } from "../ports.ts";
+import type {
+  Clock,
+  Db,
+  HttpOut,
+  Ids,
+  Log,
+  Mailer,
+  Passwords,
+  RateWindows,
+  Sealer,
+  Timers,
+  TxtRecords,
+} from "../ports.ts";
 import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
 import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
 import type { Callers } from "./shared/caller.ts";
@@ -78,6 +90,7 @@ export interface Runtime {
   readonly settings: Settings;
   readonly sealer: Sealer;
   readonly httpOut: HttpOut;
+  readonly txtRecords: TxtRecords;
   readonly deliveries: DeliveryLoop;
   readonly passwords: Passwords;
   readonly passkeys: PasskeyChecks;

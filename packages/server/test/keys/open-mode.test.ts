@@ -25,6 +25,20 @@ describe("while no key was ever created", async () => {
     expect([answer.status, answer.json.as.org_id]).toEqual([200, "org_local"]);
   });
 
+  test("what only a signed-in person may do answers 401, with a session that is none, too", async () => {
+    for (const headers of [{}, { cookie: `countersign_session=${"x".repeat(43)}` }])
+      for (const [method, path] of [
+        ["GET", "/v1/auth/sessions"],
+        ["DELETE", "/v1/auth/sessions"],
+        ["POST", "/v1/auth/totp/enrol"],
+      ] as const) {
+        const answer = await call(node.url, method, path, { headers });
+        expect([answer.status, answer.json.error.code, answer.json.error.details[0].code]).toEqual([
+          ...[401, "missing_api_key", "no_session"],
+        ]);
+      }
+  });
+
   test.each([
     ["that a proxy on this machine forwards", { "X-Forwarded-For": "198.51.100.1" }],
     ["that says it was forwarded", { Forwarded: "for=198.51.100.1" }],

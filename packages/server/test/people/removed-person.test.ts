@@ -17,6 +17,17 @@ const invite = (cookie: string, email: string, role = "reviewer") =>
   nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role } });
 const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
 
+test("whoever is a member can leave, but the last admin cannot", async () => {
+  const admin = await nodes.signedUp();
+  const { cookie, user_id, email } = await nodes.joined(admin.cookie, "reviewer");
+  const left = await nodes.send("POST", "/v1/auth/leave", { cookie });
+  expect([left.status, left.set?.startsWith("countersign_session=;")]).toEqual([204, true]);
+  expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(401);
+  const trail = await nodes.send("GET", "/v1/audit?type=user_removed", { cookie: admin.cookie });
+  expect(trail.json.audit).toMatchObject([{ actor: { id: user_id }, data: { user_id, email } }]);
+  expect((await nodes.send("POST", "/v1/auth/leave", { cookie: admin.cookie })).code).toBe("state_conflict");
+});
+
 describe("ends with the person", () => {
   test("a link for a new password, also once the same address belongs to somebody again", async () => {
     const admin = await nodes.signedUp();

@@ -252,7 +252,7 @@ describe("second factor", () => {
   });
 });
 
-test("an authenticator is set up only with a session that began lately, on every node; signing in again is enough", async () => {
+test("an authenticator is set up only with a session that began lately or with the password, on every node; signing in again is enough", async () => {
   const { email, cookie } = await nodes.signedUp();
   const begin = (cookie: string, base: string) => nodes.send("POST", "/v1/auth/totp/enrol", { cookie }, base);
   await nodes.advance(limits.session_fresh_seconds - 30);
@@ -261,13 +261,20 @@ test("an authenticator is set up only with a session that began lately, on every
   for (const base of [nodes.url, nodes.other]) {
     const refused = await begin(cookie, base);
     expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
-    const message = "Sign in again: a new way to sign in is added within 15 minutes of signing in.";
+    const message =
+      "Give your password, or sign in again: a new way to sign in is added within 15 minutes of signing in.";
     expect(refused.json.error.details).toEqual([{ path: "", code: "session_too_old", message }]);
   }
   // Nothing else is refused to it.
   expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
+  const proven = (body: object) => nodes.send("POST", "/v1/auth/totp/enrol", { cookie, body });
+  expect((await proven({ password })).status).toBe(200);
   const again = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
   expect((await begin(again.cookie as string, nodes.url)).status).toBe(200);
+  // Wrong passwords are counted: the fifth ends the session.
+  for (let turn = 0; turn < limits.session_mfa_failures_max; turn++)
+    expect((await proven({ password: "wrong horse battery staple" })).code).toBe("invalid_credentials");
+  expect((await proven({ password })).code).toBe("missing_api_key");
 });
 
 describe("a session that is ended while it is to be replaced", () => {

@@ -6,13 +6,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkList } from "@countersign/core";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { createClock } from "../../src/edge/clock.ts";
-import { createIds } from "../../src/edge/ids.ts";
 import { createHttpOut } from "../../src/edge/outgoing/http-out.ts";
-import { insertPerson } from "../../src/store/people/people.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
+import { testDomains } from "../../src/testing/people/domains.ts";
 import { client_id, client_secret, openIdProvider } from "../../src/testing/people/open-id-provider.ts";
 
 const database = await testDatabase();
@@ -53,16 +51,14 @@ async function evilProvider() {
 }
 
 test("a code of one organization's provider is sent to no other organization's", async () => {
-  const { url } = await serviceNode(database, { httpOut, config: { public_url } });
+  const { txtRecords, prove } = testDomains();
+  const { url } = await serviceNode(database, { httpOut, txtRecords, config: { public_url } });
   const evil = await evilProvider();
-  const ids = createIds(createClock());
 
   async function organization(domain: string, issuer: string) {
     const org = await testOrganization(database.db);
     const { org_id } = org;
-    const created_at = new Date().toISOString();
-    const admin = { org_id, user_id: ids.next("user"), email: `admin@${domain}`, role: "admin" } as const;
-    await database.db.system((query) => insertPerson(query, { ...admin, password_hash: "x", created_at }));
+    prove(domain, org_id);
     const body = { issuer, client_id, client_secret, email_domains: [domain], default_role: "reviewer" };
     const { api_key: key } = await org.key();
     expect((await call(url, "PUT", "/v1/auth/sso", { key, body })).status).toBe(200);

@@ -59,6 +59,7 @@ export const SignupInput = closed({
   password: newPassword(),
 });
 export type SignupInput = Static<typeof SignupInput>;
+export const LinkInput = closed({ token: token() });
 export const LoginInput = closed({ email: email(), password: givenPassword() });
 export type LoginInput = Static<typeof LoginInput>;
 export const MfaInput = closed({ code: code() });
@@ -66,15 +67,23 @@ export type MfaInput = Static<typeof MfaInput>;
 export const VerifyEmailInput = closed({ token: token(), password: givenPassword() });
 export type VerifyEmailInput = Static<typeof VerifyEmailInput>;
 export const EmailInput = closed({ email: email() });
-export const PasswordResetInput = closed({ token: token(), password: newPassword() });
+export const PasswordResetInput = closed({
+  token: token(),
+  password: newPassword(),
+  remove_passkeys: Type.Optional(Type.Boolean({ description: "default false: passkeys go on signing in" })),
+});
 export type PasswordResetInput = Static<typeof PasswordResetInput>;
+export const PasswordProof = closed({
+  password: Type.Optional(givenPassword()),
+});
+export type PasswordProof = Static<typeof PasswordProof>;
 export const PasswordChangeInput = closed({ current_password: givenPassword(), password: newPassword() });
 export type PasswordChangeInput = Static<typeof PasswordChangeInput>;
 export const ProfileChange = closed({ notify: Type.Boolean() });
 export type ProfileChange = Static<typeof ProfileChange>;
 export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) });
 export type InvitationInput = Static<typeof InvitationInput>;
-export const AcceptInvitationInput = closed({ token: token(), password: newPassword() });
+export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
 export const RoleChange = closed({ role: oneOf(roleNames) });
 export type RoleChange = Static<typeof RoleChange>;

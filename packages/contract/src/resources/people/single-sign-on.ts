@@ -10,6 +10,10 @@ const domain = () =>
     description: "the part of an e-mail address behind the @",
   });
 
+/** The TXT record that proves a domain: at `<label>.<domain>`, with the text `<prefix><org_id>`. */
+export const domain_record_label = "_countersign";
+export const domain_record_prefix = "countersign-organization=";
+
 export const SingleSignOnInput = closed(
   {
     issuer: Type.String({ minLength: 1, maxLength: 2_048, description: "the OpenID provider's issuer, an https URL" }),
@@ -19,7 +23,7 @@ export const SingleSignOnInput = closed(
     ),
     email_domains: Type.Array(domain(), { minItems: 1, maxItems: limits.sso_domains_max }),
     default_role: oneOf(["operator", "reviewer", "agent", "auditor"], {
-      description: "of people who sign in for the first time; nobody becomes admin by signing in",
+      description: "of people who sign in for the first time, unless an invitation gives them another",
     }),
   },
   { title: "SingleSignOnInput" },

@@ -52,14 +52,14 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
 }
 
 /**
- * Whether a write comes from the service's own pages. Browsers say where every write comes from. `silent`: what to return where
- * no header says it, because the sender is no browser.
+ * Whether a write comes from the service's own pages. Browsers say where every write comes from. A write that does not say it is no
+ * browser's, and passes only without a cookie.
  */
-export function isSameOrigin(headers: Headers, public_url: string, silent: boolean): boolean {
+export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin";
   const from = headers["origin"] ?? headers["referer"];
-  if (from === undefined) return silent;
+  if (from === undefined) return headers["cookie"] === undefined;
   if (typeof from !== "string" || !URL.canParse(from)) return false;
   const { origin, protocol, host, hostname } = new URL(from);
   const own = new URL(public_url);

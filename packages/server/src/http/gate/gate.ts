@@ -204,12 +204,13 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);
   }
   if (operation.auth === "session" && caller.user_id === null) {
+    // Open mode has no person: whoever signs in may go on.
+    if (caller.key_id === null) return noSession();
     const message = "Only people who are signed in may; no API key does, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
   // The page that a browser writes for has to be ours. A cookie is a browser's, so a write with one has to say where it comes from.
-  const is_session = caller.user_id !== null;
-  if (!unasked || isSameOrigin(request.headers, deps.public_url(), !is_session)) return null;
+  if (!unasked || isSameOrigin(request.headers, deps.public_url())) return null;
   const message =
     "Without an API key, only the service's own pages may write: with a session, send Origin or Sec-Fetch-Site.";
   return faultAt("forbidden", "/Origin", "cross_origin", message);

@@ -16,7 +16,7 @@ export function sessionAnswers({ settings }: Pick<Runtime, "settings">, cookies:
   return {
     /** The gate looks at writes that come with a session; these begin one or come without. Faults: forbidden. */
     refuseForeign(headers: OperationRequest["headers"]): void {
-      if (!isSameOrigin(headers, settings.public_url(), true)) throw new Fault("forbidden");
+      if (!isSameOrigin(headers, settings.public_url())) throw new Fault("forbidden");
     },
 
     /** Hands over a new session. Its cookie lives as long as the session. */

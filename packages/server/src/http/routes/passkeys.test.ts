@@ -150,17 +150,20 @@ describe("registering", () => {
     expect(statuses.sort()).toEqual([201, 401]);
   });
 
-  test("is begun only with a session that began lately; signing in again is enough", async () => {
+  test("is begun only with a session that began lately or with the password; signing in again is enough", async () => {
     const { cookie, email, authenticator } = await somebody();
-    const begin = (cookie: string) => send("POST", "/v1/auth/passkeys/registration/options", { cookie });
+    const begin = (cookie: string, body?: object) =>
+      send("POST", "/v1/auth/passkeys/registration/options", { cookie, ...(body === undefined ? {} : { body }) });
     await letPass(database.db, limits.session_fresh_seconds - 30);
     const begun = (await begin(cookie)).json.options;
     await letPass(database.db, 30);
     const refused = await begin(cookie);
     expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
     expect(refused.json.error.details).toMatchObject([{ code: "session_too_old" }]);
+    expect((await begin(cookie, { password: "wrong horse battery staple" })).code).toBe("invalid_credentials");
     // What was begun in time is finished.
     expect((await register(cookie, authenticator.create(begun))).status).toBe(201);
+    expect((await begin(cookie, { password })).status).toBe(200);
     const again = await send("POST", "/v1/auth/login", { body: { email, password } });
     expect((await begin(again.cookie as string)).status).toBe(200);
   });

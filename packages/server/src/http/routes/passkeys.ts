@@ -29,8 +29,8 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
   const siteOf = ({ host }: OperationRequest["headers"]) => passkeySite(runtime.settings.public_url(), host);
   return {
-    async beginPasskeyRegistration({ caller, headers }) {
-      return { status: 200, body: await beginPasskeyRegistration(runtime, caller, siteOf(headers)) };
+    async beginPasskeyRegistration({ caller, headers, body }) {
+      return { status: 200, body: await beginPasskeyRegistration(runtime, caller, siteOf(headers), body) };
     },
     async finishPasskeyRegistration({ caller, headers, body }) {
       const passkey = await finishPasskeyRegistration(runtime, caller, siteOf(headers), body);

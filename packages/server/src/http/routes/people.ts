@@ -7,9 +7,9 @@ import {
   revokeInvitation,
 } from "../../operations/people/invitations.ts";
 import { logIn, verifySecondFactor } from "../../operations/people/log-in.ts";
-import { changePassword, forgotPassword, resetPassword } from "../../operations/people/passwords.ts";
+import { changePassword, forgotPassword, listResetPasskeys, resetPassword } from "../../operations/people/passwords.ts";
 import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people/people.ts";
-import { endOwnSessions, getSession, listSessions, logOut } from "../../operations/people/session.ts";
+import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../operations/people/session.ts";
 import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
 import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/people/totp.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -20,7 +20,13 @@ import type { Answer, Handlers } from "../handler.ts";
 
 type AccountHandlers = Pick<
   Handlers,
-  "signup" | "verifyEmail" | "forgotPassword" | "resetPassword" | "acceptInvitation" | "unsubscribe"
+  | "signup"
+  | "verifyEmail"
+  | "forgotPassword"
+  | "listResetPasskeys"
+  | "resetPassword"
+  | "acceptInvitation"
+  | "unsubscribe"
 >;
 type SessionHandlers = Pick<
   Handlers,
@@ -28,7 +34,13 @@ type SessionHandlers = Pick<
 >;
 type ProfileHandlers = Pick<
   Handlers,
-  "changeProfile" | "changePassword" | "enrolTotp" | "confirmTotp" | "disableTotp" | "replaceRecoveryCodes"
+  | "leaveOrganization"
+  | "changeProfile"
+  | "changePassword"
+  | "enrolTotp"
+  | "confirmTotp"
+  | "disableTotp"
+  | "replaceRecoveryCodes"
 >;
 type MemberHandlers = Pick<
   Handlers,
@@ -66,6 +78,10 @@ function accountRoutes(runtime: Runtime, cookies: SessionCookies): AccountHandle
       refuseForeign(headers);
       await forgotPassword(runtime, body.email);
       return mailed;
+    },
+    async listResetPasskeys({ body, headers }) {
+      refuseForeign(headers);
+      return { status: 200, body: await listResetPasskeys(runtime, body.token) };
     },
     async resetPassword({ body, headers }) {
       refuseForeign(headers);
@@ -123,14 +139,18 @@ function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandle
 function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandlers {
   const { begun } = sessionAnswers(runtime, cookies);
   return {
+    async leaveOrganization({ caller }) {
+      await removePerson(runtime, caller, personCalling(caller).user_id);
+      return { ...done, headers: { "Set-Cookie": cookies.clear() } };
+    },
     async changeProfile({ caller, body }) {
       return { status: 200, body: { user: await changeProfile(runtime, caller, body) } };
     },
     async changePassword(request) {
       return begun(await changePassword(runtime, request.caller, request.body, clientOf(request)));
     },
-    async enrolTotp({ caller }) {
-      return { status: 200, body: await enrolTotp(runtime, caller) };
+    async enrolTotp({ caller, body }) {
+      return { status: 200, body: await enrolTotp(runtime, caller, body) };
     },
     async confirmTotp(request) {
       const { codes, begun: session } = await confirmTotp(

@@ -7,11 +7,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { createHttpOut } from "../../edge/outgoing/http-out.ts";
+import { checkDomains } from "../../operations/people/domain-proofs.ts";
+import type { Mail } from "../../ports.ts";
 import { insertPerson } from "../../store/people/people.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { letPass } from "../../testing/database/passing-time.ts";
 import { call, testOrganization } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
+import { testDomains } from "../../testing/people/domains.ts";
 import {
   client_id,
   client_secret,
@@ -27,11 +30,14 @@ const password = "correct horse battery staple";
 const clock = createClock();
 const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
 afterAll(() => httpOut.close());
+const { txtRecords, prove, silence } = testDomains();
+const mails: Mail[] = [];
 let nodes: Awaited<ReturnType<typeof serviceNode>>[];
 let password_hash: string;
 beforeAll(async () => {
   const passwords = cheapPasswords();
-  const parts = { clock, passwords, httpOut, config: { public_url } };
+  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  const parts = { clock, passwords, httpOut, txtRecords, mailer, config: { public_url } };
   nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
   password_hash = await passwords.hash(password);
 });
@@ -58,11 +64,12 @@ async function person(org_id: string, email: string, role: "admin" | "reviewer" 
   return user_id;
 }
 
-/** An organization with an admin in a domain of its own, and single sign-on for that domain unless told otherwise. */
+/** An organization with an admin in a proven domain of its own, and single sign-on for that domain unless told otherwise. */
 async function organization({ configured = true }: { configured?: boolean } = {}) {
   const domain = `company-${++numbers}.example`;
   const org = await testOrganization(database.db);
   await person(org.org_id, `admin@${domain}`);
+  prove(domain, org.org_id);
   const { api_key: key } = await org.key();
   const input = {
     issuer: provider.issuer,
@@ -95,6 +102,25 @@ async function signIn(org_id: string, account: ProviderAccount) {
   return finish(callback, cookie);
 }
 
+/** The token in the invitation that an address got. */
+async function mailedTo(email: string): Promise<string> {
+  const mail = () => mails.findLast(({ to, subject }) => to === email && /^Join/.test(subject));
+  await expect.poll(mail).toBeDefined();
+  const [, token] = /\?token=([\w%.-]+)/.exec((mail() as Mail).text) ?? [];
+  return decodeURIComponent(token as string);
+}
+
+const accept = (token: string, more: object = {}) =>
+  send("POST", "/v1/auth/invitations/accept", { body: { token, ...more } });
+
+/** Signs in for the first time: the mailbox accepts, then the provider's word counts. */
+async function join(org_id: string, account: ProviderAccount) {
+  const asked = await signIn(org_id, account);
+  expect([asked.status, asked.json.error?.details[0].code]).toEqual([403, "mailbox_asked"]);
+  expect((await accept(await mailedTo(account.email as string))).status).toBe(200);
+  return signIn(org_id, account);
+}
+
 const account = (domain: string, more: Partial<ProviderAccount> = {}): ProviderAccount => {
   const sub = `subject-${++numbers}`;
   return { sub, email: `${sub}@${domain}`, email_verified: true, ...more };
@@ -122,18 +148,76 @@ describe("setting up", () => {
       expect(text).not.toContain(client_secret);
   });
 
-  test("a domain needs an admin who has confirmed an address in it: 409", async () => {
-    const { put, domain } = await organization({ configured: false });
-    for (const email_domains of [[domain, "elsewhere.example"], [`sub.${domain}`]])
+  test("a domain needs a TXT record that names the organization; the mailbox of an admin proves nothing: 409", async () => {
+    const { put, domain, org_id } = await organization({ configured: false });
+    for (const email_domains of [[domain, "elsewhere.example"], [`sub.${domain}`], ["gmail.com"]])
       expect((await put({ email_domains })).code).toBe("state_conflict");
-    const alone = await testOrganization(database.db);
-    const { api_key } = await alone.key();
-    const { input } = await organization({ configured: false });
-    expect((await send("PUT", path, { key: api_key, body: input })).code).toBe("state_conflict");
+    prove(domain, "org_00000000000000000000000000");
+    const refused = await put();
+    expect(refused.json.error.details[0]).toMatchObject({ path: "/email_domains/0", code: "not_proven" });
+    expect(refused.json.error.details[0].message).toContain(
+      `_countersign.${domain} with the text countersign-organization=${org_id}`,
+    );
+    silence(domain);
+    expect((await put()).json.error.details[0].code).toBe("not_proven");
+    prove(domain, "org_00000000000000000000000000", org_id);
+    expect((await put()).status).toBe(200);
+  });
+
+  test.each(["a person", "an invitation"])(
+    "a proven domain where another organization has %s is refused, and that one hears of it once a day",
+    async (what) => {
+      const employer = await organization({ configured: false });
+      const other = await organization({ configured: false });
+      const email = `Employee@${employer.domain.toUpperCase()}`;
+      if (what === "a person") await person(other.org_id, email, "reviewer");
+      else {
+        const body = { email, role: "reviewer" };
+        expect((await send("POST", "/v1/auth/invitations", { key: other.key, body })).status).toBe(201);
+      }
+      for (let turn = 0; turn < 2; turn++)
+        expect((await employer.put()).json.error.details[0]).toMatchObject({ code: "domain_taken" });
+      expect((await send("GET", path, { key: employer.key })).code).toBe("not_found");
+      const trail = await send("GET", "/v1/audit?type=sso_conflict", { key: other.key });
+      expect(trail.json.audit).toMatchObject([{ data: { domain: employer.domain, claimed_by: employer.org_id } }]);
+      const told = () => mails.filter(({ to, subject }) => to === `admin@${other.domain}` && /claims/.test(subject));
+      await expect.poll(() => told().length).toBe(1);
+    },
+  );
+
+  test("a domain stays its organization's, whomever others invite there later", async () => {
+    const { put, domain } = await organization();
+    const other = await organization({ configured: false });
+    await person(other.org_id, `consultant@${domain}`);
+    expect((await put({ default_role: "auditor" })).status).toBe(200);
+  });
+
+  test("a claim ends with its proof, at the daily check: nobody signs in, and the admins hear of it", async () => {
+    const [ended, kept, quiet] = [await organization(), await organization(), await organization()];
+    prove(ended.domain);
+    silence(quiet.domain);
+    await letPass(database.db, 86_400);
+    const check = async () => checkDomains((nodes[0] as (typeof nodes)[0]).runtime);
+    while (await check());
+    const domains = async ({ key }: typeof ended) =>
+      (await send("GET", path, { key })).json.single_sign_on.email_domains;
+    expect([await domains(ended), await domains(kept), await domains(quiet)]).toEqual([
+      ...[[], [kept.domain], [quiet.domain]],
+    ]);
+    expect((await signIn(ended.org_id, account(ended.domain))).code).toBe("forbidden");
+    expect((await begin({ email: `a@${ended.domain}` })).code).toBe("not_found");
+    const trail = await send("GET", "/v1/audit?type=sso_domain_ended", { key: ended.key });
+    expect(trail.json.audit).toMatchObject([{ actor: { type: "system" }, data: { domain: ended.domain } }]);
+    await expect
+      .poll(() => mails.some(({ to, subject }) => to === `admin@${ended.domain}` && /ended/.test(subject)))
+      .toBe(true);
+    // Name servers that give no answer for three days prove nothing any more.
+    await letPass(database.db, 2 * 86_400);
+    while (await check());
+    expect(await domains(quiet)).toEqual([]);
   });
 
   test.each([
-    ["a domain of everybody's", { email_domains: ["gmail.com"] }, "/email_domains/0"],
     ["no domain", { email_domains: [] }, "/email_domains"],
     ["a domain that is none", { email_domains: ["-x"] }, "/email_domains/0"],
     ["everybody as admin", { default_role: "admin" }, "/default_role"],
@@ -151,7 +235,7 @@ describe("setting up", () => {
   test("the secret may be left out only while it goes to the same client of the same issuer", async () => {
     const { put, org_id, domain } = await organization();
     expect((await put({ client_secret: undefined, default_role: "auditor" })).status).toBe(200);
-    const joined = await signIn(org_id, account(domain));
+    const joined = await join(org_id, account(domain));
     expect(joined.json.session.user.role).toBe("auditor");
     for (const change of [{ client_id: "other" }, { issuer: `${provider.issuer}/other` }]) {
       const answer = await put({ ...change, client_secret: undefined });
@@ -186,7 +270,11 @@ describe("beginning", () => {
   test("404 for an unknown domain or organization, and for a domain of two", async () => {
     const { domain, input } = await organization();
     const other = await organization({ configured: false });
-    await person(other.org_id, `second@${domain}`);
+    // The first one has an admin in the domain, which is refused to the second.
+    await database.db.query("update person_index set email = 'moved-' || org_id || '@x.test' where email = $1", [
+      `admin@${domain}`,
+    ]);
+    prove(domain, other.org_id);
     expect((await other.put({ ...input })).status).toBe(200);
     const unknown = [{ email: "a@nowhere.example" }, { org_id: "org_00000000000000000000000000" }];
     for (const body of [...unknown, { email: `a@${domain}` }]) expect((await begin(body)).code).toBe("not_found");
@@ -219,10 +307,10 @@ describe("beginning", () => {
 });
 
 describe("finishing", () => {
-  test("makes a person with the default role at the first login, and finds it at the next", async () => {
+  test("makes a person with the default role once the mailbox has accepted, and finds it at the next login", async () => {
     const { org_id, domain } = await organization();
     const ada = account(domain);
-    const first = await signIn(org_id, ada);
+    const first = await join(org_id, ada);
     expect(first.json.session).toMatchObject({
       org_id,
       mfa_required: false,
@@ -238,13 +326,32 @@ describe("finishing", () => {
     expect(joined).toHaveLength(1);
   });
 
-  test("two first logins of one person at once, on two nodes, make one person", async () => {
-    const { org_id, domain } = await organization();
+  test("nobody becomes a member whose mailbox did not accept; two first logins at once send one mail", async () => {
+    const { org_id, domain, key } = await organization();
     const ada = account(domain);
     const [a, b] = [await started(org_id, ada), await started(org_id, ada)];
     const answers = await Promise.all([finish(a.callback, a.cookie, 0), finish(b.callback, b.cookie, 1)]);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    expect(new Set(answers.map(({ json }) => json.session.user.user_id)).size).toBe(1);
+    expect(answers.map(({ status, cookie }) => [status, cookie])).toEqual([
+      [403, undefined],
+      [403, undefined],
+    ]);
+    expect((await send("GET", "/v1/people", { key })).json.people).toHaveLength(1);
+    expect((await send("GET", "/v1/auth/invitations", { key })).json.invitations).toMatchObject([
+      { email: ada.email, role: "reviewer" },
+    ]);
+    await mailedTo(ada.email as string);
+    expect(mails.filter(({ to }) => to === ada.email)).toHaveLength(1);
+  });
+
+  test("a password may be left out only where the provider signs people of the domain in", async () => {
+    const { domain, key } = await organization();
+    for (const email of [`someone@${domain}`, `someone-${++numbers}@elsewhere.example`]) {
+      expect((await send("POST", "/v1/auth/invitations", { key, body: { email, role: "reviewer" } })).status).toBe(201);
+      const token = await mailedTo(email);
+      const without = await accept(token);
+      expect(without.status).toBe(email.endsWith(domain) ? 200 : 400);
+      if (without.status === 400) expect((await accept(token, { password })).status).toBe(200);
+    }
   });
 
   test("finds the person who has the address, with its role; a second factor is still asked for", async () => {
@@ -295,7 +402,7 @@ describe("finishing", () => {
   ])("while %s password is set: the organization does not wait for both", async (_, anew) => {
     const { org_id, domain, key } = await organization();
     const ada = account(domain);
-    let { user_id } = (await signIn(org_id, ada)).json.session.user;
+    let { user_id } = (await join(org_id, ada)).json.session.user;
     if (anew) {
       expect((await send("DELETE", `/v1/people/${user_id}`, { key })).status).toBe(204);
       user_id = await person(org_id, ada.email as string);
@@ -313,33 +420,45 @@ describe("finishing", () => {
     expect((await finished)?.status).toBe(200);
   });
 
-  test("never signs in without an address (403), or to another organization's person (409)", async () => {
-    const { domain, org_id } = await organization();
+  test("never signs in without an address (403), or to another organization's person (409), and that organization hears of it", async () => {
+    const { org_id, key } = await organization();
     expect((await signIn(org_id, { sub: `nameless-${++numbers}` })).code).toBe("forbidden");
     const attacker = await organization({ configured: false });
-    await person(attacker.org_id, `insider@${domain}`);
-    expect((await attacker.put({ email_domains: [domain] })).status).toBe(200);
-    const answer = await signIn(attacker.org_id, account(domain, { email: `admin@${domain}` }));
+    expect((await attacker.put()).status).toBe(200);
+    const email = `insider@${attacker.domain}`;
+    await person(org_id, email);
+    const answer = await signIn(attacker.org_id, account(attacker.domain, { email }));
     expect([answer.code, answer.cookie]).toEqual(["already_exists", undefined]);
+    const trail = await send("GET", "/v1/audit?type=sso_conflict", { key });
+    expect(trail.json.audit).toMatchObject([{ data: { domain: attacker.domain, claimed_by: attacker.org_id } }]);
   });
 
   test("who was removed does not come back by signing in, until invited", async () => {
     const { org_id, domain, key } = await organization();
     const ada = account(domain);
-    const { user_id } = (await signIn(org_id, ada)).json.session.user;
+    const { user_id } = (await join(org_id, ada)).json.session.user;
     expect((await send("DELETE", `/v1/people/${user_id}`, { key })).status).toBe(204);
     expect((await signIn(org_id, ada)).code).toBe("forbidden");
     const again = await person(org_id, ada.email as string, "reviewer");
     expect((await signIn(org_id, ada)).json.session.user.user_id).toBe(again);
   });
 
-  test("who joins by signing in has no invitation left: removed, the mailed link does not bring them back", async () => {
+  test("an invitation's role holds for who first arrives by the provider, and there is one invitation, which ends with its sender", async () => {
     const { org_id, domain, key } = await organization();
     const ada = account(domain);
-    const body = { email: ada.email, role: "admin" };
+    const body = { email: ada.email?.toUpperCase(), role: "operator" };
     expect((await send("POST", "/v1/auth/invitations", { key, body })).status).toBe(201);
-    expect((await signIn(org_id, ada)).json.session.user.role).toBe("reviewer");
-    expect((await send("GET", "/v1/auth/invitations", { key })).json.invitations).toEqual([]);
+    const sender = "select invited_by from invitations where org_id = $1";
+    const before = await database.db.query(sender, [org_id]);
+    await letPass(database.db, 60);
+    expect((await join(org_id, ada)).json.session.user.role).toBe("operator");
+    const bob = account(domain);
+    expect((await send("POST", "/v1/auth/invitations", { key, body: { ...body, email: bob.email } })).status).toBe(201);
+    await letPass(database.db, 60);
+    expect((await signIn(org_id, bob)).code).toBe("forbidden");
+    expect(await database.db.query(sender, [org_id])).toEqual(before);
+    const [{ invitation_id }] = (await send("GET", "/v1/auth/invitations", { key })).json.invitations;
+    expect((await send("DELETE", `/v1/auth/invitations/${invitation_id}`, { key })).status).toBe(204);
     const tokens = await database.db.query("select from person_tokens where org_id = $1 and kind = 'invitation'", [
       org_id,
     ]);
@@ -348,15 +467,19 @@ describe("finishing", () => {
 
   test("two tabs of one browser sign in at once", async () => {
     const { org_id, domain } = await organization();
-    const one = await started(org_id, account(domain));
-    const two = await started(org_id, account(domain), one.cookie);
+    const [ada, bob] = [account(domain), account(domain)];
+    for (const each of [ada, bob]) await person(org_id, each.email as string);
+    const one = await started(org_id, ada);
+    const two = await started(org_id, bob, one.cookie);
     for (const { callback } of [one, two]) expect((await finish(callback, two.cookie)).status).toBe(200);
   });
 
   test("serves once, in the browser that began it, for ten minutes", async () => {
     const { org_id, domain } = await organization();
     const one = await started(org_id, account(domain));
-    const two = await started(org_id, account(domain));
+    const ada = account(domain);
+    await person(org_id, ada.email as string);
+    const two = await started(org_id, ada);
     expect((await finish(one.callback, undefined)).code).toBe("invalid_credentials");
     expect((await finish(one.callback, two.cookie)).code).toBe("invalid_credentials");
     // The wrong browser has used it up.

@@ -16,10 +16,12 @@ import {
   deleteInvitations,
   insertInvitation,
   type KeptInvitation,
+  readInvitation,
   listInvitations as readInvitations,
 } from "../../store/people/invitations.ts";
 import {
   countPeople,
+  emailDomain,
   emailKey,
   findPerson,
   forgetRemoved,
@@ -27,6 +29,7 @@ import {
   readPerson,
 } from "../../store/people/people.ts";
 import { deleteToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { readSingleSignOn } from "../../store/people/single-sign-on.ts";
 import { countStrangerInvitation } from "../../store/people/stranger-invitations.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
@@ -59,9 +62,6 @@ export async function invitePerson(
 ): Promise<OnceAnswer<Invitation>> {
   const { org_id, actor } = caller;
   const { email, role } = input;
-  const token = newToken(runtime);
-  const token_sha256 = tokenHash(token);
-  const invitation_id = runtime.ids.next("invitation");
   const terms = { operation: "invite_user", idempotency_key, request: input, scope: "system" } as const;
   const answer = await idempotent(runtime, caller, terms, async (query) => {
     let invitation: KeptInvitation | undefined;
@@ -69,24 +69,59 @@ export async function invitePerson(
       await refuseEnded(query, caller);
       const person = await findPerson(query, email);
       if (person?.org_id === org_id) throw taken("/email", "This person belongs to the organization already.");
-      await refuseTooMany(query, org_id);
       if ((await countPeople(query, org_id)) === 0) await refuseStranger(query, org_id, source);
-      const replaced = await withdrawn(runtime, query, caller, { email });
-      if ((await countInvitations(query, org_id)) >= limits.open_invitations_per_organization_max)
-        throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
-      invitation = await insertInvitation(query, org_id, { invitation_id, email, role, token_sha256 }, actor);
-      await insertToken(query, "invitation", token_sha256, org_id, { email, role, invitation_id });
-      const org_name = await readOrganizationName(query, org_id);
-      await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
-      const at = formatTimestampUs(runtime.clock.now_us());
-      const data = { invitation_id, email, role };
-      const invited = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_invited", data });
-      return { audit: [...replaced, invited] };
+      const made = await makeInvitation(runtime, query, caller, { email, role }, actor);
+      invitation = made.invitation;
+      return made;
     });
     return shown(invitation as KeptInvitation);
   });
   runtime.mails.wake();
   return answer;
+}
+
+/**
+ * Invites an address for which the organization's provider vouches, with the role of its open invitation or else with `role`. Under
+ * the head's lock; returns the rows for the audit trail. An invitation of the last minute stays as it is.
+ */
+export async function inviteArrived(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  org_id: string,
+  { email, role }: InvitationInput,
+): Promise<readonly AuditRow[]> {
+  const open = await readInvitation(query, org_id, emailKey(email));
+  if (open !== undefined && open.age_seconds < limits.password_mail_every_seconds) return [];
+  // Whoever sent it still answers for it: it ends with the sender's role.
+  const sender = open?.invited_by ?? "system";
+  const input = { email, role: open?.role ?? role };
+  return (await makeInvitation(runtime, query, { org_id, actor: "system" }, input, sender)).audit;
+}
+
+/** Makes and mails an invitation in place of an earlier one, under the head's lock. Faults: already_exists (as many as there may be). */
+async function makeInvitation(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
+  query: Query,
+  caller: Pick<Caller, "org_id" | "actor">,
+  { email, role }: InvitationInput,
+  sender: string,
+): Promise<{ readonly invitation: KeptInvitation; readonly audit: readonly AuditRow[] }> {
+  const { org_id, actor } = caller;
+  await refuseTooMany(query, org_id);
+  const token = newToken(runtime);
+  const token_sha256 = tokenHash(token);
+  const invitation_id = runtime.ids.next("invitation");
+  const replaced = await withdrawn(runtime, query, caller, { email });
+  if ((await countInvitations(query, org_id)) >= limits.open_invitations_per_organization_max)
+    throw taken("", `At most ${limits.open_invitations_per_organization_max} invitations may be open at once.`);
+  const invitation = await insertInvitation(query, org_id, { invitation_id, email, role, token_sha256 }, sender);
+  await insertToken(query, "invitation", token_sha256, org_id, { email, role, invitation_id });
+  const org_name = await readOrganizationName(query, org_id);
+  await writeMail(runtime, query, "invitation", { to: email, org_name, role, token });
+  const at = formatTimestampUs(runtime.clock.now_us());
+  const data = { invitation_id, email, role };
+  const invited = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_invited", data });
+  return { invitation, audit: [...replaced, invited] };
 }
 
 /** Open invitations, newest first. Faults: invalid_request (cursor). */
@@ -149,7 +184,7 @@ export async function voidInvitations(query: Query, org_id: string, which: Which
 /**
  * Makes the invited person and begins the first session. Following the link shows that the address is the person's.
  * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
- * people it may), overloaded.
+ * people it may), invalid_request (no password, and no provider for the address), overloaded.
  */
 export async function acceptInvitation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
@@ -163,7 +198,9 @@ export async function acceptInvitation(
   const { email, role, invitation_id } = token?.subject ?? {};
   const org_id = token?.org_id;
   if (org_id == null || email === undefined || role === undefined || invitation_id === undefined) throw linkFault();
-  const password_hash = await runtime.passwords.hash(input.password);
+  if (input.password === undefined && !(await mayJoinWithoutPassword(runtime, org_id, email)))
+    throw faultAt("invalid_request", "/password", "required", "Choose a password.");
+  const password_hash = input.password === undefined ? null : await runtime.passwords.hash(input.password);
   return runtime.db.system(async (query) => {
     const user_id = runtime.ids.next("user");
     await withHead(query, org_id, async () => {
@@ -180,6 +217,12 @@ export async function acceptInvitation(
     if (person === undefined) throw new Error("a person who has just joined is gone");
     return beginSession(runtime, query, person, client);
   });
+}
+
+/** Whether the organization's provider signs people of this address's domain in. */
+async function mayJoinWithoutPassword({ db }: Pick<Runtime, "db">, org_id: string, email: string): Promise<boolean> {
+  const provider = await db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
+  return provider?.email_domains.includes(emailDomain(email)) ?? false;
 }
 
 const address_taken = "It belongs to one organization: sign in there, or ask for an invitation to another address.";

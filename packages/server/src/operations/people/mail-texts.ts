@@ -81,17 +81,45 @@ const changed: Readonly<Record<AccountChange, string>> = {
 };
 
 /** How somebody signs in was changed. */
-export function accountMail(public_url: string, { change }: MailContents["account"]): Words {
+export function accountMail(public_url: string, { change, passkeys = 0 }: MailContents["account"]): Words {
   return written({
     subject: "How you sign in was changed",
     paragraphs: [
       changed[change],
+      ...(passkeys === 0
+        ? []
+        : [`Passkeys of your account that go on signing in: ${passkeys}. Delete those that are not yours.`]),
       "If it was not you: set a new password, which ends every session, then look through your passkeys and your second " +
         "factor in the settings, and tell an admin of your organization.",
     ],
     link: { label: "Set a new password", url: `${public_url}/forgot-password` },
     footer: "If it was you, there is nothing to do.",
   });
+}
+
+/** A domain lost its proof, or another organization claims one in which this organization has people. */
+export function domainMail(public_url: string, { domain, event }: MailContents["domain"]): Words {
+  const name = shown(domain.replaceAll(".", " dot "));
+  return event === "ended"
+    ? written({
+        subject: "Single sign-on ended for a domain",
+        paragraphs: [
+          `The TXT record that proved the domain ${name} does not name your organization any more.`,
+          "Single sign-on for its addresses has ended. To start it again, add the record and save the domain again.",
+        ],
+        link: { label: "Open the settings", url: `${public_url}/settings` },
+        footer: "You get this mail because you are an admin of your organization.",
+      })
+    : written({
+        subject: "Another organization claims a domain of your people",
+        paragraphs: [
+          `Another organization has proven that the domain ${name} is its own, and wants to sign its people in.`,
+          "Your organization has people or an open invitation in this domain. They stay with you. Remove them, or withdraw " +
+            "the invitation, if they belong to the other organization.",
+        ],
+        link: { label: "Open the people", url: `${public_url}/people` },
+        footer: "You get this mail because you are an admin of your organization. The audit trail names the other one.",
+      });
 }
 
 /** Actions that wait for a reviewer. `token` is the one that stops these mails. */

@@ -16,7 +16,14 @@ export interface MailContents {
     readonly token: string;
   };
   /** How a person signs in was changed: whoever did it may not have been that person. */
-  readonly account: { readonly to: string; readonly change: AccountChange };
+  readonly account: {
+    readonly to: string;
+    readonly change: AccountChange;
+    /** Of a changed password: how many passkeys go on signing in. */
+    readonly passkeys?: number;
+  };
+  /** What happened to a domain, for the admins of an organization that it concerns. */
+  readonly domain: { readonly to: string; readonly domain: string; readonly event: "conflict" | "ended" };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

@@ -1,5 +1,11 @@
 /** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
-import { limits, type Passkey, type PasskeyInput, type PasskeyOptions } from "@countersign/contract";
+import {
+  limits,
+  type Passkey,
+  type PasskeyInput,
+  type PasskeyOptions,
+  type PasswordProof,
+} from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { PasskeySite } from "../../sign-in-ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -18,35 +24,29 @@ import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { writeMail } from "./mail.ts";
-import {
-  type Begun,
-  beginSession,
-  type Client,
-  newToken,
-  noSession,
-  personCalling,
-  requireFreshSession,
-  tokenHash,
-} from "./session.ts";
+import { provenPassword, requireOwner } from "./passwords.ts";
+import { type Begun, beginSession, type Client, newToken, noSession, personCalling, tokenHash } from "./session.ts";
 
 const name_default = "Passkey";
 
 /**
  * What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet.
- * Faults: forbidden when the session began too long ago.
+ * Faults: those of provenPassword and requireOwner.
  */
 export async function beginPasskeyRegistration(
-  runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "passwords">,
   caller: Caller,
   site: PasskeySite,
+  { password }: PasswordProof,
 ): Promise<PasskeyOptions> {
   const { org_id, user_id, session_id } = personCalling(caller);
+  const proven = password === undefined ? null : await provenPassword(runtime, caller, password);
   const challenge = newToken(runtime);
   const { person, known } = await runtime.db.system(async (query) => {
     // Locked: of two at once the second finds the challenge of the first.
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    await requireFreshSession(query, org_id, session_id);
+    await requireOwner(query, person, session_id, proven);
     await deleteTokensOf(query, "passkey", org_id, user_id);
     const subject = { use: "register", user_id, session_id };
     await insertToken(query, "passkey", tokenHash(challenge), org_id, subject);

@@ -1,12 +1,20 @@
 /** Changing a password with the old one, or setting one with a mailed link. Source: api.md §9. */
-import { limits, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
-import { Fault, formatTimestampUs } from "@countersign/core";
+import { limits, type Passkey, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
+import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
-import { findPerson, lockPerson, type Person, readPerson, updatePerson } from "../../store/people/people.ts";
+import { deletePasskey, listPasskeys } from "../../store/people/passkeys.ts";
+import {
+  findPerson,
+  lockPerson,
+  type Person,
+  passwordChangedAfter,
+  readPerson,
+  updatePerson,
+} from "../../store/people/people.ts";
 import { deleteTokensOf, hasRecentToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
-import { sessionStands } from "../../store/people/sessions.ts";
+import { beganWithin, sessionStands } from "../../store/people/sessions.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { writeMail } from "./mail.ts";
@@ -35,25 +43,56 @@ export async function forgotPassword(
 /**
  * Makes the link for a forgotten password, in the caller's system transaction. Null: nobody has the address, or its owner was
  * mailed a link within the last minute. That limit exists because anybody may ask for any address; it does not apply to a mail
- * that is sent `again` after a failed attempt.
+ * that is sent `again` after a failed attempt. Null, too, if the password was changed after the link was asked for: a link is over with
+ * the next change.
  */
 export async function newPasswordLink(
   runtime: Pick<Runtime, "ids">,
   query: Query,
   email: string,
-  again: boolean,
+  { again, asked_at }: { readonly again: boolean; readonly asked_at: string },
 ): Promise<string | null> {
   const found = await findPerson(query, email);
   // The lock makes the second of two mails at once find the link of the first.
   const person = found && (await lockPerson(query, found.org_id, found.user_id));
   if (person === undefined) return null;
   const { org_id, user_id } = person;
+  if (await passwordChangedAfter(query, org_id, user_id, asked_at)) return null;
   const every_seconds = limits.password_mail_every_seconds;
   if (!again && (await hasRecentToken(query, "password", org_id, user_id, every_seconds))) return null;
   const token = newToken(runtime);
   // Earlier links stay valid: anybody may ask for any address, and could otherwise void each link before its owner follows it.
   await insertToken(query, "password", tokenHash(token), org_id, { user_id });
   return token;
+}
+
+/** Lists the passkeys that a reset with this link would leave. Faults: not_found. */
+export async function listResetPasskeys(
+  { db }: Pick<Runtime, "db">,
+  token: string,
+): Promise<{ readonly passkeys: Passkey[] }> {
+  return db.system(async (query) => {
+    const link = await readToken(query, "password", tokenHash(token));
+    const user_id = link?.subject["user_id"];
+    if (link?.org_id == null || user_id === undefined) throw linkFault();
+    const passkeys = await listPasskeys(query, link.org_id, user_id);
+    return { passkeys: passkeys.map(({ transports: _, ...passkey }) => passkey) };
+  });
+}
+
+/** Deletes all passkeys of a person, whose row the caller's transaction holds. */
+async function removePasskeys(
+  runtime: Pick<Runtime, "clock" | "ids">,
+  query: Query,
+  { org_id, user_id }: Person,
+): Promise<void> {
+  const at = formatTimestampUs(runtime.clock.now_us());
+  await withHead(query, org_id, async () => {
+    const known = await listPasskeys(query, org_id, user_id);
+    for (const { passkey_id } of known) await deletePasskey(query, org_id, user_id, passkey_id);
+    const entry = { intent_id: null, at, actor: user_id, type: "passkey_deleted" } as const;
+    return { audit: known.map(({ passkey_id }) => auditRow(runtime.ids, { ...entry, data: { passkey_id } })) };
+  });
 }
 
 /** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
@@ -72,6 +111,7 @@ export async function resetPassword(
     const person = await lockPerson(query, org_id, user_id);
     const mine = await takeToken(query, "password", token_sha256);
     if (person === undefined || mine === undefined) throw linkFault();
+    if (input.remove_passkeys === true) await removePasskeys(runtime, query, person);
     await setPassword(runtime, query, person, password_hash);
     await endSessions(runtime, query, person, user_id);
   });
@@ -90,27 +130,60 @@ export async function changePassword(
   client: Client,
 ): Promise<Begun> {
   const { org_id, user_id, session_id } = personCalling(caller);
-  const known = await runtime.db.tenant(org_id, (query) => readPerson(query, org_id, user_id));
-  const right = await runtime.passwords.verify(known?.password_hash ?? null, input.current_password);
-  if (!right) {
-    await runtime.db.system(async (query) => {
-      const person = await lockPerson(query, org_id, user_id);
-      // An earlier guess ended the session, so the right password would not be taken either.
-      if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
-      await countWrong(runtime, query, person, session_id);
-    });
-    throw new Fault("invalid_credentials");
-  }
+  const proven = await provenPassword(runtime, caller, input.current_password);
   const password_hash = await runtime.passwords.hash(input.password);
   const begun = await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
-    if (person.password_hash !== known?.password_hash) throw new Fault("invalid_credentials");
+    if (person.password_hash !== proven) throw new Fault("invalid_credentials");
     await setPassword(runtime, query, person, password_hash);
     return replaceSessions(runtime, query, person, session_id, client);
   });
   runtime.mails.wake();
   return begun;
+}
+
+/**
+ * Returns the hash of the caller's password, which is the given one. After five wrong ones the session ends.
+ * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
+ */
+export async function provenPassword(
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
+  caller: Caller,
+  password: string,
+): Promise<string> {
+  const { org_id, user_id, session_id } = personCalling(caller);
+  const known = await runtime.db.tenant(org_id, (query) => readPerson(query, org_id, user_id));
+  const hash = known?.password_hash ?? null;
+  const right = await runtime.passwords.verify(hash, password);
+  if (right && hash !== null) return hash;
+  await runtime.db.system(async (query) => {
+    const person = await lockPerson(query, org_id, user_id);
+    // An earlier guess ended the session, so the right password would not be taken either.
+    if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
+    await countWrong(runtime, query, person, session_id);
+  });
+  throw new Fault("invalid_credentials");
+}
+
+/**
+ * Refuses to add another way to sign in (authenticator, passkey) without the password (`proven`: its hash, as `provenPassword` gave it)
+ * in a session that began long ago: somebody with a stolen cookie could keep access after the session has ended.
+ * Faults: forbidden (too old, and no password), invalid_credentials (changed meanwhile), missing_api_key (the session ended meanwhile).
+ */
+export async function requireOwner(
+  query: Query,
+  person: Pick<Person, "org_id" | "password_hash">,
+  session_id: string,
+  proven: string | null,
+): Promise<void> {
+  const fresh = await beganWithin(query, person.org_id, session_id, limits.session_fresh_seconds);
+  if (fresh === undefined) throw noSession();
+  if (proven !== null && proven !== person.password_hash) throw new Fault("invalid_credentials");
+  if (fresh || proven !== null) return;
+  const minutes = limits.session_fresh_seconds / 60;
+  const message = `Give your password, or sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
+  throw faultAt("forbidden", "", "session_too_old", message);
 }
 
 async function setPassword(
@@ -125,5 +198,6 @@ async function setPassword(
   await withHead(query, org_id, {
     audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "password_changed", data: {} })],
   });
-  await writeMail(runtime, query, "account", { to: email, change: "password_changed" });
+  const passkeys = (await listPasskeys(query, org_id, user_id)).length;
+  await writeMail(runtime, query, "account", { to: email, change: "password_changed", passkeys });
 }

@@ -8,6 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import {
   accountMail,
+  domainMail,
   escalationsMail,
   invitationMail,
   knownAddressMail,
@@ -46,7 +47,7 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
   const { mail_id, kind, attempts } = due;
   try {
     const content = JSON.parse(runtime.sealer.open(due.sealed, mailContext(mail_id)));
-    const mail = await runtime.db.system((query) => mailOf(runtime, query, kind as MailKind, content, attempts > 0));
+    const mail = await runtime.db.system((query) => mailOf(runtime, query, due, content));
     const wait_seconds = mail === null ? 0 : await secondsToWait(runtime, kind as MailKind, mail.to);
     const dropped = wait_seconds > 0 && kind === "signup" && due.age_seconds > limits.signup_mail_wait_seconds_max;
     if (wait_seconds > 0 && !dropped) {
@@ -95,16 +96,15 @@ async function secondsToWait(
   return taken.allowed ? 0 : taken.retry_after;
 }
 
-/** The mail itself; null: nobody is to get it. `again`: it could not be sent before. */
+/** The mail itself; null: nobody is to get it. */
 async function mailOf(
   runtime: Pick<Runtime, "ids" | "settings" | "sealer">,
   query: Query,
-  kind: MailKind,
+  { kind, attempts, created_at }: DueMail,
   content: MailContents[MailKind],
-  again: boolean,
 ): Promise<Mail | null> {
   const public_url = runtime.settings.public_url();
-  switch (kind) {
+  switch (kind as MailKind) {
     case "signup": {
       const signup = content as MailContents["signup"];
       const known = await findPerson(query, signup.to);
@@ -115,7 +115,7 @@ async function mailOf(
     }
     case "password": {
       const { to } = content as MailContents["password"];
-      const token = await newPasswordLink(runtime, query, to, again);
+      const token = await newPasswordLink(runtime, query, to, { again: attempts > 0, asked_at: created_at });
       return token === null ? null : { to, ...passwordMail(public_url, token) };
     }
     case "invitation": {
@@ -127,6 +127,10 @@ async function mailOf(
     case "account": {
       const account = content as MailContents["account"];
       return { to: account.to, ...accountMail(public_url, account) };
+    }
+    case "domain": {
+      const told = content as MailContents["domain"];
+      return { to: told.to, ...domainMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

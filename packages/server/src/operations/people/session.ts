@@ -6,7 +6,6 @@ import { auditRow } from "../../store/audit/audit.ts";
 import { lockHead, withHead } from "../../store/organizations/heads.ts";
 import { type Person, readPerson, shownUser } from "../../store/people/people.ts";
 import {
-  beganWithin,
   countMfaFailure,
   deleteSessions,
   endLogin,
@@ -125,19 +124,6 @@ export function personCalling(caller: Caller): { org_id: string; user_id: string
   const { org_id, user_id, session_id } = caller;
   if (user_id === null || session_id === null) throw new Fault("forbidden");
   return { org_id, user_id, session_id };
-}
-
-/**
- * Refuses to add another way to sign in (authenticator, passkey) in a session that began long ago: somebody with a stolen cookie
- * could keep access after the session has ended. Faults: forbidden (too old), missing_api_key (it ended meanwhile).
- */
-export async function requireFreshSession(query: Query, org_id: string, session_id: string): Promise<void> {
-  const fresh = await beganWithin(query, org_id, session_id, limits.session_fresh_seconds);
-  if (fresh === undefined) throw noSession();
-  if (fresh) return;
-  const minutes = limits.session_fresh_seconds / 60;
-  const message = `Sign in again: a new way to sign in is added within ${minutes} minutes of signing in.`;
-  throw faultAt("forbidden", "", "session_too_old", message);
 }
 
 /** The caller's own sessions, newest first. Faults: invalid_request (cursor). */

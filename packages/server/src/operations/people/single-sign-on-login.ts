@@ -3,18 +3,11 @@ import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@counte
 import { equalInConstantTime, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { OpenIdFailure, OpenIdLogin, OpenIdPerson } from "../../sign-in-ports.ts";
-import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
-import {
-  countPeople,
-  findPerson,
-  insertPerson,
-  lockPerson,
-  type Person,
-  wasRemoved,
-} from "../../store/people/people.ts";
+import { emailDomain, findPerson, lockPerson, type Person, wasRemoved } from "../../store/people/people.ts";
 import { insertToken, takeToken } from "../../store/people/person-tokens.ts";
 import {
+  type DomainClaim,
   hasIdentity,
   organizationsOfDomain,
   readIdentity,
@@ -23,7 +16,8 @@ import {
   writeIdentity,
 } from "../../store/people/single-sign-on.ts";
 import type { Runtime } from "../runtime.ts";
-import { voidInvitations } from "./invitations.ts";
+import { tellConflict } from "./domain-proofs.ts";
+import { inviteArrived } from "./invitations.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
@@ -65,15 +59,24 @@ export async function beginSingleSignOn(
   return { location: answer.location, browser };
 }
 
+/** Whom a provider's word led to. */
+type Arrival =
+  | { readonly person: Person }
+  /** Nobody yet: an invitation waits in this mailbox. */
+  | { readonly invited: string }
+  /** A person of another organization. */
+  | { readonly other: DomainClaim };
+
 /**
- * Begins a session for whom the provider vouches. Who signs in for the first time becomes a person of the organization,
- * or is the one who has the address already. A second factor that was set up here is still asked for.
+ * Begins a session for whom the provider vouches: the person it vouched for before, or who has the address. Anybody else is invited,
+ * because only the owner of a mailbox makes it a member. A second factor that was set up here is still asked for.
  * Faults: invalid_credentials (another browser, another organization, too old, used, not what the provider says), forbidden (no address that
- * may, or a person who was removed), already_exists (of another organization, or as many people as there may be),
+ * may, a person who was removed, or who is invited now), already_exists (of another organization, whose admins are told; as many people or
+ * invitations as there may be),
  * unavailable.
  */
 export async function finishSingleSignOn(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings" | "mails">,
   { org_id, callback_query }: SingleSignOnFinish,
   browser: string | null,
   client: Client,
@@ -92,10 +95,16 @@ export async function finishSingleSignOn(
     throw notThrough(vouched.text);
   }
   if (!subjectPattern.test(vouched.subject)) throw refused("The provider's name for this account is none (sub).");
-  return runtime.db.system(async (query) => {
-    const person = await personVouchedFor(runtime, query, row, vouched);
-    return beginSession(runtime, query, person, client, person.mfa_enabled);
+  const arrived = await runtime.db.system(async (query) => {
+    const arrival = await arrivalOf(runtime, query, row, vouched);
+    if (!("person" in arrival)) return arrival;
+    return beginSession(runtime, query, arrival.person, client, arrival.person.mfa_enabled);
   });
+  if ("session" in arrived) return arrived;
+  runtime.mails.wake();
+  if ("invited" in arrived) throw mailboxAsked(arrived);
+  await tellConflict(runtime, arrived.other, org_id);
+  throw elsewhere();
 }
 
 async function findProvider(
@@ -104,7 +113,7 @@ async function findProvider(
   org_id: string | undefined,
 ): Promise<StoredSingleSignOn | undefined> {
   if (org_id !== undefined) return readSingleSignOn(query, org_id);
-  const [found, ...others] = await organizationsOfDomain(query, domainOf(email as string));
+  const [found, ...others] = await organizationsOfDomain(query, emailDomain(email as string));
   return found === undefined || others.length > 0 ? undefined : readSingleSignOn(query, found);
 }
 
@@ -141,21 +150,21 @@ function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_v
   if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
     throw refused("The provider tells no e-mail address that could be used here.");
   if (!email_verified) throw refused("The provider has not verified the e-mail address (email_verified).");
-  if (!email_domains.includes(domainOf(email))) throw refused("Addresses of this domain may not sign in here.");
+  if (!email_domains.includes(emailDomain(email))) throw refused("Addresses of this domain may not sign in here.");
   return email;
 }
 
-/** The person, made if need be, under the lock of the organization's head: two first logins at once make one. */
-async function personVouchedFor(
-  runtime: Pick<Runtime, "clock" | "ids">,
+/** Finds the person under the lock of the organization's head, or invites the address: two first logins at once send one mail. */
+async function arrivalOf(
+  runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
   asked: StoredSingleSignOn,
   vouched: OpenIdPerson,
-): Promise<Person> {
+): Promise<Arrival> {
   const { org_id } = asked;
   const { subject } = vouched;
   const at = formatTimestampUs(runtime.clock.now_us());
-  let person: Person | undefined;
+  let arrival: Arrival | undefined;
   await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
   await withHead(query, org_id, async () => {
     // As it is now: it may have been changed or removed while the provider was asked.
@@ -164,26 +173,31 @@ async function personVouchedFor(
     const { issuer, default_role: role } = row;
     const email = acceptedAddress(row, vouched);
     const known = await readIdentity(query, org_id, issuer, subject);
-    person = known === undefined ? undefined : await lockPerson(query, org_id, known);
-    if (person !== undefined) return null;
+    const person = known === undefined ? undefined : await lockPerson(query, org_id, known);
+    if (person !== undefined) {
+      arrival = { person };
+      return null;
+    }
     const found = await findPerson(query, email);
-    if (found !== undefined && found.org_id !== org_id) throw elsewhere();
+    if (found !== undefined && found.org_id !== org_id) {
+      arrival = { other: { org_id: found.org_id, domain: emailDomain(email) } };
+      return null;
+    }
     // Known by the account, or only by the address, where the removed person never signed in at this provider.
     if (found === undefined && (known !== undefined || (await wasRemoved(query, org_id, email))))
       throw refused("This person was removed from the organization: an invitation brings them back.");
-    if (found !== undefined && (await hasIdentity(query, org_id, issuer, found.user_id)))
+    if (found === undefined) {
+      arrival = { invited: email };
+      return { audit: await inviteArrived(runtime, query, org_id, { email, role }) };
+    }
+    if (await hasIdentity(query, org_id, issuer, found.user_id))
       throw refused("This address belongs to another account of the provider.");
-    const user_id = found?.user_id ?? (await join(runtime, query, { org_id, email, role, at }));
-    await writeIdentity(query, { org_id, issuer, subject, user_id }, at);
-    person = await lockPerson(query, org_id, user_id);
-    if (found !== undefined) return null;
-    const data = { user_id, email, role, issuer };
-    return {
-      audit: [auditRow(runtime.ids, { intent_id: null, at, actor: user_id, type: "user_joined", data })],
-    };
+    await writeIdentity(query, { org_id, issuer, subject, user_id: found.user_id }, at);
+    arrival = { person: found };
+    return null;
   });
-  if (person === undefined) throw new Error("a person who has just signed on is gone");
-  return person;
+  if (arrival === undefined) throw new Error("the head's lock was held and nothing was done");
+  return arrival;
 }
 
 /** Locks who will most likely be the person, because people are locked before the head; under the head it is looked at again. */
@@ -200,28 +214,10 @@ async function lockVouchedFor(
   if (found !== undefined) await lockPerson(query, org_id, found.user_id);
 }
 
-async function join(
-  { ids }: Pick<Runtime, "ids">,
-  query: Query,
-  { org_id, email, role, at }: Pick<Person, "org_id" | "email" | "role"> & { readonly at: string },
-): Promise<string> {
-  if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
-    throw taken(`An organization has at most ${limits.people_per_organization_max} people.`);
-  const user_id = ids.next("user");
-  const person = { org_id, user_id, email, role, password_hash: null, created_at: at };
-  if (!(await insertPerson(query, person))) throw elsewhere();
-  await voidInvitations(query, org_id, { email });
-  return user_id;
-}
-
 type OfClient = Pick<StoredSingleSignOn, "issuer" | "client_id">;
 
 function sameClient(a: OfClient, b: OfClient): boolean {
   return a.issuer === b.issuer && a.client_id === b.client_id;
-}
-
-function domainOf(email: string): string {
-  return email.slice(email.lastIndexOf("@") + 1).toLowerCase();
 }
 
 /** What a login that was begun is sealed under. */
@@ -243,12 +239,16 @@ function refused(message: string): Fault {
   return faultAt("forbidden", "", "not_vouched_for", message);
 }
 
-function taken(message: string, code: "already_exists" | "address_taken" = "already_exists"): Fault {
-  return faultAt("already_exists", "", code, message);
+/** A person belongs to one organization. */
+function elsewhere(): Fault {
+  const message = "This address is that of a person of another organization.";
+  return faultAt("already_exists", "", "address_taken", message);
 }
 
-/** A person belongs to one organization. */
-const elsewhere = () => taken("This address is that of a person of another organization.", "address_taken");
+function mailboxAsked({ invited }: { readonly invited: string }): Fault {
+  const message = `You are not a person of this organization yet. Follow the link in the mail to ${invited}, then sign in again.`;
+  return faultAt("forbidden", "", "mailbox_asked", message);
+}
 
 function unavailable({ text }: OpenIdFailure): Fault {
   return faultAt("unavailable", "", "provider", text);

@@ -5,8 +5,9 @@ import type { OpenIdProvider } from "../../sign-in-ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import {
+  type DomainClaim,
   deleteSingleSignOn,
-  hasProvenAdmin,
+  otherOrganizationsIn,
   readSingleSignOn,
   type StoredSingleSignOn,
   writeSingleSignOn,
@@ -14,14 +15,8 @@ import {
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { type KnownCaller, refuseEnded } from "./caller-ended.ts";
+import { type DomainChecking, refuseUnproven, tellConflict } from "./domain-proofs.ts";
 import { newToken } from "./session.ts";
-
-/** Anybody has an address there: that two people do says nothing about either. */
-const publicMailDomains: ReadonlySet<string> = new Set([
-  ...["gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com", "ymail.com"],
-  ...["icloud.com", "me.com", "mac.com", "aol.com", "gmx.com", "gmx.de", "gmx.net", "web.de", "mail.com", "mail.ru"],
-  ...["yandex.ru", "yandex.com", "proton.me", "protonmail.com", "pm.me", "zoho.com", "qq.com", "163.com", "126.com"],
-]);
 
 /**
  * Where the provider sends browsers back to. Each organization has an address of its own, so that a code of one's provider
@@ -39,20 +34,17 @@ export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingl
 
 /**
  * Sets up a provider in place of the earlier one. A secret is sent to no other issuer than the one it was given for.
- * Faults: invalid_request (an issuer that cannot be read, a secret that is missing, a domain of everybody's),
- * state_conflict (a domain of which no admin has confirmed an address).
+ * Faults: invalid_request (an issuer that cannot be read, a secret that is missing), state_conflict (a domain that is not proven, or
+ * where another organization has people or an invitation).
  */
 export async function putSingleSignOn(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut" | "openId" | "settings">,
+  runtime: DomainChecking & Pick<Runtime, "httpOut" | "openId" | "settings">,
   caller: KnownCaller,
   input: SingleSignOnInput,
 ): Promise<SingleSignOn> {
   const { org_id, actor } = caller;
   const { client_id, default_role } = input;
   const email_domains = [...new Set(input.email_domains.map((each) => each.toLowerCase()))];
-  for (const [index, domain] of email_domains.entries())
-    if (publicMailDomains.has(domain))
-      throw invalid(`/email_domains/${index}`, "not_allowed", `Anybody may have an address under ${domain}.`);
   const issuer = await acceptedIssuer(runtime, input.issuer);
   const known = await runtime.db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
   const same = known?.issuer === issuer && known.client_id === client_id;
@@ -60,20 +52,29 @@ export async function putSingleSignOn(
   if (client_secret === undefined)
     throw invalid("/client_secret", "required", "Give the secret of this client at this issuer.");
   await tryProvider(runtime, org_id, { issuer, client_id, client_secret });
+  await refuseUnproven(runtime, org_id, email_domains);
 
   const updated_at = formatTimestampUs(runtime.clock.now_us());
   const secret_sealed = runtime.sealer.seal(client_secret, clientSecretContext(org_id));
   const row = { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at };
+  let others: readonly DomainClaim[] = [];
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
-      for (const domain of email_domains) if (!(await hasProvenAdmin(query, org_id, domain))) throw unproven(domain);
+      // A domain stays this organization's, whomever others invite there later.
+      const held = (await readSingleSignOn(query, org_id))?.email_domains ?? [];
+      const claimed = email_domains.filter((domain) => !held.includes(domain));
+      others = await otherOrganizationsIn(query, org_id, claimed);
+      if (others.length > 0) return null;
       await writeSingleSignOn(query, row);
       const data = { issuer, client_id, email_domains, default_role };
       const entry = { intent_id: null, at: updated_at, actor, type: "sso_configured" } as const;
       return { audit: [auditRow(runtime.ids, { ...entry, data })] };
     });
   });
+  for (const other of others) await tellConflict(runtime, other, org_id);
+  const [met] = others;
+  if (met !== undefined) throw domainTaken(met);
   return shown(runtime, row);
 }
 
@@ -131,9 +132,9 @@ export function clientSecretContext(org_id: string): string {
   return `${org_id} single_sign_on client_secret`;
 }
 
-function unproven(domain: string): Fault {
-  const message = `No admin has confirmed an address under ${domain} by mail: invite one first.`;
-  return faultAt("state_conflict", "/email_domains", "not_confirmed", message);
+function domainTaken({ domain }: DomainClaim): Fault {
+  const message = `Another organization has people or an open invitation under ${domain}. Its admins were told by mail.`;
+  return faultAt("state_conflict", "/email_domains", "domain_taken", message);
 }
 
 function invalid(path: string, code: ProblemCode, message: string): Fault {

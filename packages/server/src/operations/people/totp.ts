@@ -1,5 +1,5 @@
 /** The second factor: TOTP (RFC 6238) with recovery codes. A code serves once, whichever node sees it. Source: api.md §9. */
-import { limits, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
+import { limits, type PasswordProof, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
 import type { Query } from "../../ports.ts";
@@ -19,6 +19,7 @@ import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { writeMail } from "./mail.ts";
+import { provenPassword, requireOwner } from "./passwords.ts";
 import {
   type Begun,
   type Client,
@@ -26,7 +27,6 @@ import {
   noSession,
   personCalling,
   replaceSessions,
-  requireFreshSession,
   requireStanding,
 } from "./session.ts";
 
@@ -97,18 +97,20 @@ async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: P
 
 /**
  * Makes a seed that a first code has to confirm.
- * Faults: state_conflict when the second factor is on, forbidden when the session began too long ago.
+ * Faults: state_conflict when the second factor is on, those of provenPassword and requireOwner.
  */
 export async function enrolTotp(
-  runtime: Pick<Runtime, "db" | "ids" | "sealer">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords">,
   caller: Caller,
+  { password }: PasswordProof,
 ): Promise<TotpEnrolment> {
   const { org_id, user_id, session_id } = personCalling(caller);
+  const proven = password === undefined ? null : await provenPassword(runtime, caller, password);
   const seed = runtime.ids.secret(seed_chars);
   return runtime.db.tenant(org_id, async (query) => {
     const person = await personOf(query, org_id, user_id);
     if (person.mfa_enabled) throw onAlready();
-    await requireFreshSession(query, org_id, session_id);
+    await requireOwner(query, person, session_id, proven);
     await writeTotpSeed(query, org_id, user_id, runtime.sealer.seal(seed, totpContext(person)));
     const totp = totpOf(seed, person.email);
     return { secret: totp.secret.base32, uri: totp.toString() };

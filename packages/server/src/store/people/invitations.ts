@@ -27,6 +27,20 @@ export async function insertInvitation(
   return row as KeptInvitation;
 }
 
+/** The open invitation of an address (lower case), with who sent it. */
+export async function readInvitation(
+  query: Query,
+  org_id: string,
+  email: string,
+): Promise<{ readonly role: Role; readonly invited_by: string; readonly age_seconds: number } | undefined> {
+  const [row] = await query<{ role: Role; invited_by: string; age_seconds: number }>(
+    `select role, invited_by, extract(epoch from clock_timestamp() - created_at)::float8 as age_seconds from invitations
+     where org_id = $1 and lower(email collate "C") = $2 and expires_at > clock_timestamp()`,
+    [org_id, email],
+  );
+  return row;
+}
+
 /** Open invitations, newest first, below `before` (an invitation_id) when given. */
 export function listInvitations(
   query: Query,

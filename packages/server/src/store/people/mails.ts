@@ -19,7 +19,9 @@ export interface DueMail {
   readonly sealed: string;
   /** Earlier attempts. */
   readonly attempts: number;
-  /** Since it was written. */
+  /** When it was written. */
+  readonly created_at: string;
+  /** Since then. */
   readonly age_seconds: number;
 }
 
@@ -48,6 +50,7 @@ export function claimMails(
        select mail_id from mails where due_at <= now()
        order by array_position($3::text[], kind), due_at limit $2::integer for update skip locked)
      returning mail_id, kind, sealed, attempts - 1 as attempts,
+       created_at,
        extract(epoch from now() - created_at)::integer as age_seconds`,
     [lease_seconds, limit, first],
   );

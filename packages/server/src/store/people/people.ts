@@ -31,6 +31,11 @@ export function emailKey(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
+/** The domain of an address, as claims of domains have it. */
+export function emailDomain(email: string): string {
+  return emailKey(email.slice(email.lastIndexOf("@") + 1));
+}
+
 /** Who has this address, in whatever organization: one statement, whether or not somebody has it. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
   const [person] = await query<Person>(
@@ -150,10 +155,26 @@ export async function updatePerson(
 ): Promise<void> {
   await query(
     `update people set role = coalesce($3, role), password_hash = coalesce($4, password_hash),
-       notify = coalesce($5::boolean, notify)
+       notify = coalesce($5::boolean, notify),
+       password_changed_at = case when $4::text is null then password_changed_at else clock_timestamp() end
      where org_id = $1 and user_id = $2`,
     [org_id, user_id, change.role ?? null, change.password_hash ?? null, change.notify ?? null],
   );
+}
+
+/** Whether the person's password was changed after a moment (RFC 3339). */
+export async function passwordChangedAfter(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  moment: string,
+): Promise<boolean> {
+  const rows = await query(
+    `select from people where org_id = $1 and user_id = $2
+       and password_changed_at > $3::timestamptz`,
+    [org_id, user_id, moment],
+  );
+  return rows.length > 0;
 }
 
 /** Removes a person with everything that signs it in. System scope, because of the indexes. */

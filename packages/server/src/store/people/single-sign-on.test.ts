@@ -1,13 +1,16 @@
 /** Which organization's provider, domains, admins and identities a statement knows. */
+import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
+import { letPass } from "../../testing/database/passing-time.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { testPerson } from "../../testing/people/person.ts";
+import { insertInvitation } from "./invitations.ts";
 import {
   deleteSingleSignOn,
   hasIdentity,
-  hasProvenAdmin,
   organizationsOfDomain,
+  otherOrganizationsIn,
   readIdentity,
   readSingleSignOn,
   type StoredSingleSignOn,
@@ -46,18 +49,19 @@ test("a provider takes the place of the earlier one in every member, and its dom
   expect([await ofDomain("d.test"), await ofDomain("c.test")]).toEqual([[], [other]]);
 });
 
-test("a domain is proven by an admin of this organization who has set a password, in whatever case the address is written", async () => {
+test("others in a domain are people and open invitations of other organizations, in whatever case the address is written", async () => {
   const [own, other] = await organizations();
-  const proven = () => db.system((query) => hasProvenAdmin(query, own, "proven.test"));
-  const add = (org_id: string, email: string, role: "admin" | "operator", password_hash: string | null) =>
-    testPerson(db, org_id, { email, role, password_hash });
-  await add(other, "a@proven.test", "admin", "hash");
-  await add(own, "b@proven.test", "operator", "hash");
-  await add(own, "c@proven.test", "admin", null);
-  await add(own, "d@not-proven.test", "admin", "hash");
-  expect(await proven()).toBe(false);
-  await add(own, "E@Proven.TEST", "admin", "hash");
-  expect(await proven()).toBe(true);
+  const others = (...domains: string[]) => db.system((query) => otherOrganizationsIn(query, own, domains));
+  await testPerson(db, own, { email: "a@met.test", role: "admin" });
+  await testPerson(db, other, { email: "b@not-met.test", role: "admin" });
+  expect(await others("met.test")).toEqual([]);
+  await testPerson(db, other, { email: "C@Met.TEST", role: "admin" });
+  expect(await others("met.test", "x.test")).toEqual([{ org_id: other, domain: "met.test" }]);
+  const invitation = { invitation_id: "inv_met", email: "d@Asked.test", role: "admin", token_sha256: "aa" } as const;
+  await db.system((query) => insertInvitation(query, other, invitation, "usr_1"));
+  expect(await others("asked.test")).toEqual([{ org_id: other, domain: "asked.test" }]);
+  await letPass(db, limits.invitation_link_seconds);
+  expect(await others("asked.test")).toEqual([]);
 });
 
 test("an identity is one organization's, one issuer's and one subject's, and a later one takes its place", async () => {

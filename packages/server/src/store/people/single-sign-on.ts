@@ -57,11 +57,66 @@ export async function organizationsOfDomain(query: Query, domain: string): Promi
   return rows.map(({ org_id }) => org_id);
 }
 
-/** Whether an admin has confirmed by mail that an address in this domain is theirs: a password is only set with a mailed link. */
-export async function hasProvenAdmin(query: Query, org_id: string, domain: string): Promise<boolean> {
+/** One organization's claim of a domain. */
+export interface DomainClaim {
+  readonly org_id: string;
+  readonly domain: string;
+}
+
+/** Takes up to `limit` claims whose newest check was a day ago or more, and notes that they are checked now. System scope. */
+export function takeClaimsToCheck(query: Query, limit: number): Promise<DomainClaim[]> {
+  return query<DomainClaim>(
+    `update sso_domains set checked_at = clock_timestamp() where (domain, org_id) in (
+       select domain, org_id from sso_domains where checked_at <= clock_timestamp() - interval '1 day'
+       order by checked_at limit $1::integer for update skip locked)
+     returning org_id, domain`,
+    [limit],
+  );
+}
+
+/** Notes that a claim was found proven. System scope. */
+export async function noteProven(query: Query, { org_id, domain }: DomainClaim): Promise<void> {
+  await query("update sso_domains set proven_at = clock_timestamp() where org_id = $1 and domain = $2", [
+    org_id,
+    domain,
+  ]);
+}
+
+/** Ends a claim that was not proven within the last `kept_seconds`. False: it was, or there is none. System scope. */
+export async function endClaim(query: Query, { org_id, domain }: DomainClaim, kept_seconds: number): Promise<boolean> {
   const rows = await query(
-    `select from people where org_id = $1 and role = 'admin' and password_hash is not null
-       and lower(split_part(email, '@', 2) collate "C") = $2 limit 1`,
+    `delete from sso_domains where org_id = $1 and domain = $2
+       and proven_at <= clock_timestamp() - make_interval(secs => $3::integer) returning true as ended`,
+    [org_id, domain, kept_seconds],
+  );
+  if (rows.length === 0) return false;
+  await query(
+    `update single_sign_on set email_domains =
+       (select coalesce(json_agg(d), '[]'::json) from json_array_elements_text(email_domains) as d where d <> $2)
+     where org_id = $1`,
+    [org_id, domain],
+  );
+  return true;
+}
+
+/** The other organizations that have a person or an open invitation in one of these domains (lower case). System scope. */
+export function otherOrganizationsIn(query: Query, org_id: string, domains: readonly string[]): Promise<DomainClaim[]> {
+  return query<DomainClaim>(
+    `select org_id, substring(email from '[^@]*$') as domain from person_index
+     where substring(email from '[^@]*$') = any($2::text[]) and org_id <> $1
+     union
+     select org_id, lower(substring(email from '[^@]*$') collate "C") from invitations
+     where lower(substring(email from '[^@]*$') collate "C") = any($2::text[]) and org_id <> $1
+       and expires_at > clock_timestamp()`,
+    [org_id, domains],
+  );
+}
+
+/** Whether the organization's trail told within the last day of a conflict over this domain. */
+export async function toldOfConflict(query: Query, { org_id, domain }: DomainClaim): Promise<boolean> {
+  const rows = await query(
+    `select from audit where org_id = $1 and type = 'sso_conflict' and data ->> 'domain' = $2
+       and at > clock_timestamp() - interval '1 day' limit 1`,
     [org_id, domain],
   );
   return rows.length > 0;

@@ -19,12 +19,13 @@ export async function expireNow(db: { readonly query: Query }, table: keyof type
   if (rows.length !== 1) throw new Error(`${table} has no row ${id}`);
 }
 
-/** Lets time pass for all sessions, mailed links, challenges, invitations and used codes. */
+/** Lets time pass for all sessions, mailed links, challenges, invitations, claims of domains and used codes. */
 export async function letPass(db: { readonly query: Query }, seconds: number): Promise<void> {
   const times = {
     sessions: ["created_at", "last_seen_at", "expires_at"],
     person_tokens: ["expires_at"],
     invitations: ["created_at", "expires_at"],
+    sso_domains: ["proven_at", "checked_at"],
   };
   for (const [table, columns] of Object.entries(times)) {
     const moved = columns.map((column) => `${column} = ${column} - make_interval(secs => $1::float8)`);

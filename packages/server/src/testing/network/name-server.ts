@@ -2,11 +2,14 @@
 import { createSocket } from "node:dgram";
 import { onTestFinished } from "vitest";
 
-/** Addresses (IPv4), an error of the protocol, or nothing at all. */
+/** Addresses (IPv4), or texts for questions about those; an error of the protocol, or nothing at all. */
 export type NameAnswer = readonly string[] | "unknown" | "failed" | "refused" | "garbled" | "silent";
 
 const codes: Readonly<Record<string, number>> = { garbled: 1, failed: 2, unknown: 3, refused: 5 };
 const type_a = 1;
+const type_txt = 16;
+/** A record holds strings of at most so many bytes. */
+const string_bytes_max = 255;
 
 /** Starts one that ends with the test; `asked` lists the names in the order of the questions about IPv4 addresses. */
 export async function testNameServer(
@@ -22,24 +25,32 @@ export async function testNameServer(
       at += 1 + length;
     }
     const section = question.subarray(12, at + 5);
-    const wants_a = question.readUInt16BE(at + 1) === type_a;
+    const type = question.readUInt16BE(at + 1);
+    const wants_a = type === type_a;
     const name = labels.join(".").toLowerCase();
     if (wants_a) asked.push(name);
     const answer = answerOf(name);
     if (answer === "silent") return;
-    const addresses = typeof answer === "string" || !wants_a ? [] : answer;
+    const values = typeof answer === "string" || (!wants_a && type !== type_txt) ? [] : answer;
     const head = Buffer.alloc(12);
     question.copy(head, 0, 0, 2);
     head.writeUInt16BE(0x8180 | (typeof answer === "string" ? (codes[answer] ?? 0) : 0), 2);
     head.writeUInt16BE(1, 4);
-    head.writeUInt16BE(addresses.length, 6);
-    // A pointer to the name in the question, type A, class IN, no time to live, four bytes.
-    const records = addresses.map((each) =>
-      Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...each.split(".").map(Number)]),
-    );
+    head.writeUInt16BE(values.length, 6);
+    // A pointer to the name in the question, the type, class IN, no time to live, the bytes.
+    const records = values.map((each) => {
+      const bytes = wants_a ? each.split(".").map(Number) : stringsOf(Buffer.from(each));
+      return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, bytes.length >> 8, bytes.length & 0xff, ...bytes]);
+    });
     socket.send(Buffer.concat([head, section, ...records]), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
   onTestFinished(() => new Promise<void>((resolve) => void socket.close(() => resolve())));
   return { server: `127.0.0.1:${socket.address().port}`, asked };
+}
+
+/** A text as a TXT record has it: each string with its length in front. */
+function stringsOf(text: Buffer): number[] {
+  const string = text.subarray(0, string_bytes_max);
+  return text.length === 0 ? [] : [string.length, ...string, ...stringsOf(text.subarray(string_bytes_max))];
 }

@@ -51,6 +51,7 @@ export async function serviceNode(
     sealer: createSealer(Buffer.alloc(32, 7)),
     packs: await sharedPacks(),
     httpOut: createHttpOut({ rules: publicHttpsOnly }),
+    txtRecords: { read: async () => [] },
     passwords: cheapPasswords(),
     mailer: { send: async () => undefined },
     ...(backtestThread === undefined ? {} : { backtestThread }),

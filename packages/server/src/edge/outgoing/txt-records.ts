@@ -1,0 +1,22 @@
+import { Resolver } from "node:dns/promises";
+import type { TxtRecords } from "../../ports.ts";
+
+const try_ms = 2_000;
+const tries = 2;
+
+/** Asks the machine's name servers, or `name_servers` (`address:port` each). */
+export function createTxtRecords(name_servers?: readonly string[]): TxtRecords {
+  const resolver = new Resolver({ timeout: try_ms, tries });
+  if (name_servers !== undefined) resolver.setServers(name_servers);
+  return {
+    async read(name) {
+      try {
+        // A record is a list of strings of at most 255 bytes.
+        return (await resolver.resolveTxt(name)).map((strings) => strings.join(""));
+      } catch (error) {
+        const code = error instanceof Error && "code" in error ? error.code : undefined;
+        return code === "ENOTFOUND" || code === "ENODATA" ? [] : null;
+      }
+    },
+  };
+}
