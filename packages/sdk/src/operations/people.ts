@@ -26,7 +26,6 @@ type UserAnswer = { user: User };
 
 /** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. Source: api.md §9. */
 export function peopleCalls(call: Transport) {
-  const person = (user_id: string) => `/v1/people/${encodeURIComponent(user_id)}`;
   return {
     /** Asks for an organization; a mail brings the link. */
     signup: (input: SignupInput) => call<null>("POST", "/v1/auth/signup", { body: input }),
@@ -69,7 +68,16 @@ export function peopleCalls(call: Transport) {
     disableTotp: (code: string) => call<null>("POST", "/v1/auth/totp/disable", { body: { code } }),
     /** Makes new recovery codes; the old ones are void. */
     replaceRecoveryCodes: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/recovery-codes", { body: { code } }),
+    /** Stops notification mails with the token of a mail. */
+    unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
+    ...memberCalls(call),
+  };
+}
 
+/** The methods on an organization's people and its invitations. */
+function memberCalls(call: Transport) {
+  const person = (user_id: string) => `/v1/people/${encodeURIComponent(user_id)}`;
+  return {
     /** Invites a person with a role; a mail brings the link. */
     inviteUser: async (input: InvitationInput) =>
       (
@@ -97,7 +105,5 @@ export function peopleCalls(call: Transport) {
     removePerson: (user_id: string) => call<null>("DELETE", person(user_id)),
     /** Leaves the organization; every session of the caller ends. */
     leaveOrganization: () => call<null>("POST", "/v1/auth/leave"),
-    /** Stops notification mails with the token of a mail. */
-    unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
   };
 }

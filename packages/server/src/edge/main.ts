@@ -13,7 +13,6 @@ import { createIds } from "./ids.ts";
 import { createLog, type ProcessLog } from "./log.ts";
 import { assembleNode } from "./node.ts";
 import { createHttpOut } from "./outgoing/http-out.ts";
-import { createTxtRecords } from "./outgoing/txt-records.ts";
 import { createMailer } from "./sign-in/mailer.ts";
 import { createPasswords } from "./sign-in/passwords.ts";
 import type { Config } from "./start/config.ts";
@@ -98,7 +97,6 @@ export async function startService(
       packs,
       sealer,
       httpOut,
-      txtRecords: createTxtRecords(),
       passwords: createPasswords(),
       mailer,
       console: await loadConsole(),

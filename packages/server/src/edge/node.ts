@@ -53,6 +53,7 @@ import { startDomainChecks } from "../worker/domain-checks.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
+import { createTxtRecords } from "./outgoing/txt-records.ts";
 import { createOpenId } from "./sign-in/open-id.ts";
 import { createPasskeyChecks } from "./sign-in/passkey-checks.ts";
 import type { Config } from "./start/config.ts";
@@ -78,7 +79,8 @@ export interface NodeParts {
   /** Null: no traces. */
   readonly spans: Spans | null;
   readonly httpOut: HttpOut;
-  readonly txtRecords: TxtRecords;
+  /** Absent: those of the machine's name servers. */
+  readonly txtRecords?: TxtRecords;
   readonly passwords: Passwords;
   readonly mailer: Mailer;
   /** The built console; absent or null: none is served. */
@@ -166,7 +168,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
-    txtRecords: parts.txtRecords,
+    txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (what) => deliveries?.wake(what) },
     passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
@@ -209,12 +211,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     }),
   });
   app.server.on("request", () => Atomics.add(requests, 0, 1));
-  const aging = startAging(runtime, {
-    deliveries_kept_days: config.deliveries_kept_days,
-    deleted: (what, rows) => metrics.deleted(what, rows),
-  });
-  const timeLimits = startTimeLimits(runtime);
-  const domainChecks = startDomainChecks(runtime);
+  const loops = startLoops(runtime, parts, metrics);
   deliveries = parts.deliveries?.(runtime, requests) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
@@ -227,16 +224,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       if (drain_ms > 0) await new Promise<void>((resolve) => timers.after(drain_ms, resolve));
       waits.stop();
       // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
-      const loops = [
-        clockWatch.stop(),
-        aging.stop(),
-        timeLimits.stop(),
-        domainChecks.stop(),
-        deliveries?.stop(),
-        mails?.stop(),
-      ];
+      const stops = [clockWatch, ...loops, deliveries, mails].map((loop) => loop?.stop());
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
-      await Promise.all([backtests.stop(), app.close(), ...loops]);
+      await Promise.all([backtests.stop(), app.close(), ...stops]);
       cancel();
       await writer.close();
       // A minute's notes are worth no failure, least of all that of what comes after them.
@@ -244,6 +234,15 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       windows.close();
     },
   };
+}
+
+/** Starts the loops that nothing wakes. */
+function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): Loop[] {
+  const aging = startAging(runtime, {
+    deliveries_kept_days: config.deliveries_kept_days,
+    deleted: (what, rows) => metrics.deleted(what, rows),
+  });
+  return [aging, startTimeLimits(runtime), startDomainChecks(runtime)];
 }
 
 /** Sets what the metrics read at each scrape. */

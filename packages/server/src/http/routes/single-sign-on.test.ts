@@ -2,129 +2,15 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
-import { networkList } from "@countersign/core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createClock } from "../../edge/clock.ts";
-import { createIds } from "../../edge/ids.ts";
-import { createHttpOut } from "../../edge/outgoing/http-out.ts";
-import { checkDomains } from "../../operations/people/domain-proofs.ts";
-import type { Mail } from "../../ports.ts";
-import { insertPerson } from "../../store/people/people.ts";
+import { describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { letPass } from "../../testing/database/passing-time.ts";
-import { call, testOrganization } from "../../testing/nodes/http-node.ts";
-import { serviceNode } from "../../testing/nodes/service-node.ts";
-import { testDomains } from "../../testing/people/domains.ts";
-import {
-  client_id,
-  client_secret,
-  openIdProvider,
-  type ProviderAccount,
-} from "../../testing/people/open-id-provider.ts";
-import { cheapPasswords } from "../../testing/people/passwords.ts";
+import { path, public_url, singleSignOnNodes } from "../../testing/nodes/single-sign-on-nodes.ts";
+import { client_id, client_secret, type ProviderAccount } from "../../testing/people/open-id-provider.ts";
 
 const database = await testDatabase();
-const public_url = "https://countersign.example";
-const provider = await openIdProvider(`${public_url}/sso/callback`);
-const password = "correct horse battery staple";
-const clock = createClock();
-const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
-afterAll(() => httpOut.close());
-const { txtRecords, prove, silence } = testDomains();
-const mails: Mail[] = [];
-let nodes: Awaited<ReturnType<typeof serviceNode>>[];
-let password_hash: string;
-beforeAll(async () => {
-  const passwords = cheapPasswords();
-  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
-  const parts = { clock, passwords, httpOut, txtRecords, mailer, config: { public_url } };
-  nodes = [await serviceNode(database, parts), await serviceNode(database, parts)];
-  password_hash = await passwords.hash(password);
-});
-
-type Sent = { cookie?: string | undefined; key?: string; body?: unknown; headers?: object; node?: number };
-
-async function send(method: string, path: string, { cookie, key, body, headers = {}, node = 0 }: Sent = {}) {
-  const answer = await call(nodes[node]?.url as string, method, path, {
-    ...(key === undefined ? {} : { key }),
-    ...(body === undefined ? {} : { body }),
-    headers: { ...headers, ...(cookie === undefined ? {} : { cookie }) },
-  });
-  const set = answer.headers.get("set-cookie");
-  return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] };
-}
-
-const path = "/v1/auth/sso";
-let numbers = 0;
-
-async function person(org_id: string, email: string, role: "admin" | "reviewer" = "admin"): Promise<string> {
-  const user_id = createIds(clock).next("user");
-  const row = { org_id, user_id, email, role, password_hash, created_at: new Date().toISOString() };
-  await database.db.system((query) => insertPerson(query, row));
-  return user_id;
-}
-
-/** An organization with an admin in a proven domain of its own, and single sign-on for that domain unless told otherwise. */
-async function organization({ configured = true }: { configured?: boolean } = {}) {
-  const domain = `company-${++numbers}.example`;
-  const org = await testOrganization(database.db);
-  await person(org.org_id, `admin@${domain}`);
-  prove(domain, org.org_id);
-  const { api_key: key } = await org.key();
-  const input = {
-    issuer: provider.issuer,
-    client_id,
-    client_secret,
-    email_domains: [domain],
-    default_role: "reviewer",
-  };
-  const put = (change: object = {}) => send("PUT", path, { key, body: { ...input, ...change } });
-  if (configured) expect((await put()).status).toBe(200);
-  return { org, org_id: org.org_id, domain, key, input, put };
-}
-
-const begin = (body: object, cookie?: string) => send("POST", `${path}/begin`, { body, cookie });
-const finish = (callback: URL, cookie: string | undefined, node = 0) =>
-  send("POST", `${path}/finish`, {
-    cookie,
-    body: { org_id: callback.pathname.split("/").at(-1), callback_query: callback.search.slice(1) },
-    node,
-  });
-
-async function started(org_id: string, account: ProviderAccount, cookie?: string) {
-  const answer = await begin({ org_id }, cookie);
-  expect(answer.status).toBe(200);
-  return { callback: await provider.signIn(answer.json.single_sign_on.location, account), cookie: answer.cookie };
-}
-
-async function signIn(org_id: string, account: ProviderAccount) {
-  const { callback, cookie } = await started(org_id, account);
-  return finish(callback, cookie);
-}
-
-/** The token in the invitation that an address got. */
-async function mailedTo(email: string): Promise<string> {
-  const mail = () => mails.findLast(({ to, subject }) => to === email && /^Join/.test(subject));
-  await expect.poll(mail).toBeDefined();
-  const [, token] = /\?token=([\w%.-]+)/.exec((mail() as Mail).text) ?? [];
-  return decodeURIComponent(token as string);
-}
-
-const accept = (token: string, more: object = {}) =>
-  send("POST", "/v1/auth/invitations/accept", { body: { token, ...more } });
-
-/** Signs in for the first time: the mailbox accepts, then the provider's word counts. */
-async function join(org_id: string, account: ProviderAccount) {
-  const asked = await signIn(org_id, account);
-  expect([asked.status, asked.json.error?.details[0].code]).toEqual([403, "mailbox_asked"]);
-  expect((await accept(await mailedTo(account.email as string))).status).toBe(200);
-  return signIn(org_id, account);
-}
-
-const account = (domain: string, more: Partial<ProviderAccount> = {}): ProviderAccount => {
-  const sub = `subject-${++numbers}`;
-  return { sub, email: `${sub}@${domain}`, email_verified: true, ...more };
-};
+const { send, prove, provider, next, person, organization, begin, finish, started, signIn, join, account } =
+  await singleSignOnNodes(database);
 
 describe("setting up", () => {
   test("shows where to register and where to sign in, and never the secret", async () => {
@@ -146,75 +32,6 @@ describe("setting up", () => {
     const rows = await database.db.query("select * from single_sign_on where org_id = $1", [org_id]);
     for (const text of [answer.text, read.text, trail.text, JSON.stringify(rows)])
       expect(text).not.toContain(client_secret);
-  });
-
-  test("a domain needs a TXT record that names the organization; the mailbox of an admin proves nothing: 409", async () => {
-    const { put, domain, org_id } = await organization({ configured: false });
-    for (const email_domains of [[domain, "elsewhere.example"], [`sub.${domain}`], ["gmail.com"]])
-      expect((await put({ email_domains })).code).toBe("state_conflict");
-    prove(domain, "org_00000000000000000000000000");
-    const refused = await put();
-    expect(refused.json.error.details[0]).toMatchObject({ path: "/email_domains/0", code: "not_proven" });
-    expect(refused.json.error.details[0].message).toContain(
-      `_countersign.${domain} with the text countersign-organization=${org_id}`,
-    );
-    silence(domain);
-    expect((await put()).json.error.details[0].code).toBe("not_proven");
-    prove(domain, "org_00000000000000000000000000", org_id);
-    expect((await put()).status).toBe(200);
-  });
-
-  test.each(["a person", "an invitation"])(
-    "a proven domain where another organization has %s is refused, and that one hears of it once a day",
-    async (what) => {
-      const employer = await organization({ configured: false });
-      const other = await organization({ configured: false });
-      const email = `Employee@${employer.domain.toUpperCase()}`;
-      if (what === "a person") await person(other.org_id, email, "reviewer");
-      else {
-        const body = { email, role: "reviewer" };
-        expect((await send("POST", "/v1/auth/invitations", { key: other.key, body })).status).toBe(201);
-      }
-      for (let turn = 0; turn < 2; turn++)
-        expect((await employer.put()).json.error.details[0]).toMatchObject({ code: "domain_taken" });
-      expect((await send("GET", path, { key: employer.key })).code).toBe("not_found");
-      const trail = await send("GET", "/v1/audit?type=sso_conflict", { key: other.key });
-      expect(trail.json.audit).toMatchObject([{ data: { domain: employer.domain, claimed_by: employer.org_id } }]);
-      const told = () => mails.filter(({ to, subject }) => to === `admin@${other.domain}` && /claims/.test(subject));
-      await expect.poll(() => told().length).toBe(1);
-    },
-  );
-
-  test("a domain stays its organization's, whomever others invite there later", async () => {
-    const { put, domain } = await organization();
-    const other = await organization({ configured: false });
-    await person(other.org_id, `consultant@${domain}`);
-    expect((await put({ default_role: "auditor" })).status).toBe(200);
-  });
-
-  test("a claim ends with its proof, at the daily check: nobody signs in, and the admins hear of it", async () => {
-    const [ended, kept, quiet] = [await organization(), await organization(), await organization()];
-    prove(ended.domain);
-    silence(quiet.domain);
-    await letPass(database.db, 86_400);
-    const check = async () => checkDomains((nodes[0] as (typeof nodes)[0]).runtime);
-    while (await check());
-    const domains = async ({ key }: typeof ended) =>
-      (await send("GET", path, { key })).json.single_sign_on.email_domains;
-    expect([await domains(ended), await domains(kept), await domains(quiet)]).toEqual([
-      ...[[], [kept.domain], [quiet.domain]],
-    ]);
-    expect((await signIn(ended.org_id, account(ended.domain))).code).toBe("forbidden");
-    expect((await begin({ email: `a@${ended.domain}` })).code).toBe("not_found");
-    const trail = await send("GET", "/v1/audit?type=sso_domain_ended", { key: ended.key });
-    expect(trail.json.audit).toMatchObject([{ actor: { type: "system" }, data: { domain: ended.domain } }]);
-    await expect
-      .poll(() => mails.some(({ to, subject }) => to === `admin@${ended.domain}` && /ended/.test(subject)))
-      .toBe(true);
-    // Name servers that give no answer for three days prove nothing any more.
-    await letPass(database.db, 2 * 86_400);
-    while (await check());
-    expect(await domains(quiet)).toEqual([]);
   });
 
   test.each([
@@ -326,34 +143,6 @@ describe("finishing", () => {
     expect(joined).toHaveLength(1);
   });
 
-  test("nobody becomes a member whose mailbox did not accept; two first logins at once send one mail", async () => {
-    const { org_id, domain, key } = await organization();
-    const ada = account(domain);
-    const [a, b] = [await started(org_id, ada), await started(org_id, ada)];
-    const answers = await Promise.all([finish(a.callback, a.cookie, 0), finish(b.callback, b.cookie, 1)]);
-    expect(answers.map(({ status, cookie }) => [status, cookie])).toEqual([
-      [403, undefined],
-      [403, undefined],
-    ]);
-    expect((await send("GET", "/v1/people", { key })).json.people).toHaveLength(1);
-    expect((await send("GET", "/v1/auth/invitations", { key })).json.invitations).toMatchObject([
-      { email: ada.email, role: "reviewer" },
-    ]);
-    await mailedTo(ada.email as string);
-    expect(mails.filter(({ to }) => to === ada.email)).toHaveLength(1);
-  });
-
-  test("a password may be left out only where the provider signs people of the domain in", async () => {
-    const { domain, key } = await organization();
-    for (const email of [`someone@${domain}`, `someone-${++numbers}@elsewhere.example`]) {
-      expect((await send("POST", "/v1/auth/invitations", { key, body: { email, role: "reviewer" } })).status).toBe(201);
-      const token = await mailedTo(email);
-      const without = await accept(token);
-      expect(without.status).toBe(email.endsWith(domain) ? 200 : 400);
-      if (without.status === 400) expect((await accept(token, { password })).status).toBe(200);
-    }
-  });
-
   test("finds the person who has the address, with its role; a second factor is still asked for", async () => {
     const { org_id, domain } = await organization();
     const user_id = await person(org_id, `Boss@${domain}`);
@@ -387,8 +176,8 @@ describe("finishing", () => {
     ["an address with NUL", (domain) => ({ email: `a\0b@${domain}` })],
     ["half a surrogate pair", (domain) => ({ email: `a\ud800@${domain}` })],
     ["a name in front", (domain) => ({ email: `kim <kim@${domain}` })],
-    ["a subject beyond 255 characters", () => ({ sub: `${++numbers}${"0123456789".repeat(26)}` })],
-    ["a subject that is not ASCII", () => ({ sub: `\ud800 ${++numbers}` })],
+    ["a subject beyond 255 characters", () => ({ sub: `${next()}${"0123456789".repeat(26)}` })],
+    ["a subject that is not ASCII", () => ({ sub: `\ud800 ${next()}` })],
   ])("%s: 403, and nobody is signed in", async (_, change) => {
     const { org_id, domain } = await organization();
     await person(org_id, `kim@${domain}`);
@@ -422,7 +211,7 @@ describe("finishing", () => {
 
   test("never signs in without an address (403), or to another organization's person (409), and that organization hears of it", async () => {
     const { org_id, key } = await organization();
-    expect((await signIn(org_id, { sub: `nameless-${++numbers}` })).code).toBe("forbidden");
+    expect((await signIn(org_id, { sub: `nameless-${next()}` })).code).toBe("forbidden");
     const attacker = await organization({ configured: false });
     expect((await attacker.put()).status).toBe(200);
     const email = `insider@${attacker.domain}`;
@@ -441,28 +230,6 @@ describe("finishing", () => {
     expect((await signIn(org_id, ada)).code).toBe("forbidden");
     const again = await person(org_id, ada.email as string, "reviewer");
     expect((await signIn(org_id, ada)).json.session.user.user_id).toBe(again);
-  });
-
-  test("an invitation's role holds for who first arrives by the provider, and there is one invitation, which ends with its sender", async () => {
-    const { org_id, domain, key } = await organization();
-    const ada = account(domain);
-    const body = { email: ada.email?.toUpperCase(), role: "operator" };
-    expect((await send("POST", "/v1/auth/invitations", { key, body })).status).toBe(201);
-    const sender = "select invited_by from invitations where org_id = $1";
-    const before = await database.db.query(sender, [org_id]);
-    await letPass(database.db, 60);
-    expect((await join(org_id, ada)).json.session.user.role).toBe("operator");
-    const bob = account(domain);
-    expect((await send("POST", "/v1/auth/invitations", { key, body: { ...body, email: bob.email } })).status).toBe(201);
-    await letPass(database.db, 60);
-    expect((await signIn(org_id, bob)).code).toBe("forbidden");
-    expect(await database.db.query(sender, [org_id])).toEqual(before);
-    const [{ invitation_id }] = (await send("GET", "/v1/auth/invitations", { key })).json.invitations;
-    expect((await send("DELETE", `/v1/auth/invitations/${invitation_id}`, { key })).status).toBe(204);
-    const tokens = await database.db.query("select from person_tokens where org_id = $1 and kind = 'invitation'", [
-      org_id,
-    ]);
-    expect(tokens).toEqual([]);
   });
 
   test("two tabs of one browser sign in at once", async () => {

@@ -174,7 +174,7 @@ export async function withdrawn(
 }
 
 /** Deletes invitations with their links, under the head's lock, and returns them. */
-export async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
+async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
   const wanted = "email" in which ? { email: emailKey(which.email) } : which;
   const deleted = await deleteInvitations(query, org_id, wanted);
   for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
