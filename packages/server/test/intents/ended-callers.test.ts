@@ -1,5 +1,7 @@
 /** What is under way when its key is revoked or its session ends makes nothing that outlasts it. Source: api.md §3 and §9. */
+
 import { request } from "node:http";
+import { domain_record_prefix } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { registerContextSource, removeContextSource } from "../../src/operations/context/context-source.ts";
 import { deleteContext, putContext } from "../../src/operations/context/stored-context.ts";
@@ -47,6 +49,8 @@ const outside = {
   openId: { begin: async () => ({ location: "https://idp.example.com/" }) },
 } as unknown as Runtime;
 
+const provenFor = (org_id: string) => ({ read: async () => [`${domain_record_prefix}${org_id}`] });
+
 interface Theirs {
   readonly membrane_id: string;
   readonly policy_id: string;
@@ -61,7 +65,7 @@ const operations: Record<string, (runtime: Runtime, caller: Caller, of: Theirs) 
   changeRole: (runtime, caller, { user_id }) => changeRole(runtime, caller, user_id, "admin"),
   removePerson: (runtime, caller, { user_id }) => removePerson(runtime, caller, user_id),
   putSingleSignOn: (runtime, caller) =>
-    putSingleSignOn({ ...runtime, ...outside }, caller, {
+    putSingleSignOn({ ...runtime, ...outside, txtRecords: provenFor(caller.org_id) }, caller, {
       issuer: "https://idp.example.com/",
       client_id: "theirs",
       client_secret: "theirs",
