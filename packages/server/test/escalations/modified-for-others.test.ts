@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
-import { type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
+import { activatePayPolicy, type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
 let url: string;
@@ -11,12 +11,8 @@ let org: Reviewed;
 
 const post = (path: string, key: string, body?: unknown) => call(url, "POST", path, { key, body });
 
-async function holds(name: string, when: string, escalation: object, effect = "escalate") {
-  const spec = { match: { verbs: ["pay"] }, when, effect, escalation };
-  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
-  const { json } = await post("/v1/policies", org.admin, { policy });
-  expect((await post(`/v1/policies/${json.policy.policy_id}/activate`, org.admin, { mode: "live" })).status).toBe(200);
-}
+const holds = (name: string, when: string, escalation: object, effect: "escalate" | "block" = "escalate") =>
+  activatePayPolicy(url, org, name, { when, escalation, effect });
 
 beforeAll(async () => {
   ({ url } = await serviceNode(database));

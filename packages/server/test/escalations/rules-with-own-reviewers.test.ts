@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
-import { type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
+import { activatePayPolicy, type Reviewed, reviewedOrganization } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
 let url: string;
@@ -13,12 +13,8 @@ const keys: Record<"ann" | "bob", { readonly key_id: string; readonly api_key: s
 const post = (path: string, key: string, body?: unknown) => call(url, "POST", path, { key, body });
 const named = (who: keyof typeof keys) => ({ type: "user", id: keys[who].key_id });
 
-async function hold(name: string, when: string, escalation: object) {
-  const spec = { match: { verbs: ["pay"] }, when, effect: "escalate", escalation };
-  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
-  const { json } = await post("/v1/policies", org.admin, { policy });
-  expect((await post(`/v1/policies/${json.policy.policy_id}/activate`, org.admin, { mode: "live" })).status).toBe(200);
-}
+const hold = (name: string, when: string, escalation: object) =>
+  activatePayPolicy(url, org, name, { when, escalation });
 
 beforeAll(async () => {
   ({ url } = await serviceNode(database));

@@ -1,7 +1,7 @@
 /** Whose budget a request takes from, how large it is, and the headers that say so. Source: contract §8, api.md §2. */
 
 import { limits, type RateCategory, rateCategories } from "@countersign/contract";
-import { clientNetwork, Fault, type RateTake } from "@countersign/core";
+import { clientNetwork, type RateTake } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
 
 /** Requests per minute by category. */
@@ -80,14 +80,6 @@ export async function refundRate(windows: RateWindows, use: RateUse, now_ms: num
   return use.settled && use.taken.allowed
     ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
     : use;
-}
-
-/** The 429 for a request that found its window full. */
-export function rateFault({ taken }: RateUse): Fault {
-  return new Fault("rate_limit_exceeded", {
-    details: [{ retry_after_seconds: taken.retry_after }],
-    headers: { "retry-after": String(taken.retry_after) },
-  });
 }
 
 /** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers) to a flat header list. */

@@ -14,6 +14,7 @@ import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } 
 import { clientIp, clientNetwork, Fault, faultAt, type NetworkList } from "@countersign/core";
 import { noSession } from "../../operations/people/session.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
+import { rateLimitFault } from "../../operations/shared/rate-limit-fault.ts";
 import type { RateWindows } from "../../ports.ts";
 import { faultOf } from "../answer/faults.ts";
 import {
@@ -21,7 +22,6 @@ import {
   keyBucket,
   type RateLimits,
   type RateUse,
-  rateFault,
   refundRate,
   type Unsettled,
   useRate,
@@ -257,7 +257,7 @@ export async function settleRate(
   unsettled.leave(use.bucket);
   const kind = unchanged ? "look" : "take";
   const now = await useRate(windows, kind, use.category, use.bucket, use.taken.limit, now_ms);
-  const fault = unchanged || now.taken.allowed ? null : rateFault(now);
+  const fault = unchanged || now.taken.allowed ? null : rateLimitFault(now.taken.retry_after);
   return { ...admission, use: { ...now, settled: true }, fault };
 }
 
@@ -269,7 +269,7 @@ function counted(
 ): Admission | Promise<Admission> {
   if (!use.taken.allowed) {
     if (!use.settled) deps.unsettled.leave(use.bucket);
-    return { known, recalled, fault: rateFault(use), use };
+    return { known, recalled, fault: rateLimitFault(use.taken.retry_after), use };
   }
   const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
   // A key that could not be read is nobody's request: an outage must not use up the budget of a whole office.

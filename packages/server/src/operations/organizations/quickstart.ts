@@ -18,7 +18,7 @@ import { lockKey, markRevoked } from "../../store/keys/keys.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { takeIntake } from "../../store/organizations/organizations.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
-import { isYoung, type OnceAnswer, once, replaceAnswer } from "../../store/rows/idempotency.ts";
+import { isYoung, type OnceAnswer, once, storeAnswer } from "../../store/rows/idempotency.ts";
 import { insertNewKey, type KeyToCreate } from "../keys/create-key.ts";
 import type { Runtime } from "../runtime.ts";
 import { createOrganization } from "./create-organization.ts";
@@ -57,7 +57,7 @@ export async function quickstart(
     if (!(await isYoung(query, request, limits.quickstart_repeated_seconds_max)))
       throw new Fault("idempotency_conflict");
     const response = await withNewKey(runtime, query, first.response);
-    await replaceAnswer(query, request, kept(response));
+    await storeAnswer(query, request, kept(response));
     return { response, replayed: true };
   });
 }

@@ -4,6 +4,7 @@ import type { Query } from "../../ports.ts";
 import { findPerson, lockPerson, type Person } from "../../store/people/people.ts";
 import { countMfaFailure, deleteSessions, endLogin, readMfaFailures } from "../../store/people/sessions.ts";
 import type { Runtime } from "../runtime.ts";
+import { rateLimitFault } from "../shared/rate-limit-fault.ts";
 import { type Begun, beginSession, type Client, findSession, noSession } from "./session.ts";
 import { isTotp, useSecondFactor } from "./totp.ts";
 
@@ -70,9 +71,5 @@ export async function verifySecondFactor(
 async function refuseGuessing(query: Query, { org_id, user_id }: Pick<Person, "org_id" | "user_id">): Promise<void> {
   const { failures, left_seconds } = await readMfaFailures(query, org_id, user_id);
   if (failures < limits.person_mfa_failures_max) return;
-  const retry_after_seconds = Math.ceil(left_seconds);
-  throw new Fault("rate_limit_exceeded", {
-    details: [{ retry_after_seconds }],
-    headers: { "retry-after": String(retry_after_seconds) },
-  });
+  throw rateLimitFault(Math.ceil(left_seconds));
 }

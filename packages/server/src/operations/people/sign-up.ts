@@ -6,6 +6,7 @@ import { findPerson, insertPerson } from "../../store/people/people.ts";
 import { insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
 import { createOrganization } from "../organizations/create-organization.ts";
 import type { Runtime } from "../runtime.ts";
+import { rateLimitFault } from "../shared/rate-limit-fault.ts";
 import { writeMail } from "./mail.ts";
 import { newToken, tokenHash } from "./session.ts";
 
@@ -71,11 +72,7 @@ async function refuseGuessing(
   const now_ms = Math.floor(clock.now_us() / 1000);
   const tries_max = rateCategories.authentication.requests_max;
   const { allowed, retry_after } = await rateWindows.take(`verify_email ${token_sha256}`, tries_max, now_ms);
-  if (allowed) return;
-  throw new Fault("rate_limit_exceeded", {
-    details: [{ retry_after_seconds: retry_after }],
-    headers: { "retry-after": String(retry_after) },
-  });
+  if (!allowed) throw rateLimitFault(retry_after);
 }
 
 /** What every link that does not work answers, whatever the reason. */

@@ -55,10 +55,7 @@ export async function once<T>(
     );
     if (inserted.length > 0) {
       const response = await work();
-      await query(
-        "update idempotency_keys set response = $4::json where org_id = $1 and operation = $2 and idempotency_key = $3",
-        [...key, JSON.stringify(kept(response))],
-      );
+      await storeAnswer(query, request, kept(response));
       return { response, replayed: false };
     }
     const [first] = await query<{ request_sha256: string; response: string }>(
@@ -89,8 +86,8 @@ export async function isYoung(
   return rows.length > 0;
 }
 
-/** Replaces what repetitions with this key are answered. */
-export async function replaceAnswer(
+/** Sets what repetitions with this key are answered. */
+export async function storeAnswer(
   query: Query,
   { org_id, operation, idempotency_key }: KeyRow,
   response: unknown,

@@ -31,6 +31,21 @@ export async function reviewedOrganization(db: Database, url: string, settings: 
   return { org, membrane_id, admin, agent, operator, reviewer };
 }
 
+/** Adds a live policy named `name` about the verb `pay` to an organization. */
+export async function activatePayPolicy(
+  url: string,
+  { admin }: Reviewed,
+  name: string,
+  { when, escalation, effect = "escalate" }: { when: string; escalation: object; effect?: "escalate" | "block" },
+): Promise<void> {
+  const spec = { match: { verbs: ["pay"] }, when, effect, escalation };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+  const created = await call(url, "POST", "/v1/policies", { key: admin, body: { policy } });
+  const path = `/v1/policies/${created.json.policy.policy_id}/activate`;
+  const activated = await call(url, "POST", path, { key: admin, body: { mode: "live" } });
+  if (activated.status !== 200) throw new Error(activated.text);
+}
+
 /** A body that the pack `security` escalates. */
 export const heldBody = {
   intent: {
