@@ -172,8 +172,8 @@ function rateLimitsPage(): string {
   ]);
   return page(
     "# Rate limits",
-    `Each operation belongs to one category. A category has so many requests in any ${limits.rate_window_seconds} seconds, for each of those ` +
-      "that it counts:",
+    "Each operation belongs to one category. The table says how many requests a category allows in any " +
+      `${limits.rate_window_seconds} seconds, and for whom it counts them:`,
     table(["category", "requests", "applies to", "counted for each"], categories),
     [
       "- The window slides: a request counts from its arrival until it is " +
@@ -200,10 +200,9 @@ function eventsPage(): string {
   return page(
     "# Events",
     "Webhooks get these events as signed HTTPS POST requests.",
-    "**A review may need several reviewers. `escalation.decided` comes for each reviewer's decision, so the name alone does not say that the " +
-      "review has ended.** While further approvals are needed, `escalation_status` is `pending`, and `data` has `outcome: null` and no " +
-      "`votes`, `quorum` and `on_timeout`. The action may run only after an event with `escalation_status: decided` whose " +
-      "`data.resolution.outcome` is `approve` or `approve_modified`.",
+    "**`escalation.decided` does not always end a review.** It comes for each reviewer's decision, and a review may need several reviewers. " +
+      "While more approvals are needed, `escalation_status` is `pending`, and `data` has `outcome: null` and no `votes`, `quorum` and " +
+      "`on_timeout`. The action may run only after an event whose `data.resolution.outcome` is `approve` or `approve_modified`.",
     table(["event_type", "sent when", "sent to webhooks that are"], rows),
     "## Headers",
     table(

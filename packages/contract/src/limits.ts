@@ -16,7 +16,7 @@ export const limits = {
   problems_collected_bytes_max: 16_384,
   idempotency_key_chars_max: 255,
   idempotency_kept_hours_min: 24,
-  /** A quickstart is repeated by its Idempotency-Key alone: whoever could guess one would get the organization. */
+  /** Nothing but its Idempotency-Key proves that a repeated quickstart is the same caller's, so nobody may guess the key. */
   quickstart_idempotency_key_bits_min: 128,
   quickstart_repeated_seconds_max: 600,
   /** Of an intake that no quickstart took up. */

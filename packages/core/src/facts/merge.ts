@@ -13,7 +13,7 @@ export interface FactDocument {
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** Fields by category whose numbers no double holds as they were written. They are null in the document of their source. */
+/** Facts, by category, whose numbers a double would round. The document of their source has null in their place. */
 export type InexactFacts = { readonly [category in FactCategoryName]?: readonly string[] };
 
 /** One document to merge, with the time of its receipt. */

@@ -55,7 +55,7 @@ interface Match {
 
 const unknown = "other.unclassified";
 const actionRules = [...objectRules, ...verbRules];
-/** The words that only read. "load" and "open" stand in rules of their own, because they may do more. */
+/** Verbs of tools that only read. "load" and "open" have rules of their own, because they may also change something. */
 const reading = verbRules.find(({ means }) => means === "data.read")?.words ?? new Map();
 const acting = new Set(actionRules.flatMap((rule) => [...rule.words.keys()]).filter((word) => !reading.has(word)));
 /** Types from strict to harmless. The verbs of records rank them, not the few objects. */

@@ -57,7 +57,7 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
   return null;
 }
 
-/** Returns the votes of all live policies that are unknown on this content, also of those whose `on_unknown` is `skip`. */
+/** Returns the votes of the live policies that cannot be evaluated on this content. It does not matter what `on_unknown` says. */
 function unknownsOn(input: DecideInput, content: Content): readonly Vote[] {
   const { intent, policySet, now_us } = input;
   const { action, viewsFor } = bindFacts(

@@ -49,7 +49,7 @@ export interface Ruling {
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
-/** A demand, and the people whose approvals count for it. */
+/** A demand and its approvals so far. `approved_by`: the people who approved and are among its reviewers. */
 export interface CountedDemand extends ReviewDemand {
   readonly approved_by: readonly string[];
 }

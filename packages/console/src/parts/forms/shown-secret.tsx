@@ -11,7 +11,7 @@ interface Shown {
   readonly text: string;
   /** Of the button that copies it. */
   readonly label: string;
-  /** What to do where the service masks it: a repeated request whose first answer did not arrive. Absent: it never does. */
+  /** What to do if `text` is masked, because the first answer was lost. Absent: the service never masks it. */
   readonly lost?: string;
 }
 
