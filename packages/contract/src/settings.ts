@@ -47,7 +47,8 @@ export const settings = {
     name: "DATABASE_URL",
     fallback: null,
     format: { kind: "url", schemes: ["postgres", "postgresql"] },
-    meaning: "Use this PostgreSQL (15 or newer) instead of the embedded one.",
+    meaning:
+      "Use this PostgreSQL (15 or newer) instead of the embedded one. A list such as `postgres://a:5432,b:5432/db` names a primary and its standbys.",
     secret: true,
   },
   REDIS_URL: {

@@ -136,6 +136,12 @@ function takesRedisUrl(url: string): boolean {
   }
 }
 
+/** Whether a database URL asks for a server that takes writes, or for none in particular. libpq has other choices. */
+function asksForPrimary(url: string): boolean {
+  const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs");
+  return wanted === null || ["read-write", "primary", "any"].includes(wanted);
+}
+
 /** What the format of one setting cannot say. */
 function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
   const { host, redis_url, public_url, mail_from } = config;
@@ -146,6 +152,8 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
       "REDIS_URL",
       "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
     );
+  if (config.database_url !== null && !asksForPrimary(config.database_url))
+    refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
   // The console and the API have fixed paths.
   if (public_url !== null && /[?#]|\/\/[^/]*@|\/\/[^/]+\//.test(public_url)) {
     refuse(

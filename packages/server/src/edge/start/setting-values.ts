@@ -1,6 +1,7 @@
 /** The text of a setting, read as its format says; or what was expected instead. */
 import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
 import ipaddr from "ipaddr.js";
+import { hostUrls } from "../../store/database/host-urls.ts";
 
 /** What a text stands for, or a description of what would have been right, to follow "expected". */
 export type Reading = { readonly value: unknown } | { readonly expected: string };
@@ -41,12 +42,13 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   const expected = `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
   const scheme = /^([a-z]+):\/\//.exec(text)?.[1];
   if (scheme === undefined || !schemes.includes(scheme)) return { expected };
+  const lists = scheme.startsWith("postgres");
+  const urls = lists ? hostUrls(text) : [text];
   // postgres://user@/db?host=/run/postgresql is a database on a socket, and no URL to WHATWG.
-  if (!URL.canParse(text) && !URL.canParse(text.replace("@/", "@socket/")))
-    return {
-      expected: "a URL with one host and a port of digits, user and password percent-encoded where they need it",
-    };
-  return { value: text };
+  const readable = urls?.every((url) => URL.canParse(url) || URL.canParse(url.replace("@/", "@socket/")));
+  if (readable) return { value: text };
+  const hosts = lists ? "one host or a list such as a:5432,b:5432, ports" : "one host and a port";
+  return { expected: `a URL with ${hosts} of digits, user and password percent-encoded where they need it` };
 }
 
 function readInteger(text: string, min: number, max: number): Reading {

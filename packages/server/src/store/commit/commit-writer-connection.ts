@@ -16,9 +16,10 @@
  * with it, and whoever has no barrier from the sessions it began with runs its batch again. Nor does it say anything about
  * another server: during a failover one session can reach the old primary and the other one the new.
  */
-import pg from "pg";
+import type pg from "pg";
 import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "../database/connection.ts";
 import { step_down } from "../database/db.ts";
+import { Session } from "../database/session.ts";
 import { type CommitOrder, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import {
   type CommitLine,
@@ -68,7 +69,7 @@ export function connectCommit(
   { statements = commitStatements, quick_flush_ms = quick_flush_ms_default }: ConnectCommitOptions = {},
 ): ConnectCommit {
   async function openSession(...settings: string[]): Promise<pg.Client> {
-    const client = new pg.Client({
+    const client = new Session({
       ...sessionConfig(connection, "countersign commit writer"),
       connectionTimeoutMillis: 5_000,
       query_timeout: statement_ms_max,

@@ -1,7 +1,8 @@
 /** How a session with PostgreSQL is opened, and how its failures are told apart. */
 import pg from "pg";
+import { NoPrimary, ReadOnlyServer, Session } from "./session.ts";
 
-/** Where the database is: a URL from the outside, or the socket directory of the embedded server. */
+/** Where the database is: a URL from the outside, which may list several servers, or the socket directory of the embedded server. */
 export type ConnectionOptions =
   | { readonly connectionString: string }
   | { readonly host: string; readonly port: number; readonly user: string; readonly database: string };
@@ -80,7 +81,7 @@ const open_ms_max = 5_000;
 
 /** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
 export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new Session({
     ...sessionConfig(connection, application_name),
     connectionTimeoutMillis: open_ms_max,
   });
@@ -142,7 +143,9 @@ export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== null) return /^(?:08|57P0)/.test(state) || state === too_many_sessions || waitedInVain.has(state);
   if (!(error instanceof Error)) return false;
-  if (error instanceof CommitLost || error instanceof NoSession) return true;
+  if (error instanceof CommitLost || error instanceof NoSession || error instanceof ReadOnlyServer) return true;
+  // A failover takes a while. What only an operator can mend, such as a wrong password, does not pass.
+  if (error instanceof NoPrimary) return error.reasons.some(isConnectionLost);
   if ("code" in error && typeof error.code === "string" && socketErrors.has(error.code)) return true;
   return (
     isUnanswered(error) || /^(?:Connection terminated|Client has encountered a connection error)/.test(error.message)

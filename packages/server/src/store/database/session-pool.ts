@@ -22,6 +22,7 @@ import {
   NoSession,
   sessionConfig,
 } from "./connection.ts";
+import { Session } from "./session.ts";
 
 /** Size and times of a pool. */
 export interface SessionPoolTerms {
@@ -51,6 +52,7 @@ export class SessionPool {
     this.#restart_wait_ms = terms.restart_wait_ms;
     this.#pool = new pg.Pool({
       ...sessionConfig(connection, "countersign"),
+      Client: Session,
       max: sessions_max,
       query_timeout: answer_timeout_ms,
       connectionTimeoutMillis: acquire_timeout_ms,

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
 import { type EmbeddedOptions, startEmbedded } from "../embedded-postgres/index.ts";
 import { type ConnectionOptions, isConnectionLost, isOutOfTime, isUnanswered, openClient } from "./connection.ts";
+import { reasonOf } from "./session.ts";
 import { settings_off } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
 
@@ -88,8 +89,7 @@ async function awaitAnswer(
     } catch (error) {
       if (error instanceof StartRefused) throw error;
       const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
-      const reason =
-        error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+      const reason = reasonOf(error);
       if (!isConnectionLost(error) || isUnanswered(error) || patience.aborted)
         throw new StartRefused(`DATABASE_URL: no session with ${where}: ${reason}`);
       if (!told) log.warn({ database: where, reason }, "the database does not answer yet");
