@@ -30,7 +30,7 @@ test("the 17 packs hold the 115 rules of the catalogue and the provenance rules"
     meta: 1,
     mon: 3,
     pci: 9,
-    provenance: 2,
+    provenance: 4,
     security: 4,
     sox: 7,
     tcpa: 16,

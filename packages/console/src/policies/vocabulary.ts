@@ -53,6 +53,9 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["intersect", "(a, b) what is in both"],
   ["entries", "(x) the entries of a list or text"],
   ["listed", "(name, x) x is it or lists it, in any case"],
+  ["addresses", "(x) web addresses in its texts"],
+  ["unnamedAddresses", "(params, letters) addresses that nobody named"],
+  ["unnamedLinks", "(params, letters) the same, as a fetch reads them"],
   ["flagged", '(x) whether a flag is set, as true or "yes"'],
   ["known", "(x) neither missing nor stale"],
 ];

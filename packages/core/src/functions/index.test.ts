@@ -24,6 +24,7 @@ test("all functions of the design are there, and what the packs need beside them
       ),
       ..."recipientStates localHourConsistent inFederalWindow inCallingWindow transferOk subset nowBefore".split(" "),
       ..."known intersect entries listed flagged nextCallingWindow".split(" "),
+      ..."addresses unnamedAddresses unnamedLinks".split(" "),
     ].sort(),
   );
 });
@@ -78,6 +79,8 @@ describe("the budget", () => {
     "subset(x, [])",
     "size(recipientStates({'regulatory': {'recipient_state': x}})) == 1",
     "nextCallingWindow([x], 12) == ''",
+    "size(addresses([x])) == 1",
+    "size(unnamedLinks({'a': x}, {})) == 1",
   ])("ends a loop over %s for what it looks at", (call) => {
     const bindings = { x: "a".repeat(300_000), y: Array.from({ length: 20_000 }, (_, n) => n + 0.5) };
     expect(evaluate(`y.all(a, ${call} || true)`, bindings)).toEqual({

@@ -21,11 +21,12 @@ import { daysSince, nowBefore, withinMonths } from "./dates.ts";
 import { documented } from "./documented.ts";
 import { flagged } from "./flagged.ts";
 import { framework } from "./framework.ts";
-import { copies, frameworks, names, type Reading, scalars, whole } from "./reading.ts";
+import { copies, frameworks, names, type Reading, scalars, texts, whole } from "./reading.ts";
 import { entries, intersect, listed, subset } from "./subset.ts";
 import { tls } from "./tls.ts";
 import { transferOk } from "./transfer.ts";
 import { aiDisclosed, aiVoice } from "./voice.ts";
+import { addresses, unnamedAddresses, unnamedLinks } from "./web-addresses.ts";
 
 /** Without a clock every date is infinitely long ago and every deadline over: doubt never helps a consent. */
 const nowMs = (call: CallContext): number => call.now?.toMilliseconds() ?? Number.POSITIVE_INFINITY;
@@ -69,8 +70,8 @@ const STATES = listOf(DYN);
  * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
  * value, and the doubtful one is the protective one (where neither is, as of `listed` and `aiVoice`, the result is unknown). A missing, null or stale argument makes the result unknown, save for
  * `known`, which exists to ask exactly that. `facts` as a whole may hold markers for stale facts; they count as missing.
- * Source: policies.md §5. `known`, `intersect`, `entries`, `listed`, `flagged` and `nextCallingWindow` are additions
- * that the packs need.
+ * Source: policies.md §5. `known`, `intersect`, `entries`, `listed`, `flagged`, `nextCallingWindow`, `addresses`,
+ * `unnamedAddresses` and `unnamedLinks` are additions that the packs need.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),
@@ -95,6 +96,9 @@ export const domainFunctions: readonly HostFunction[] = [
   pure("entries", [DYN], listOf(DYN), entries, names),
   pure("listed", [DYN, DYN], BOOL, listed, names),
   pure("flagged", [DYN], BOOL, flagged, scalars),
+  pure("addresses", [DYN], listOf(STRING), addresses, texts),
+  pure("unnamedAddresses", [DYN, DYN], listOf(STRING), unnamedAddresses, texts),
+  pure("unnamedLinks", [DYN, DYN], listOf(STRING), unnamedLinks, texts),
   {
     name: "known",
     parameters: [DYN],

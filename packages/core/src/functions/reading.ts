@@ -36,9 +36,12 @@ const plain = (value: unknown): unknown => {
   return Object.fromEntries([...value.entries.values()].map(([key, inner]) => [String(key), plain(inner)]));
 };
 
-/** One unit for two values in it, and one for 32 characters of texts and keys. Counts no further than past `enough`. */
-const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY): number => {
-  if (typeof value === "string") return value.length >> 5;
+/**
+ * One unit for two values in it, and one for 32 characters of texts and keys (twice `chars_a_half`). Counts no further than past
+ * `enough`.
+ */
+const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY, chars_a_half = 16): number => {
+  if (typeof value === "string") return Math.floor(value.length / (2 * chars_a_half));
   if (typeof value !== "object" || value === null) return 0;
   // Without recursion: what an expression made may be nested deeper than the stack.
   const pending: unknown[] = [value];
@@ -46,12 +49,12 @@ const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY): number => {
   while (pending.length > 0 && halves <= enough * 2) {
     const next = pending.pop();
     halves += 1;
-    if (typeof next === "string") halves += next.length >> 4;
+    if (typeof next === "string") halves += Math.floor(next.length / chars_a_half);
     else if (Array.isArray(next)) for (const entry of next) pending.push(entry);
     else if (next instanceof CelMap) for (const [key, inner] of next.entries.values()) pending.push(key, inner);
     else if (isRecord(next)) {
       for (const key of Object.keys(next)) {
-        halves += key.length >> 4;
+        halves += Math.floor(key.length / chars_a_half);
         pending.push(next[key]);
       }
     }
@@ -68,6 +71,13 @@ export const whole: Reading = {
   as: plain,
   units: ({ left }, args) => total(args, (arg) => unitsOf(arg, left)),
   most: mostOfAll,
+};
+
+/** The same, but several patterns are run over each text of the first argument: one unit for 8 characters. */
+export const texts: Reading = {
+  as: plain,
+  units: ({ left }, [first, ...others]) => unitsOf(first, left, 4) + total(others, (arg) => unitsOf(arg, left)),
+  most: ([first, ...others]) => (first === undefined ? 0 : first.values / 2 + first.text / 8) + mostOfAll(others),
 };
 
 /** Texts and numbers; nothing else is looked into. */
