@@ -89,6 +89,7 @@ class DeliveriesWorld {
     key_id: null,
     session_id: null,
     lineage_id: null,
+    user_id: null,
     actor: "system",
   };
   /** What receivers answer. In half of the worlds they fail so often that many deliveries fail for good and are sent again. */

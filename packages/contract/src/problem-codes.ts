@@ -60,6 +60,10 @@ export const refusalCodes = {
     meaning: "Not for this caller, or not as things are; `policy` names the rule where it is one.",
   },
   clock: { statuses: [503], meaning: "The clock of this node is too far from the database's time." },
+  undecided: {
+    statuses: [409],
+    meaning: "`made` lists what the person made: say for each whether it is kept or revoked.",
+  },
   turn_over: { statuses: [503], meaning: "The backtest has run for long, and another organization's waits." },
   provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },
 } as const satisfies Record<string, RefusalRow>;

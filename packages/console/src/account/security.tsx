@@ -1,10 +1,11 @@
 /** A person's own safety: second factor, passkeys, sessions, password, mails. */
-import { limits, roleMeets, type Session, type User } from "@countersign/contract";
+import { limits, type MadeChoices, type MadeThing, roleMeets, type Session, type User } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useClient, useSession } from "../api/session.tsx";
 import { Confirm } from "../parts/forms/dialog.tsx";
 import { TextField } from "../parts/forms/field.tsx";
+import { MadeDialog, undecidedThings } from "../parts/forms/made-dialog.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
@@ -99,12 +100,17 @@ function Leave() {
   const { signOut } = useSession();
   const toasts = useToasts();
   const [asked, setAsked] = useState(false);
+  const [things, setThings] = useState<readonly MadeThing[] | null>(null);
   const leave = useMutation({
-    mutationFn: async () => {
-      await client.leaveOrganization();
+    mutationFn: async (made?: MadeChoices) => {
+      await client.leaveOrganization(made);
       await signOut();
     },
-    onError: toasts.failed,
+    onError: (error) => {
+      const listed = undecidedThings(error);
+      setThings(listed);
+      if (listed === null) toasts.failed(error);
+    },
     onSettled: () => setAsked(false),
   });
   return (
@@ -121,11 +127,20 @@ function Leave() {
           action="Leave"
           tone="bad"
           busy={leave.isPending}
-          onConfirm={() => leave.mutate()}
+          onConfirm={() => leave.mutate(undefined)}
           onClose={() => setAsked(false)}
         >
           <p>You are signed out everywhere. Only an invitation brings you back.</p>
         </Confirm>
+      )}
+      {things !== null && (
+        <MadeDialog
+          things={things}
+          action="Leave"
+          busy={leave.isPending}
+          onConfirm={(made) => leave.mutate(made)}
+          onClose={() => setThings(null)}
+        />
       )}
     </section>
   );

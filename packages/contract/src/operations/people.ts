@@ -18,6 +18,7 @@ import {
   PasswordProof,
   PasswordResetInput,
   PersonListQuery,
+  PersonRemoval,
   ProfileChange,
   RecoveryCodes,
   RoleChange,
@@ -39,6 +40,9 @@ const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body
 const postOutside = { ...post, body_bytes_max: limits.small_body_bytes_max } as const;
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
+const made =
+  "Where the person made keys, webhooks or invitations that are still in force, or a key of that person did, the answer is 409 with " +
+  "the list in `details[0].made`, until `made` says keep or revoke for each id.";
 const userParam = closed({ user_id: givenId("the person") });
 
 /**
@@ -295,7 +299,7 @@ export const peopleOperations = {
     method: "PATCH",
     path: "/v1/people/{user_id}",
     summary: "Give a person another role; its sessions end",
-    description: "The last admin keeps its role: 409.",
+    description: `The last admin keeps its role: 409. ${made}`,
     auth: ["admin"],
     params: userParam,
     body: RoleChange,
@@ -309,21 +313,25 @@ export const peopleOperations = {
     path: "/v1/people/{user_id}",
     summary: "Remove a person; its sessions end",
     description:
-      "The last admin stays: 409. Invitations that the person sent, and those to its address, are withdrawn. Signing in at the " +
-      "organization's provider does not bring the person back; an invitation does. API keys that the person created are the " +
-      "organization's and stay valid until they are revoked (GET /v1/audit?type=key_created names who created which); " +
-      "reviews that name the person wait until they are reassigned or their time is over.",
+      `The last admin stays: 409. ${made} Invitations to the person's address are withdrawn. Signing in at the ` +
+      "organization's provider does not bring the person back; an invitation does. Reviews that name the person wait " +
+      "until they are reassigned or their time is over.",
     auth: ["admin"],
     params: userParam,
+    body: PersonRemoval,
+    body_optional: true,
+    body_bytes_max: limits.body_bytes_max,
     answers: done,
     refuses: ["state_conflict"],
   },
   leaveOrganization: {
-    ...postEmpty,
+    ...post,
     path: "/v1/auth/leave",
     summary: "Leave the organization",
-    description: "Removes the caller as an admin would. The last admin stays: 409.",
+    description: `Removes the caller as an admin would. The last admin stays: 409. ${made}`,
     auth: "session",
+    body: PersonRemoval,
+    body_optional: true,
     answers: signedOut,
     refuses: ["state_conflict"],
   },

@@ -52,6 +52,9 @@ export const Webhook = Type.Object(
     secret: text(128),
     active: Type.Boolean(),
     description: text(limits.description_chars_max),
+    created_by: nullable(
+      text(64, { description: "key_id or user_id; null: open mode, or made before this was noted" }),
+    ),
   },
   { title: "Webhook" },
 );

@@ -3,6 +3,7 @@ import type {
   Invitation,
   InvitationInput,
   LoginInput,
+  MadeChoices,
   OpenSession,
   Passkey,
   PasswordChangeInput,
@@ -23,6 +24,8 @@ import type { Transport } from "../transport.ts";
 
 type SessionAnswer = { session: Session };
 type UserAnswer = { user: User };
+
+const chosen = (made: MadeChoices | undefined) => (made === undefined ? {} : { made });
 
 /** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. Source: api.md §9. */
 export function peopleCalls(call: Transport) {
@@ -98,12 +101,16 @@ function memberCalls(call: Transport) {
     /** The people of the organization, newest first. */
     listPeople: (query: PageQuery & { readonly role?: Role } = {}) =>
       call<Page<"people", User>>("GET", "/v1/people", { query: { ...query } }),
-    /** Gives a person another role; its sessions end. */
-    changeRole: async (user_id: string, role: Role) =>
-      (await call<UserAnswer>("PATCH", person(user_id), { body: { role } })).user,
-    /** Removes a person; its sessions end. */
-    removePerson: (user_id: string) => call<null>("DELETE", person(user_id)),
-    /** Leaves the organization; every session of the caller ends. */
-    leaveOrganization: () => call<null>("POST", "/v1/auth/leave"),
+    /**
+     * Gives a person another role; its sessions end. `made`: "keep" or "revoke" by id for each thing that the person made; without it a
+     * weaker role may answer 409, with the list in `details[0].made` of the error.
+     */
+    changeRole: async (user_id: string, role: Role, made?: MadeChoices) =>
+      (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...chosen(made) } })).user,
+    /** Removes a person; its sessions end. `made` as with `changeRole`. */
+    removePerson: (user_id: string, made?: MadeChoices) =>
+      call<null>("DELETE", person(user_id), { body: chosen(made) }),
+    /** Leaves the organization; every session of the caller ends. `made` as with `changeRole`. */
+    leaveOrganization: (made?: MadeChoices) => call<null>("POST", "/v1/auth/leave", { body: chosen(made) }),
   };
 }

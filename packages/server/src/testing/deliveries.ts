@@ -23,7 +23,7 @@ export async function hearingOrganization(db: Database, webhooks: number) {
     const url = `https://receiver.test/${id}`;
     const webhook: Webhook = {
       ...{ id, organization_id: org_id, url, escalation_id: null, event_types: ["quota.exceeded"], secret: "***" },
-      ...{ active: true, description: "", created_at: "2026-11-21T00:00:00.000000Z" },
+      ...{ active: true, description: "", created_by: null, created_at: "2026-11-21T00:00:00.000000Z" },
     };
     await db.system((query) => insertWebhook(query, webhook, "sealed"));
   }

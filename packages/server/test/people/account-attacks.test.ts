@@ -108,30 +108,36 @@ describe("whose address is known", () => {
 describe("what a former admin leaves behind", () => {
   test.each([
     ["made a reviewer", "PATCH", { role: "reviewer" }],
-    ["removed", "DELETE", undefined],
-  ] as const)("its invitations are void once it was %s; other people's stay", async (_, method, body) => {
-    const admin = await nodes.signedUp();
-    const former = await nodes.joined(admin.cookie, "admin");
-    const invite = async (cookie: string) => {
-      const email = nodes.newAddress();
-      const invitation = { email, role: "admin" };
-      expect((await nodes.send("POST", "/v1/auth/invitations", { cookie, body: invitation })).status).toBe(201);
-      return { email, token: await nodes.mailed(email, /^Join/) };
-    };
-    const [back_door, front_door] = [await invite(former.cookie), await invite(admin.cookie)];
-    const changed = await nodes.send(method, `/v1/people/${former.user_id}`, {
-      cookie: admin.cookie,
-      ...(body && { body }),
-    });
-    expect(changed.status).toBeLessThan(300);
-    const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
-    expect((await accept(back_door.token)).code).toBe("not_found");
-    const { invitations } = (await nodes.send("GET", "/v1/auth/invitations", { cookie: admin.cookie })).json;
-    expect(invitations).toMatchObject([{ email: front_door.email }]);
-    const audit = (await nodes.send("GET", "/v1/audit?type=invitation_revoked", { cookie: admin.cookie })).json.audit;
-    expect(audit).toMatchObject([{ actor: { id: admin.session.user.user_id }, data: { email: back_door.email } }]);
-    expect((await accept(front_door.token)).status).toBe(200);
-  });
+    ["removed", "DELETE", {}],
+  ] as const)(
+    "its invitations are void once it was %s and they were revoked; other people's stay",
+    async (_, method, body) => {
+      const admin = await nodes.signedUp();
+      const former = await nodes.joined(admin.cookie, "admin");
+      const invite = async (cookie: string) => {
+        const email = nodes.newAddress();
+        const invitation = { email, role: "admin" };
+        const sent = await nodes.send("POST", "/v1/auth/invitations", { cookie, body: invitation });
+        expect(sent.status).toBe(201);
+        const { invitation_id } = sent.json.invitation;
+        return { email, token: await nodes.mailed(email, /^Join/), invitation_id: invitation_id as string };
+      };
+      const [back_door, front_door] = [await invite(former.cookie), await invite(admin.cookie)];
+      const changed = await nodes.send(method, `/v1/people/${former.user_id}`, {
+        cookie: admin.cookie,
+        body: { ...body, made: { [back_door.invitation_id]: "revoke" } },
+      });
+      expect(changed.status).toBeLessThan(300);
+      const accept = (token: string) =>
+        nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
+      expect((await accept(back_door.token)).code).toBe("not_found");
+      const { invitations } = (await nodes.send("GET", "/v1/auth/invitations", { cookie: admin.cookie })).json;
+      expect(invitations).toMatchObject([{ email: front_door.email }]);
+      const audit = (await nodes.send("GET", "/v1/audit?type=invitation_revoked", { cookie: admin.cookie })).json.audit;
+      expect(audit).toMatchObject([{ actor: { id: admin.session.user.user_id }, data: { email: back_door.email } }]);
+      expect((await accept(front_door.token)).status).toBe(200);
+    },
+  );
 });
 
 test("an organization has no more people than it may, however many invitations it has sent", async () => {

@@ -12,7 +12,8 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-const remove = (admin: string, user_id: string) => nodes.send("DELETE", `/v1/people/${user_id}`, { cookie: admin });
+const remove = (admin: string, user_id: string, made?: Record<string, string>) =>
+  nodes.send("DELETE", `/v1/people/${user_id}`, { cookie: admin, ...(made === undefined ? {} : { body: { made } }) });
 const invite = (cookie: string, email: string, role = "reviewer") =>
   nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role } });
 const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
@@ -128,13 +129,13 @@ describe("ends with the person", () => {
 });
 
 describe("stays, or waits for others", () => {
-  test("keys that it created, and the trail says which they are", async () => {
+  test("keys that it created and that were chosen to be kept, and the trail says which they are", async () => {
     const admin = await nodes.signedUp();
     const former = await nodes.joined(admin.cookie, "admin");
     const { api_key, key_id } = (
       await nodes.send("POST", "/v1/api-keys", { cookie: former.cookie, body: { role: "operator" } })
     ).json;
-    expect((await remove(admin.cookie, former.user_id)).status).toBe(204);
+    expect((await remove(admin.cookie, former.user_id, { [key_id]: "keep" })).status).toBe(204);
     for (const base of [nodes.url, nodes.other])
       expect((await nodes.send("GET", "/v1/me", { key: api_key }, base)).json.caller).toMatchObject({ id: key_id });
     const path = `/v1/audit?type=key_created&actor=${former.user_id}`;

@@ -17,7 +17,7 @@ export function PeoplePage() {
     const page = await client.listPeople(cursor === undefined ? {} : { cursor });
     return { rows: page.people, next_cursor: page.next_cursor };
   });
-  const change = usePersonChange(() => setAsked(null));
+  const change = usePersonChange(setAsked);
   return (
     <>
       <PageHead title="People" about="Who may sign in, and as what.">
@@ -46,7 +46,7 @@ export function PeoplePage() {
         <PersonChangeQuestion
           change={asked}
           busy={change.isPending}
-          onConfirm={() => change.mutate(asked)}
+          onConfirm={(made) => change.mutate({ ...asked, ...(made === undefined ? {} : { made }) })}
           onClose={() => setAsked(null)}
         />
       )}

@@ -36,6 +36,7 @@ const recordFields = {
 export const ApiKey = Type.Object(
   {
     ...recordFields,
+    created_by: nullable(text(64, { description: "key_id or user_id; null: quickstart, command line or open mode" })),
     last_used_at: nullable(timestamp("to the minute, noted some seconds later; null until then")),
     revoked_at: nullable(timestamp()),
     rotated_from: nullable(id("api_key")),

@@ -85,7 +85,27 @@ export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) }
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
-export const RoleChange = closed({ role: oneOf(roleNames) });
+const madeChoices = () =>
+  Type.Optional(
+    Type.Record(Type.String(), oneOf(["keep", "revoke"]), {
+      maxProperties: limits.made_choices_max,
+      description:
+        "by id of a key, webhook or invitation that the person made; needed where the answer is 409 `undecided`",
+    }),
+  );
+export const RoleChange = closed({ role: oneOf(roleNames), made: madeChoices() });
+export const PersonRemoval = closed({ made: madeChoices() });
+export type PersonRemoval = Static<typeof PersonRemoval>;
+export type MadeChoices = NonNullable<PersonRemoval["made"]>;
+
+/** What a person made that goes on without the person, as a 409 lists it in `details[0].made`. */
+export interface MadeThing {
+  readonly kind: "api_key" | "invitation" | "webhook";
+  readonly id: string;
+  /** The key's name, the webhook's URL, the invited address; null: a key without a name. */
+  readonly name: string | null;
+  readonly created_at: string;
+}
 export type RoleChange = Static<typeof RoleChange>;
 export const PasskeyInput = closed({
   credential: anyObject("as navigator.credentials gives it, in its JSON form"),

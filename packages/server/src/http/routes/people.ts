@@ -139,8 +139,8 @@ function sessionRoutes(runtime: Runtime, cookies: SessionCookies): SessionHandle
 function profileRoutes(runtime: Runtime, cookies: SessionCookies): ProfileHandlers {
   const { begun } = sessionAnswers(runtime, cookies);
   return {
-    async leaveOrganization({ caller }) {
-      await removePerson(runtime, caller, personCalling(caller).user_id);
+    async leaveOrganization({ caller, body }) {
+      await removePerson(runtime, caller, personCalling(caller).user_id, body.made);
       return { ...done, headers: { "Set-Cookie": cookies.clear() } };
     },
     async changeProfile({ caller, body }) {
@@ -190,10 +190,10 @@ function memberRoutes(runtime: Runtime): MemberHandlers {
       return { status: 200, body: await listPeople(runtime, caller, query) };
     },
     async changeRole({ caller, params, body }) {
-      return { status: 200, body: { user: await changeRole(runtime, caller, params.user_id, body.role) } };
+      return { status: 200, body: { user: await changeRole(runtime, caller, params.user_id, body.role, body.made) } };
     },
-    async removePerson({ caller, params }) {
-      await removePerson(runtime, caller, params.user_id);
+    async removePerson({ caller, params, body }) {
+      await removePerson(runtime, caller, params.user_id, body.made);
       return done;
     },
   };

@@ -1,5 +1,5 @@
 /** The people of an organization and their roles. Source: api.md §9. */
-import type { ProfileChange, Role, User } from "@countersign/contract";
+import { type MadeChoices, type ProfileChange, type Role, roleNames, type User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -19,9 +19,11 @@ import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
+import { cancelMadeDeliveries, type SettledMade, settleMade } from "./made.ts";
 import { endSessions, noSession, personCalling } from "./session.ts";
 
 const isPerson = idPlace("user");
+const nothingMade: SettledMade = { audit: [], raise: [], webhooks_delta: 0 };
 
 /** Everybody, newest first. Faults: invalid_request (cursor). */
 export async function listPeople(
@@ -39,22 +41,33 @@ export async function listPeople(
   return { people: rows.map(shownUser), next_cursor };
 }
 
-/** Gives a person another role and ends its sessions, and an admin's invitations with them. Faults: not_found, state_conflict for the last admin, those of refuseEnded. */
-export async function changeRole(runtime: Recording, caller: Caller, user_id: string, role: Role): Promise<User> {
+/**
+ * Gives a person another role and ends its sessions. With a weaker role, `made` says for each thing that the person made whether it is
+ * kept or revoked. Faults: not_found, state_conflict for the last admin and for things without a choice, those of refuseEnded.
+ */
+export async function changeRole(
+  runtime: Recording & Pick<Runtime, "log">,
+  caller: Caller,
+  user_id: string,
+  role: Role,
+  made: MadeChoices = {},
+): Promise<User> {
   const { org_id, actor } = caller;
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     if (person.role === role) return shownUser(person);
+    const weaker = roleNames.indexOf(role) > roleNames.indexOf(person.role);
+    if (weaker) await cancelMadeDeliveries(query, org_id, made);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      const settled = weaker ? await settleMade(runtime, query, caller, user_id, made) : nothingMade;
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, from: person.role, to: role };
       const changed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_role_changed", data });
-      const void_now = role === "admin" ? [] : await withdrawn(runtime, query, caller, { invited_by: user_id });
-      return { raise: ["auth"], audit: [changed, ...void_now] };
+      return { ...settled, raise: ["auth", ...settled.raise], audit: [changed, ...settled.audit] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
     return shownUser({ ...person, role });
@@ -62,29 +75,35 @@ export async function changeRole(runtime: Recording, caller: Caller, user_id: st
 }
 
 /**
- * Removes a person: its sessions end, its links and passkeys are void, the invitations it sent and those to its address are
- * withdrawn, and its address is free again, for other organizations and for an invitation to this one: signing in at the
- * organization's provider does not bring it back. What it did stays: votes, overrides, and keys, which are the
- * organization's. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
+ * Removes a person: its sessions end, its links and passkeys are void, invitations to its address are withdrawn, and its
+ * address is free again, for other organizations and for an invitation to this one: signing in at the organization's
+ * provider does not bring it back. `made` says for each thing that the person made whether it is kept or revoked. Votes and
+ * overrides stay. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
  * person's choice.
- * Faults: not_found, state_conflict for the last admin, those of refuseEnded.
+ * Faults: not_found, state_conflict for the last admin and for things without a choice, those of refuseEnded.
  */
-export async function removePerson(runtime: Recording, caller: Caller, user_id: string): Promise<void> {
+export async function removePerson(
+  runtime: Recording & Pick<Runtime, "log">,
+  caller: Caller,
+  user_id: string,
+  made: MadeChoices = {},
+): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
+    await cancelMadeDeliveries(query, org_id, made);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
+      const settled = await settleMade(runtime, query, caller, user_id, made);
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };
       const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
-      const sent = await withdrawn(runtime, query, caller, { invited_by: user_id });
       // Who joined through a provider may have an invitation left, and would come back with it.
       const received = await withdrawn(runtime, query, caller, { email: person.email });
       await noteRemoved(query, org_id, person.email, at);
-      return { raise: ["auth"], audit: [removed, ...sent, ...received] };
+      return { ...settled, raise: ["auth", ...settled.raise], audit: [removed, ...settled.audit, ...received] };
     });
     await endSessions(runtime, query, { org_id, user_id }, actor);
     for (const kind of ["password", "passkey"] as const) await deleteTokensOf(query, kind, org_id, user_id);

@@ -20,7 +20,7 @@ import { newWebhookSecret } from "./webhook-secret.ts";
  */
 export async function registerWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
-  caller: KnownCaller & Pick<Caller, "lineage_id">,
+  caller: KnownCaller & Pick<Caller, "lineage_id" | "user_id">,
   input: WebhookInput,
   idempotency_key?: string,
 ): Promise<OnceAnswer<Webhook>> {
@@ -37,7 +37,8 @@ export async function registerWebhook(
     const secret = newWebhookSecret(ids);
     const { description = "" } = input;
     const escalation_id = input.escalation_id ?? null;
-    const about = { url, organization_id: org_id, escalation_id, event_types, active: true, description };
+    const created_by = caller.key_id ?? caller.user_id;
+    const about = { url, organization_id: org_id, escalation_id, event_types, active: true, description, created_by };
     const webhook: Webhook = { id, created_at: at, ...about, secret };
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);

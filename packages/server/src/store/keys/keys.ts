@@ -112,7 +112,8 @@ export async function insertKey(query: Query, key: NewKey): Promise<void> {
   await query("update instance set key_ever_created = true where not key_ever_created");
 }
 
-const listed = `key_id, name, environment, scope, role, agent_id, created_at, expires_at, last_used_at, revoked_at, rotated_from`;
+const listed = `key_id, name, environment, scope, role, agent_id, created_by, created_at, expires_at, last_used_at, revoked_at,
+  rotated_from`;
 
 /** Up to `limit` keys, newest first, below `before` (a key_id) when given. Revoked and expired ones are listed too. */
 export function listKeys(query: Query, org_id: string, limit: number, before: string | null): Promise<ApiKey[]> {
@@ -127,7 +128,6 @@ export function listKeys(query: Query, org_id: string, limit: number, before: st
 export interface KeyRow extends ApiKey {
   readonly lineage_id: string;
   readonly rate_limits: object | null;
-  readonly created_by: string | null;
   readonly lifetime_seconds: number;
   readonly state: KeyState;
 }
@@ -135,7 +135,7 @@ export interface KeyRow extends ApiKey {
 /** One key, locked against every other change of it until the transaction ends; undefined: not in this organization. */
 export async function lockKey(query: Query, org_id: string, key_id: string): Promise<KeyRow | undefined> {
   const rows = await query<KeyRow>(
-    `select ${listed}, lineage_id, rate_limits, created_by, lifetime_seconds, ${key_state}
+    `select ${listed}, lineage_id, rate_limits, lifetime_seconds, ${key_state}
      from api_keys k where org_id = $1 and key_id = $2 for update`,
     [org_id, key_id],
   );

@@ -56,6 +56,15 @@ export function listInvitations(
   );
 }
 
+/** Makes somebody else (key_id, user_id, `system`) the sender of an invitation: it ends with the new sender. */
+export async function giveInvitation(query: Query, org_id: string, invitation_id: string, to: string): Promise<void> {
+  await query("update invitations set invited_by = $3 where org_id = $1 and invitation_id = $2", [
+    org_id,
+    invitation_id,
+    to,
+  ]);
+}
+
 /** Counts the open invitations. */
 export async function countInvitations(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>(

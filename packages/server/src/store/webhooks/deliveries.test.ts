@@ -45,7 +45,7 @@ async function delivery(org_id: string, webhook_id: string, status: string, orig
 async function webhook(organization_id: string, wanted: Partial<StoredWebhook> = {}): Promise<StoredWebhook> {
   const row: StoredWebhook = {
     ...{ id: ids.next("webhook"), created_at: at, url: "https://a.test/", organization_id, escalation_id: null },
-    ...{ event_types: ["quota.exceeded"], secret: "***", active: true, description: "d", ...wanted },
+    ...{ event_types: ["quota.exceeded"], secret: "***", active: true, description: "d", created_by: null, ...wanted },
   };
   await db.system((query) => insertWebhook(query, row, "sealed"));
   return (await db.system((query) => readWebhook(query, organization_id, row.id))) as StoredWebhook;

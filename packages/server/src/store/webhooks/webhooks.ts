@@ -7,7 +7,7 @@ import { newestHead } from "../rows/newest-head.ts";
 export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
 
 const columns = `webhook_id as id, created_at, url, org_id as organization_id, escalation_id, event_types,
-  '${secret_mask}' as secret, active, description`;
+  '${secret_mask}' as secret, active, description, created_by`;
 
 /** A page of the organization's webhooks, newest first, older than `before`. */
 export function readWebhooks(
@@ -66,11 +66,11 @@ const next_seq = `coalesce(${newestHead("$1", "audit_seq + 1")}, 0)`;
 
 /** Writes a new webhook. Hold the head's lock: its place among what happens is taken here. */
 export async function insertWebhook(query: Query, webhook: StoredWebhook, secret_sealed: string): Promise<void> {
-  const { organization_id, id, url, escalation_id, event_types, active, description, created_at } = webhook;
+  const { organization_id, id, url, escalation_id, event_types, active, description, created_at, created_by } = webhook;
   await query(
     `insert into webhooks (org_id, webhook_id, url, escalation_id, event_types, secret_sealed, active, description, created_at,
-       registered_seq)
-     values ($1, $2, $3, $4, $5::json, $6, $7::boolean, $8, $9::timestamptz, ${next_seq})`,
+       created_by, registered_seq)
+     values ($1, $2, $3, $4, $5::json, $6, $7::boolean, $8, $9::timestamptz, $10, ${next_seq})`,
     [
       organization_id,
       id,
@@ -81,6 +81,7 @@ export async function insertWebhook(query: Query, webhook: StoredWebhook, secret
       active,
       description,
       created_at,
+      created_by,
     ],
   );
 }

@@ -2,6 +2,7 @@
 import type { ApiKey } from "@countersign/contract";
 import { nowMs } from "../../../browser/clock.ts";
 import { Badge } from "../../../parts/records/badge.tsx";
+import { Who } from "../../../parts/records/who.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { ListTable } from "../../../parts/tables/list-table.tsx";
 import { Time } from "../../../parts/time.tsx";
@@ -23,7 +24,7 @@ export function KeyTable({
   readonly onAsk: (asked: KeyEnd) => void;
 }) {
   return (
-    <ListTable heads={["Name", "Role", "Environment", "Last used", "Ends", "State"]} actions>
+    <ListTable heads={["Name", "Role", "Environment", "Made by", "Last used", "Ends", "State"]} actions>
       {rows.map((key) => {
         const state = stateOf(key);
         return (
@@ -43,6 +44,7 @@ export function KeyTable({
               )}
             </td>
             <td>{key.environment}</td>
+            <td>{key.created_by === null ? "–" : <Who id={key.created_by} />}</td>
             <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
             <td>{key.revoked_at === null ? <Time at={key.expires_at} /> : "–"}</td>
             <td>

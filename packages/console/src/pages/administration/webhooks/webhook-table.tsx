@@ -2,6 +2,7 @@
 import type { Webhook } from "@countersign/contract";
 import { useMay } from "../../../api/session.tsx";
 import { Badge } from "../../../parts/records/badge.tsx";
+import { Who } from "../../../parts/records/who.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { ListTable } from "../../../parts/tables/list-table.tsx";
 import { Time } from "../../../parts/time.tsx";
@@ -18,13 +19,14 @@ interface Acts {
 export function WebhookTable({ rows, ...acts }: Acts & { readonly rows: readonly Webhook[] }) {
   const may = useMay("admin");
   return (
-    <ListTable heads={["Receiver", "Events", "State", "Since"]} actions>
+    <ListTable heads={["Receiver", "Events", "Made by", "State", "Since"]} actions>
       {rows.map((webhook) => (
         <tr key={webhook.id}>
           <td>
             <Receiver webhook={webhook} />
           </td>
           <td className="small">{isOfAll(webhook) ? "all" : webhook.event_types.join(", ")}</td>
+          <td>{webhook.created_by === null ? "–" : <Who id={webhook.created_by} />}</td>
           <td>
             <Badge text={webhook.active ? "on" : "off"} tone={webhook.active ? "approve" : "plain"} />
           </td>

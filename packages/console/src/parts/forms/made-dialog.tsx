@@ -1,0 +1,82 @@
+/** Asks what becomes of each thing that a person made, before the person is removed, demoted or leaves. */
+import type { MadeChoices, MadeThing } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
+import { useState } from "react";
+import { Data } from "../tables/data.tsx";
+import { Time } from "../time.tsx";
+import { Dialog } from "./dialog.tsx";
+
+/** Returns the things that a refused removal lists; null: the error is another one. */
+export function undecidedThings(error: unknown): readonly MadeThing[] | null {
+  if (!(error instanceof ApiError)) return null;
+  const [detail] = error.details;
+  return detail?.code === "undecided" && Array.isArray(detail.made) ? (detail.made as MadeThing[]) : null;
+}
+
+const kinds = { api_key: "API key", invitation: "Invitation", webhook: "Webhook" } as const;
+
+export function MadeDialog({
+  things,
+  action,
+  busy,
+  onConfirm,
+  onClose,
+}: {
+  readonly things: readonly MadeThing[];
+  readonly action: string;
+  readonly busy: boolean;
+  readonly onConfirm: (made: MadeChoices) => void;
+  readonly onClose: () => void;
+}) {
+  const [chosen, setChosen] = useState<MadeChoices>({});
+  const whole = things.every(({ id }) => chosen[id] !== undefined);
+  const all = (choice: "keep" | "revoke") => setChosen(Object.fromEntries(things.map(({ id }) => [id, choice])));
+  return (
+    <Dialog title="What becomes of what this person made?" onClose={onClose} broad>
+      <p>These go on without the person. Say for each whether it is kept or revoked.</p>
+      <div className="actions start">
+        <button type="button" className="button small" onClick={() => all("revoke")}>
+          Revoke all
+        </button>
+        <button type="button" className="button small" onClick={() => all("keep")}>
+          Keep all
+        </button>
+      </div>
+      <ul className="plain stack">
+        {things.map((thing) => (
+          <li key={thing.id}>
+            <fieldset className="row">
+              <legend>
+                {`${kinds[thing.kind]} `}
+                <Data text={thing.name ?? thing.id} />
+                <span className="small muted">
+                  {", made "}
+                  <Time at={thing.created_at} />
+                </span>
+              </legend>
+              {(["revoke", "keep"] as const).map((choice) => (
+                <label key={choice} className="row">
+                  <input
+                    type="radio"
+                    name={thing.id}
+                    checked={chosen[thing.id] === choice}
+                    onChange={() => setChosen({ ...chosen, [thing.id]: choice })}
+                  />
+                  {choice === "keep" ? "Keep" : "Revoke"}
+                </label>
+              ))}
+            </fieldset>
+          </li>
+        ))}
+      </ul>
+      <div className="actions">
+        <button type="button" className="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" className="button bad" disabled={!whole || busy} onClick={() => onConfirm(chosen)}>
+          {action}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

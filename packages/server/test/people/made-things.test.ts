@@ -1,0 +1,126 @@
+/** Keys, webhooks and invitations of a person who is removed, demoted or leaves: somebody decides on each of them. */
+import { limits } from "@countersign/contract";
+import { beforeAll, expect, test } from "vitest";
+import { testDatabase } from "../../src/testing/database/database.ts";
+import { peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
+
+const database = await testDatabase();
+let nodes: Awaited<ReturnType<typeof peopleNodes>>;
+beforeAll(async () => {
+  nodes = await peopleNodes(database);
+});
+
+type Made = Record<string, unknown>;
+const remove = (cookie: string, user_id: string, made?: Made) =>
+  nodes.send("DELETE", `/v1/people/${user_id}`, { cookie, ...(made === undefined ? {} : { body: { made } }) });
+const demote = (cookie: string, user_id: string, role: string, made?: Made) =>
+  nodes.send("PATCH", `/v1/people/${user_id}`, { cookie, body: { role, ...(made === undefined ? {} : { made }) } });
+const newKey = async (by: { cookie: string } | { key: string }, role = "operator") =>
+  (await nodes.send("POST", "/v1/api-keys", { ...by, body: { role, name: `a key of role ${role}` } })).json;
+const newWebhook = async (cookie: string) =>
+  (await nodes.send("POST", "/v1/escalations/webhooks", { cookie, body: { url: "https://receiver.example/hook" } }))
+    .json.webhook;
+const invite = async (cookie: string) =>
+  (await nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email: nodes.newAddress(), role: "reviewer" } }))
+    .json.invitation;
+
+/** An organization with two admins, of whom the second made one thing of each kind, and a key with a key. */
+async function withMade() {
+  const admin = await nodes.signedUp();
+  const maker = await nodes.joined(admin.cookie, "admin");
+  const first = await newKey({ cookie: maker.cookie }, "admin");
+  const second = await newKey({ key: first.api_key });
+  const webhook = await newWebhook(maker.cookie);
+  const invitation = await invite(maker.cookie);
+  return { admin, maker, first, second, webhook, invitation };
+}
+
+test("the removal of a person who made things answers 409 with the list, and changes nothing", async () => {
+  const { admin, maker, first, second, webhook, invitation } = await withMade();
+  for (const answer of [
+    await remove(admin.cookie, maker.user_id),
+    await remove(admin.cookie, maker.user_id, { [first.key_id]: "revoke" }),
+    await demote(admin.cookie, maker.user_id, "operator"),
+    await nodes.send("POST", "/v1/auth/leave", { cookie: maker.cookie }),
+  ]) {
+    expect([answer.status, answer.code]).toEqual([409, "state_conflict"]);
+    expect(answer.json.error.details).toMatchObject([{ path: "/made", code: "undecided" }]);
+  }
+  const [detail] = (await remove(admin.cookie, maker.user_id)).json.error.details;
+  expect(detail.made).toMatchObject([
+    { kind: "api_key", id: first.key_id, name: "a key of role admin", created_at: first.created_at },
+    { kind: "api_key", id: second.key_id },
+    { kind: "invitation", id: invitation.invitation_id, name: invitation.email },
+    { kind: "webhook", id: webhook.id, name: webhook.url },
+  ]);
+  expect((await nodes.send("GET", "/v1/me", { cookie: maker.cookie })).status).toBe(200);
+  expect((await nodes.send("GET", "/v1/me", { key: first.api_key })).status).toBe(200);
+});
+
+test("what is revoked ends with the person, each with a row in the trail", async () => {
+  const { admin, maker, first, second, webhook, invitation } = await withMade();
+  const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
+  const made = Object.fromEntries(ids.map((id) => [id, "revoke"]));
+  expect((await remove(admin.cookie, maker.user_id, made)).status).toBe(204);
+  for (const { api_key } of [first, second])
+    expect((await nodes.send("GET", "/v1/me", { key: api_key }, nodes.other)).code).toBe("invalid_api_key");
+  const { cookie } = admin;
+  expect((await nodes.send("GET", "/v1/escalations/webhooks", { cookie })).json.webhooks).toEqual([]);
+  expect((await nodes.send("GET", "/v1/auth/invitations", { cookie })).json.invitations).toEqual([]);
+  const types = (await nodes.send("GET", "/v1/audit?limit=10", { cookie })).json.audit.map((row: Made) => row.type);
+  expect(types.slice(0, 6).sort()).toEqual(
+    ["invitation_revoked", "key_revoked", "key_revoked", "sessions_ended", "user_removed", "webhook_deleted"].sort(),
+  );
+});
+
+test("what is kept goes on, and an invitation is then the one's who kept it", async () => {
+  const { admin, maker, first, second, webhook, invitation } = await withMade();
+  const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
+  const made = Object.fromEntries(ids.map((id) => [id, "keep"]));
+  expect((await demote(admin.cookie, maker.user_id, "operator", made)).status).toBe(200);
+  const { cookie } = admin;
+  expect((await nodes.send("GET", "/v1/me", { key: second.api_key })).status).toBe(200);
+  expect((await nodes.send("GET", "/v1/escalations/webhooks", { cookie })).json.webhooks).toMatchObject([
+    { id: webhook.id, active: true },
+  ]);
+  const senders = "select invited_by from invitations where invitation_id = $1";
+  expect(await database.db.query(senders, [invitation.invitation_id])).toEqual([
+    { invited_by: admin.session.user.user_id },
+  ]);
+});
+
+test("a stronger role asks nothing, nor does the removal of somebody who made nothing", async () => {
+  const { admin, maker } = await withMade();
+  const other = await nodes.joined(admin.cookie, "reviewer");
+  expect((await demote(admin.cookie, other.user_id, "operator")).status).toBe(200);
+  expect((await remove(admin.cookie, other.user_id)).status).toBe(204);
+  expect((await demote(maker.cookie, maker.user_id, "admin")).status).toBe(200);
+});
+
+test("keys and webhooks are listed with their makers", async () => {
+  const { admin, maker, first, second, webhook } = await withMade();
+  const { cookie } = admin;
+  const keys = (await nodes.send("GET", "/v1/api-keys", { cookie })).json.api_keys;
+  expect(keys).toMatchObject([
+    { key_id: second.key_id, created_by: first.key_id },
+    { key_id: first.key_id, created_by: maker.user_id },
+  ]);
+  expect(webhook.created_by).toBe(maker.user_id);
+  expect((await nodes.send("GET", `/v1/escalations/webhooks/${webhook.id}`, { cookie })).json.webhook.created_by).toBe(
+    maker.user_id,
+  );
+});
+
+test.each([
+  ["another word", { key_1: "delete" }],
+  ["no word", { key_1: null }],
+  [
+    "too many ids",
+    Object.fromEntries(Array.from({ length: limits.made_choices_max + 1 }, (_, n) => [`k${n}`, "keep"])),
+  ],
+])("a choice that is none is refused: %s", async (_, made) => {
+  const { admin, maker } = await withMade();
+  const answer = await remove(admin.cookie, maker.user_id, made);
+  expect([answer.status, answer.code]).toEqual([400, "invalid_request"]);
+  expect(answer.json.error.details[0].path).toMatch(/^\/made/);
+});
