@@ -108,4 +108,31 @@ inBrowser("the account", () => {
     expect(await open.filter({ hasText: "zoe@example.com" }).count()).toBe(1);
     expect(wrongs).toEqual([]);
   });
+
+  test("who removes a person is asked what becomes of the person's keys, and a revoked key is refused from then on", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const former = await console_.join(seeded.admin, "max@example.com", "admin");
+    const made = await fetch(`${console_.url}/v1/api-keys`, {
+      method: "POST",
+      headers: { Cookie: former.session, Origin: console_.url, "Content-Type": "application/json" },
+      body: JSON.stringify({ name: "nightly export", role: "operator" }),
+    });
+    const { api_key } = (await made.json()) as { api_key: string };
+    const watched = await console_.open({ api_key: seeded.admin });
+    const { page } = watched;
+    await page.goto("/people");
+    const row = page.getByRole("row", { name: /max@example\.com/ });
+    await row.getByRole("button", { name: "Remove" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await dialog.getByText("nightly export").waitFor();
+    expect(await violationsInBoth(page, in_dialog)).toEqual([]);
+    expect(await dialog.getByRole("button", { name: "Remove" }).isDisabled()).toBe(true);
+    await dialog.getByRole("radio", { name: "Revoke" }).check();
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await row.waitFor({ state: "detached" });
+    const refused = await fetch(`${console_.url}/v1/me`, { headers: { "X-API-Key": api_key } });
+    expect(refused.status).toBe(401);
+  });
 });
