@@ -152,3 +152,39 @@ test("names wrong settings", async () => {
   expect(code).toBe(1);
   expect(stdout).toMatch(/PROBLEM +settings +PORT="eighty"/);
 });
+
+/** A server that answers like PgBouncer in statement mode: it refuses transactions, and has no rows for other questions. */
+async function openPooler(): Promise<string> {
+  const message = (type: string, body: string | Buffer) => {
+    const [head, content] = [Buffer.alloc(5, type), Buffer.from(body)];
+    head.writeInt32BE(content.length + 4, 1);
+    return Buffer.concat([head, content]);
+  };
+  const ready = message("Z", "I");
+  const refusal = "SERROR\0C0A000\0Mtransaction blocks not allowed in statement pooling mode\0\0";
+  const pooler = createServer((socket) => {
+    socket
+      .on("error", () => undefined)
+      .on("data", (data) => {
+        const type = String.fromCharCode(data[0] ?? 0);
+        if (type === "\0") socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready]));
+        else if (type === "Q" && data.includes("begin")) socket.write(Buffer.concat([message("E", refusal), ready]));
+        else if (type === "Q") socket.write(Buffer.concat([message("C", "SELECT 0\0"), ready]));
+      });
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void pooler.close());
+  await expect.poll(() => pooler.address()).not.toBeNull();
+  return `postgres://u@127.0.0.1:${(pooler.address() as { port: number }).port}/d`;
+}
+
+test("names a pooler that does not hand out whole sessions, and says what helps", async () => {
+  const { code, stdout } = await runCli(["doctor"], {
+    COUNTERSIGN_DATA_DIR: join(directory, "nowhere"),
+    DATABASE_URL: await openPooler(),
+    PORT: "0",
+  });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /^PROBLEM +database +DATABASE_URL: this pooler hands every transaction .*\n +→ name the database itself, or a pooler in session mode$/m,
+  );
+});

@@ -154,8 +154,8 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
     );
   if (config.database_url !== null && !asksForPrimary(config.database_url))
     refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
-  // The console and the API have fixed paths.
-  if (public_url !== null && /[?#]|\/\/[^/]*@|\/\/[^/]+\//.test(public_url)) {
+  // The console and the API have fixed paths. The parser, as browsers do, also takes a backslash for the begin of a path.
+  if (public_url !== null && new URL(public_url).href !== `${new URL(public_url).origin}/`) {
     refuse(
       "COUNTERSIGN_PUBLIC_URL",
       "a URL without user, path, query and fragment, because all is served at the root of a name",

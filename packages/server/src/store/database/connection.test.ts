@@ -1,7 +1,8 @@
+import { readdir } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
-import { openClient } from "./connection.ts";
+import { isConnectionLost, openClient } from "./connection.ts";
 import { openDb } from "./db.ts";
 
 const { connection } = await testDatabase();
@@ -48,4 +49,13 @@ test("and stay so when the server's own settings are changed and loaded again", 
   const names = ["lock_timeout", "statement_timeout", "synchronous_commit", ...newer_timeouts];
   const { rows } = await session.query("select distinct source from pg_settings where name = any($1)", [names]);
   expect(rows).toEqual([{ source: "session" }]);
+});
+
+test("a missing socket is a lost server, a missing file is not", async () => {
+  const nowhere = { host: "/nowhere", port: 5432, user: "u", database: "d" };
+  const causes = await Promise.all([openClient(nowhere, "test").catch(Object), readdir("/nowhere").catch(Object)]);
+  expect(causes.map((cause) => [cause.code, isConnectionLost(cause)])).toEqual([
+    ["ENOENT", true],
+    ["ENOENT", false],
+  ]);
 });

@@ -146,7 +146,8 @@ export function isConnectionLost(error: unknown): boolean {
   if (error instanceof CommitLost || error instanceof NoSession || error instanceof ReadOnlyServer) return true;
   // A failover takes a while. What only an operator can mend, such as a wrong password, does not pass.
   if (error instanceof NoPrimary) return error.reasons.some(isConnectionLost);
-  if ("code" in error && typeof error.code === "string" && socketErrors.has(error.code)) return true;
+  // An error of a file has a path, one of a socket has an address: a missing file is no lost server.
+  if ("code" in error && typeof error.code === "string" && socketErrors.has(error.code)) return !("path" in error);
   return (
     isUnanswered(error) || /^(?:Connection terminated|Client has encountered a connection error)/.test(error.message)
   );

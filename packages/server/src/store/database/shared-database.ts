@@ -60,9 +60,10 @@ async function visit(data_dir: string): Promise<SharedDatabase | null> {
   const connection = await attachEmbedded(data_dir);
   const session = connection === null ? null : await openSession(connection);
   if (connection === null || session === null) return null;
-  if (await session.takes("pg_try_advisory_lock_shared")) return { connection, source: "running", stop: session.end };
-  await session.end();
-  return null;
+  // A server that is being stopped may end the session of whoever stops it before ours, and so free the lock. It takes no new session.
+  const next = (await session.takes("pg_try_advisory_lock_shared")) ? await openSession(connection) : null;
+  await (next ?? session).end();
+  return next === null ? null : { connection, source: "running", stop: session.end };
 }
 
 async function stopBehindOthers(started: StartedDatabase, log: Log): Promise<void> {

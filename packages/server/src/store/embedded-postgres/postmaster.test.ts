@@ -5,13 +5,16 @@ test.each([
   ["FATAL:  terminating connection due to administrator command", false],
   ["FATAL:  terminating autovacuum process due to administrator command", false],
   ['FATAL:  terminating background worker "logical replication launcher" due to administrator command', false],
+  ["FATAL:  the database system is shutting down", false],
+  ["FATAL:  the database system is starting up", false],
+  ["FATAL:  canceling authentication due to timeout", false],
   ["FATAL:  terminating connection because protocol synchronization was lost", true],
   ["FATAL:  could not write to file: No space left on device", true],
   ["PANIC:  could not locate a valid checkpoint record", true],
   ["ERROR:  out of memory", true],
   ["LOG:  database system is ready to accept connections", false],
 ])(
-  "of what the embedded server writes, people see warnings and errors, but not the end of its processes: %s",
+  "of what the embedded server writes, people see warnings and errors, but not that it starts or stops: %s",
   (line, shown) => {
     expect(isWarning(line)).toBe(shown);
   },

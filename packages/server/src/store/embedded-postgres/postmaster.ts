@@ -142,9 +142,16 @@ async function stopVia(holder: ChildProcess, pid: number, exited: Promise<void>)
   await exited;
 }
 
-/** Whether people should see this line. A server that we stop calls the end of each of its processes fatal: sessions, autovacuum. */
+/**
+ * What a server calls fatal although it only starts or stops: the end of each of its processes (sessions, autovacuum), of a
+ * session that was just opened ("authentication"), and a refused session. Whoever asked for that session learns it anyway.
+ */
+const startsOrStops =
+  /^FATAL: +(terminating .+ due to administrator command|canceling authentication due to timeout|the database system is )/;
+
+/** Whether people should see this line. */
 export function isWarning(line: string): boolean {
-  if (/^FATAL: +terminating .+ due to administrator command/.test(line)) return false;
+  if (startsOrStops.test(line)) return false;
   return /^(FATAL|PANIC|WARNING|ERROR)/.test(line);
 }
 
