@@ -120,7 +120,7 @@ export const errorCodes = {
     status: 413,
     meaning: "The body is larger than the operation takes, or holds more values than a body may.",
     advice:
-      "Send at most 1 MiB (a batch: 8 MiB, each item 1 MiB) and at most 250,000 values; `details` says which was too much.",
+      "Send at most 1 MiB (a batch: 8 MiB, each item 1 MiB) and at most 10,000 values (each item of a batch 10,000, a membrane 20,000); `details` says which was too much.",
   },
   unsupported_media_type: {
     status: 415,

@@ -43,6 +43,8 @@ export interface Operation {
   readonly body_optional?: true;
   /** Largest body in bytes; present exactly when `body` is. */
   readonly body_bytes_max?: number;
+  /** Most values of a body; absent: `json_values_max`. */
+  readonly body_values_max?: number;
   /**
    * A body with NUL characters, keys named __proto__ and the like is not refused: it is handed on with its problems (`body`),
    * or the operation looks for them in each of its items (`items`).

@@ -23,15 +23,20 @@ export interface JsonInParts {
 }
 
 /**
- * The value of a JSON text. Faults: payload_too_large (too many values), invalid_json, also where it is nested more than
+ * The value of a JSON text. Faults: payload_too_large (more than `values_max` values), invalid_json, also where it is nested more than
  * `depth_max` levels deep (a text of less than 16 KiB is let pass: `examine` looks again).
  */
-export function parseInParts(bytes: Buffer, depth_max: number): JsonInParts {
+export function parseInParts(
+  bytes: Buffer,
+  depth_max: number,
+  values_max: number = limits.json_values_max,
+): JsonInParts {
   if (bytes.length === 0) throw notJson("The body is empty.");
   if (!isUtf8(bytes)) throw notJson("The body is not UTF-8.");
   const { members, inexact } = measureShape(
     bytes,
     bytes.length > small_bytes_max ? depth_max : Number.POSITIVE_INFINITY,
+    values_max,
   );
   const text = bytes.toString("utf8");
   let value: unknown;
@@ -67,7 +72,11 @@ const small_bytes_max = 16_384;
  * Refuses what nests deeper, or holds more values, than allowed, by the signs outside of strings; some milliseconds a MiB, a
  * third of JSON.parse. Returns how many members the objects of the text have, and the places of numbers that no double holds.
  */
-function measureShape(bytes: Buffer, depth_max: number): { members: number; inexact: readonly Place[] } {
+function measureShape(
+  bytes: Buffer,
+  depth_max: number,
+  values_max: number,
+): { members: number; inexact: readonly Place[] } {
   let depth = 0;
   let values = 1;
   let members = 0;
@@ -100,8 +109,7 @@ function measureShape(bytes: Buffer, depth_max: number): { members: number; inex
         }
     }
   }
-  if (values > limits.json_values_max)
-    throw new Fault("payload_too_large", { details: [{ values_max: limits.json_values_max }] });
+  if (values > values_max) throw new Fault("payload_too_large", { details: [{ values_max }] });
   return { members, inexact };
 }
 

@@ -17,6 +17,8 @@ export interface OperationRequest<Id extends OperationId = OperationId> {
   readonly body_problems: readonly Problem[];
   /** The same for a part of the body; only where the operation examines its `items`. */
   readonly examine: (part: unknown) => readonly Problem[];
+  /** How large the body was as it came. */
+  readonly body_bytes: number;
   /** The Idempotency-Key header, checked; only on operations that take one. */
   readonly idempotency_key: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,7 +1,8 @@
 /** One request from its head to its answer and its one log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Operation, refusesBody } from "@countersign/contract";
-import type { Fault } from "@countersign/core";
+import { limits, type Operation, refusesBody } from "@countersign/contract";
+import { type Fault, type JsonInParts, parseInParts, parseItems } from "@countersign/core";
+import { inTurns } from "../operations/shared/in-turns.ts";
 import type { Clock, Log, Spans } from "../ports.ts";
 import { faultOf, refusalOf } from "./answer/faults.ts";
 import { replyTo, writeLines, writeRefusal, writeReply } from "./answer/respond.ts";
@@ -21,7 +22,7 @@ import { isLocal } from "./gate/local.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
 import type { Metrics } from "./metrics.ts";
 import type { BatchTurns } from "./request/batch-turns.ts";
-import { ClientGone, hasNoBody, parseBody, readBody } from "./request/body.ts";
+import { ClientGone, hasNoBody, readBody } from "./request/body.ts";
 import { refuseProblems } from "./request/body-problems.ts";
 import { headFault } from "./request/request-head.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
@@ -166,6 +167,7 @@ async function answerOf(
     query: queryOf(route, request.url as string),
     body: undefined,
     body_problems: [],
+    body_bytes: 0,
     examine: () => [],
     idempotency_key: idempotencyKeyOf(route, request.headers["idempotency-key"]),
     headers: request.headers,
@@ -178,10 +180,14 @@ async function answerOf(
   if (!takes_body) return route.handler(handed as OperationRequest);
   const holder = () => holderOf(deps.gate, request, caller);
   const bytes = await readBody(request, response, operation, holder);
-  if (operation.examines !== "items") return answerBody(deps, route, handed, visit, known, bytes);
+  if (operation.examines !== "items") {
+    const parts = parseInParts(bytes, limits.json_depth_max, operation.body_values_max);
+    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
+  }
   return deps.batches.within(holder(), bytes.length, async () => {
     if (response.destroyed) throw new ClientGone();
-    return answerBody(deps, route, handed, visit, known, bytes);
+    const parts = await inTurns(parseItems(bytes, "intents", limits.batch_intents_max));
+    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
   });
 }
 
@@ -194,20 +200,21 @@ async function answerBody(
   handed: Handed,
   visit: Visit,
   known: Admission["known"],
-  bytes: Buffer,
+  bytes: number,
+  { value, examine }: JsonInParts,
 ): Promise<Answer> {
   const { operation } = route;
-  const { value, examine } = parseBody(operation, bytes);
   const problems = operation.examines === "items" ? [] : examine(value);
   if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
   const unstorable = operation.examines === "body" ? [] : problems;
-  const of_shape = route.checkBody(value, bytes.length);
+  const of_shape = route.checkBody(value, bytes);
   if (unstorable.length > 0 || of_shape !== null) {
-    const submitted = route.id === "submitIntent" ? { value, bytes: bytes.length, now_us: clock.now_us() } : null;
+    const submitted = route.id === "submitIntent" ? { value, bytes, now_us: clock.now_us() } : null;
     refuseProblems(unstorable, of_shape ?? [], submitted);
   }
   if (operation.body !== undefined) handed.body = value;
   handed.body_problems = problems;
+  handed.body_bytes = bytes;
   handed.examine = examine;
   return route.handler(handed as OperationRequest);
 }

@@ -1,7 +1,7 @@
 /** The body of a request as a JSON value. Source: api.md §2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
-import { Fault, faultAt, type JsonInParts, parseInParts } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
 import { createTurns } from "../../operations/shared/turns.ts";
 import { roomForBody } from "./body-budget.ts";
 
@@ -45,20 +45,6 @@ export function hasNoBody({ headers }: IncomingMessage): boolean {
   return length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
 }
 
-/** The body of `operation` as a JSON value whose parts can be examined for what must not be kept. Faults: those of `parseInParts`. */
-export function parseBody(operation: Operation, bytes: Buffer): JsonInParts {
-  const in_items = operation.examines === "items";
-  const { value, examine } = parseInParts(bytes, in_items ? limits.batch_json_depth_max : limits.json_depth_max);
-  const measured = in_items && bytes.length > limits.body_bytes_max;
-  return { value, examine: measured ? (item) => examine(notTooLarge(item)) : examine };
-}
-
-/** An item of a batch, which may be as large as a body of its own, white space left out. Faults: payload_too_large. */
-function notTooLarge(item: unknown): unknown {
-  if (Buffer.byteLength(JSON.stringify(item)) > limits.body_bytes_max) throw tooLarge(limits.body_bytes_max);
-  return item;
-}
-
 /** The client closed the connection, or was cut off for being slow, before its request was complete. */
 export class ClientGone extends Error {}
 
@@ -82,7 +68,7 @@ function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arriv
     };
     const onEnd = (): void => {
       stop();
-      handOn(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
+      handOn(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)), bytes);
     };
     const onGone = (): void => {
       stop();

@@ -36,8 +36,9 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       return answerOnce(replayed, { status: 201, json_text, headers: { Location: `/v1/intents/${intent_id}` } });
     },
 
-    async submitIntentBatch({ caller, body, examine, query, request_id }) {
-      const results = await submitBatch(runtime, caller, { items: body.intents, examine, mode: query.mode }, checkItem);
+    async submitIntentBatch({ caller, body, body_bytes, examine, query, request_id }) {
+      const batch = { items: body.intents, bytes: body_bytes, examine, mode: query.mode };
+      const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
       // The answer's status tells nobody of them; one line for each kind, as all items may have met the same.

@@ -12,6 +12,8 @@ export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => ass
 /** How a batch came in. */
 export interface BatchRequest {
   readonly items: readonly unknown[];
+  /** How large the whole of it was. */
+  readonly bytes: number;
   /** What must not be kept of an item. */
   readonly examine: (item: unknown) => readonly Problem[];
   readonly mode: "shadow" | undefined;
@@ -45,7 +47,7 @@ const handOn = createTurns(16);
 export async function submitBatch(
   runtime: Deciding,
   caller: Caller,
-  { items, examine, mode }: BatchRequest,
+  { items, bytes, examine, mode }: BatchRequest,
   checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
   // Decided side by side, committed in order: where a quota ends, it is the last items that fail. What is decided again
@@ -61,7 +63,7 @@ export async function submitBatch(
         over = resolve;
       });
       return places(async () => {
-        await new Promise<void>(handOn);
+        await new Promise<void>((go) => handOn(go, bytes / items.length));
         return submitItem(item, index, { come: before, over });
       }).finally(() => before.then(over));
     }),
