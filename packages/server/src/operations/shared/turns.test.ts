@@ -16,16 +16,16 @@ test("so many pieces a turn, in their order, none in the turn that it came in", 
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6]);
 });
 
-test("large pieces have a turn alone, and small ones one together of so many bytes", async () => {
-  const handOn = createTurns(16);
+test("one large piece a turn, and no small piece waits behind large ones", async () => {
+  const handOn = createTurns(2);
   const done: number[] = [];
-  for (const bytes of [40_000, 16_384, 16_384, 1, 1_000_000, 2]) handOn(() => done.push(bytes), bytes);
-  const after: number[] = [];
-  while (done.length < 6) {
-    await nextTurn();
-    after.push(done.length);
-  }
-  expect(after).toEqual([1, 3, 4, 5, 6]);
+  for (const bytes of [40_000, 4_097, 1_000_000, 1, 4_096, 2]) handOn(() => done.push(bytes), bytes);
+  await nextTurn();
+  expect(done).toEqual([1, 4_096, 40_000]);
+  await nextTurn();
+  expect(done.slice(3)).toEqual([2, 4_097]);
+  await nextTurn();
+  expect(done.slice(5)).toEqual([1_000_000]);
 });
 
 test("what a piece adds comes in a later turn, once, however much waits", async () => {
