@@ -137,13 +137,18 @@ describe("keys create", () => {
   });
 });
 
-test("keys list shows every key without its text, and its state", async () => {
+test("keys list shows every key without its text, with its state and its maker", async () => {
+  const maker = await json("keys", "create", "--role", "admin");
+  const headers = { "x-api-key": maker.api_key, "content-type": "application/json" };
+  const made = await fetch(`${url}/v1/api-keys`, { method: "POST", headers, body: '{"name":"made over HTTP"}' });
+  expect(made.status).toBe(201);
   const { key_id } = await json("keys", "create");
   await cli("keys", "revoke", key_id);
   const { stdout } = await cli("keys", "list");
   expect(stdout).toMatch(/^KEY_ID +ORGANIZATION +NAME +ROLE /);
   expect(stdout).toMatch(/^key_\w+ +org_local +first +admin +live +org +valid /m);
-  expect(stdout).toMatch(new RegExp(`^${key_id} .* revoked `, "m"));
+  expect(stdout).toMatch(new RegExp(`^${key_id} .* revoked .* –$`, "m"));
+  expect(stdout).toMatch(new RegExp(`made over HTTP .* ${maker.key_id}$`, "m"));
   expect(stdout).not.toContain("svc_");
   expect(
     (await json("keys", "list")).find((key: { key_id: string }) => key.key_id === key_id).revoked_at,

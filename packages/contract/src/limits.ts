@@ -136,9 +136,8 @@ export const limits = {
   people_per_organization_max: 1_000,
   /** Those that can still be accepted. Each is a mail to an address that somebody named. */
   open_invitations_per_organization_max: 100,
-  /** Ids in `made` of a removal, and things that its 409 lists at once. */
+  /** Ids in `made` of a removal, and things that its 409 lists. */
   made_choices_max: 1_000,
-  made_things_shown_max: 200,
   /** Per day (UTC), of an organization that no person has joined yet: nobody has confirmed an address. */
   unconfirmed_invitations_per_organization_max: 5,
   /** Per day (UTC), from one client address, of all such organizations together. */

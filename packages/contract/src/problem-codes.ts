@@ -62,7 +62,8 @@ export const refusalCodes = {
   clock: { statuses: [503], meaning: "The clock of this node is too far from the database's time." },
   undecided: {
     statuses: [409],
-    meaning: "`made` lists what the person made: say for each whether it is kept or revoked.",
+    meaning:
+      "`made` lists what the person made, each with `kind`, `id`, `name` and `created_at`. Say for each id, and for no other, whether it is kept or revoked.",
   },
   turn_over: { statuses: [503], meaning: "The backtest has run for long, and another organization's waits." },
   provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },

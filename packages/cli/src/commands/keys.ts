@@ -166,7 +166,7 @@ async function list(terminal: Terminal, instance: Instance, options: { org?: str
   for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
   if (options.json) return terminal.print(visibleJson(keys, 2));
   if (keys.length === 0) return terminal.print("no keys; countersign keys create makes one");
-  const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED"];
+  const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED", "MADE BY"];
   const rows = keys.map((key) => [
     key.key_id,
     key.org_id,
@@ -177,6 +177,7 @@ async function list(terminal: Terminal, instance: Instance, options: { org?: str
     stateOf(key),
     key.expires_at.slice(0, 10),
     key.last_used_at?.slice(0, 16) ?? "never",
+    key.created_by ?? "–",
   ]);
   terminal.print(formatTable([head, ...rows]));
 }

@@ -42,7 +42,7 @@ const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
 const made =
   "Where the person made keys, webhooks or invitations that are still in force, or a key of that person did, the answer is 409 with " +
-  "the list in `details[0].made`, until `made` says keep or revoke for each id.";
+  "the list in `details[0].made`, until `made` says keep or revoke for each of these ids, and for no other.";
 const userParam = closed({ user_id: givenId("the person") });
 
 /**

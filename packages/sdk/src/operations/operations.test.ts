@@ -95,7 +95,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   inviteUser: (client) => client.inviteUser(input),
   listInvitations: (client) => client.listInvitations({ limit: 1 }),
   revokeInvitation: (client) => client.revokeInvitation("invitation_id"),
-  leaveOrganization: (client) => client.leaveOrganization(),
+  leaveOrganization: (client) => client.leaveOrganization({}),
   acceptInvitation: (client) => client.acceptInvitation(input),
   beginPasskeyRegistration: (client) => client.beginPasskeyRegistration(),
   finishPasskeyRegistration: (client) => client.finishPasskeyRegistration(input),
@@ -110,7 +110,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   finishSingleSignOn: (client) => client.finishSingleSignOn({ org_id: "org_id", callback_query: "code=c&state=s" }),
   listPeople: (client) => client.listPeople({ role: "admin" }),
   changeRole: (client) => client.changeRole("user_id", "reviewer"),
-  removePerson: (client) => client.removePerson("user_id"),
+  removePerson: (client) => client.removePerson("user_id", {}),
   unsubscribe: (client) => client.unsubscribe("token"),
 };
 

@@ -25,8 +25,6 @@ import type { Transport } from "../transport.ts";
 type SessionAnswer = { session: Session };
 type UserAnswer = { user: User };
 
-const chosen = (made: MadeChoices | undefined) => (made === undefined ? {} : { made });
-
 /** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. Source: api.md §9. */
 export function peopleCalls(call: Transport) {
   return {
@@ -106,11 +104,11 @@ function memberCalls(call: Transport) {
      * weaker role may answer 409, with the list in `details[0].made` of the error.
      */
     changeRole: async (user_id: string, role: Role, made?: MadeChoices) =>
-      (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...chosen(made) } })).user,
+      (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...(made && { made }) } })).user,
     /** Removes a person; its sessions end. `made` as with `changeRole`. */
     removePerson: (user_id: string, made?: MadeChoices) =>
-      call<null>("DELETE", person(user_id), { body: chosen(made) }),
+      call<null>("DELETE", person(user_id), made && { body: { made } }),
     /** Leaves the organization; every session of the caller ends. `made` as with `changeRole`. */
-    leaveOrganization: (made?: MadeChoices) => call<null>("POST", "/v1/auth/leave", { body: chosen(made) }),
+    leaveOrganization: (made?: MadeChoices) => call<null>("POST", "/v1/auth/leave", made && { body: { made } }),
   };
 }

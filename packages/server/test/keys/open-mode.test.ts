@@ -40,6 +40,16 @@ describe("while no key was ever created", async () => {
   });
 
   test.each([
+    ["a key that is none", { "x-api-key": "some-placeholder" }, "invalid_api_key"],
+    ["a page of somebody whose session is over", { "x-service-caller": "usr_1" }, "missing_api_key"],
+  ])("what only a signed-in person may do answers 401 to %s", async (_, headers, code) => {
+    for (const cookie of [{}, { cookie: `countersign_session=${"x".repeat(43)}` }]) {
+      const answer = await call(node.url, "DELETE", "/v1/auth/sessions", { headers: { ...headers, ...cookie } });
+      expect([answer.status, answer.json.error.code]).toEqual([401, code]);
+    }
+  });
+
+  test.each([
     ["that a proxy on this machine forwards", { "X-Forwarded-For": "198.51.100.1" }],
     ["that says it was forwarded", { Forwarded: "for=198.51.100.1" }],
     ["from a web page whose name was rebound to this machine", { Host: "attacker.example" }],

@@ -13,6 +13,7 @@ const {
   mailedTo,
   prove,
   silence,
+  txtRecords,
   next,
   person,
   organization,
@@ -91,6 +92,23 @@ test("a claim ends with its proof, at the daily check: nobody signs in, and the 
   await letPass(database.db, 2 * 86_400);
   while (await check());
   expect(await domains(quiet)).toEqual([]);
+});
+
+test("a claim that is proven again while the daily check runs does not end", async () => {
+  const { org_id, domain, key, put } = await organization();
+  prove(domain);
+  await letPass(database.db, 86_400);
+  const { runtime } = nodes[0] as (typeof nodes)[0];
+  const read = async (name: string) => {
+    const texts = await txtRecords.read(name);
+    if (!name.endsWith(`.${domain}`)) return texts;
+    prove(domain, org_id);
+    expect((await put()).status).toBe(200);
+    return texts;
+  };
+  while (await checkDomains({ ...runtime, txtRecords: { read } }));
+  expect((await send("GET", path, { key })).json.single_sign_on.email_domains).toEqual([domain]);
+  expect((await send("GET", "/v1/audit?type=sso_domain_ended", { key })).json.audit).toEqual([]);
 });
 
 test("nobody becomes a member whose mailbox did not accept; two first logins at once send one mail", async () => {

@@ -37,22 +37,25 @@ async function withMade() {
 
 test("the removal of a person who made things answers 409 with the list, and changes nothing", async () => {
   const { admin, maker, first, second, webhook, invitation } = await withMade();
+  const others = await newWebhook(admin.cookie);
+  const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id, others.id];
+  const one_too_many = Object.fromEntries(ids.map((id) => [id, "revoke"]));
   for (const answer of [
     await remove(admin.cookie, maker.user_id),
     await remove(admin.cookie, maker.user_id, { [first.key_id]: "revoke" }),
+    await remove(admin.cookie, maker.user_id, one_too_many),
     await demote(admin.cookie, maker.user_id, "operator"),
     await nodes.send("POST", "/v1/auth/leave", { cookie: maker.cookie }),
   ]) {
     expect([answer.status, answer.code]).toEqual([409, "state_conflict"]);
     expect(answer.json.error.details).toMatchObject([{ path: "/made", code: "undecided" }]);
+    expect(answer.json.error.details[0].made).toMatchObject([
+      { kind: "api_key", id: first.key_id, name: "a key of role admin", created_at: first.created_at },
+      { kind: "api_key", id: second.key_id },
+      { kind: "invitation", id: invitation.invitation_id, name: invitation.email },
+      { kind: "webhook", id: webhook.id, name: webhook.url },
+    ]);
   }
-  const [detail] = (await remove(admin.cookie, maker.user_id)).json.error.details;
-  expect(detail.made).toMatchObject([
-    { kind: "api_key", id: first.key_id, name: "a key of role admin", created_at: first.created_at },
-    { kind: "api_key", id: second.key_id },
-    { kind: "invitation", id: invitation.invitation_id, name: invitation.email },
-    { kind: "webhook", id: webhook.id, name: webhook.url },
-  ]);
   expect((await nodes.send("GET", "/v1/me", { cookie: maker.cookie })).status).toBe(200);
   expect((await nodes.send("GET", "/v1/me", { key: first.api_key })).status).toBe(200);
 });
@@ -89,12 +92,18 @@ test("what is kept goes on, and an invitation is then the one's who kept it", as
   ]);
 });
 
-test("a stronger role asks nothing, nor does the removal of somebody who made nothing", async () => {
-  const { admin, maker } = await withMade();
+test("a role with all rights of the former one asks nothing, nor does the removal of somebody who made nothing", async () => {
+  const { admin, maker, first, second, webhook, invitation } = await withMade();
+  const ids = [first.key_id, second.key_id, webhook.id, invitation.invitation_id];
+  const made = Object.fromEntries(ids.map((id) => [id, "keep"]));
+  expect((await demote(admin.cookie, maker.user_id, "operator", made)).status).toBe(200);
+  const needless = await demote(admin.cookie, maker.user_id, "admin", made);
+  expect([needless.status, needless.json.error.details]).toMatchObject([409, [{ code: "undecided", made: [] }]]);
+  expect((await demote(admin.cookie, maker.user_id, "admin")).status).toBe(200);
   const other = await nodes.joined(admin.cookie, "reviewer");
   expect((await demote(admin.cookie, other.user_id, "operator")).status).toBe(200);
+  expect((await demote(admin.cookie, other.user_id, "auditor")).status).toBe(200);
   expect((await remove(admin.cookie, other.user_id)).status).toBe(204);
-  expect((await demote(maker.cookie, maker.user_id, "admin")).status).toBe(200);
 });
 
 test("keys and webhooks are listed with their makers", async () => {

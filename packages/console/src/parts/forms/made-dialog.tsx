@@ -29,7 +29,10 @@ export function MadeDialog({
   readonly onClose: () => void;
 }) {
   const [chosen, setChosen] = useState<MadeChoices>({});
-  const whole = things.every(({ id }) => chosen[id] !== undefined);
+  // A thing that ended since is not in the list any more: the service takes no choice for it.
+  const listed = new Set(things.map(({ id }) => id));
+  const choices = Object.fromEntries(Object.entries(chosen).filter(([id]) => listed.has(id)));
+  const whole = Object.keys(choices).length === things.length;
   const all = (choice: "keep" | "revoke") => setChosen(Object.fromEntries(things.map(({ id }) => [id, choice])));
   return (
     <Dialog title="What becomes of what this person made?" onClose={onClose} broad>
@@ -73,7 +76,7 @@ export function MadeDialog({
         <button type="button" className="button" onClick={onClose}>
           Cancel
         </button>
-        <button type="button" className="button bad" disabled={!whole || busy} onClick={() => onConfirm(chosen)}>
+        <button type="button" className="button bad" disabled={!whole || busy} onClick={() => onConfirm(choices)}>
           {action}
         </button>
       </div>

@@ -1,4 +1,5 @@
 /** The cookie that holds a session. Source: api.md §9. */
+import { type Fault, faultAt } from "@countersign/core";
 import { isOwnMachine } from "./local.ts";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -58,7 +59,7 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
 export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin";
-  const from = headers["origin"] ?? headers["referer"];
+  const from = headers["origin"];
   if (from === undefined) return headers["cookie"] === undefined;
   if (typeof from !== "string" || !URL.canParse(from)) return false;
   const { origin, protocol, host, hostname } = new URL(from);
@@ -66,4 +67,11 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   if (host === own.host) return origin === own.origin;
   // Reached by another name than the public URL's: on this machine without TLS, from elsewhere as the public URL is.
   return host === headers["host"] && protocol === (isOwnMachine(hostname) ? "http:" : own.protocol);
+}
+
+/** The fault of a write that does not come from the service's own pages. */
+export function crossOrigin(): Fault {
+  const message =
+    "Without an API key, only the service's own pages may write. A request with a cookie must carry Origin or Sec-Fetch-Site.";
+  return faultAt("forbidden", "/Origin", "cross_origin", message);
 }

@@ -26,7 +26,7 @@ import {
   type Unsettled,
   useRate,
 } from "../answer/rate-limit.ts";
-import { isSameOrigin, type SessionCookies } from "./cookie.ts";
+import { crossOrigin, isSameOrigin, type SessionCookies } from "./cookie.ts";
 import type { Keys } from "./keys.ts";
 import { type Known, reload } from "./known.ts";
 import { isLocal, mayBeForwarded } from "./local.ts";
@@ -100,7 +100,7 @@ function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admiss
 
 /** Lets in whoever the key or the session is by the database. */
 function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
-  return identify(deps, visit.request, key).then(
+  return identify(deps, visit, key).then(
     (known) => admitKnown(deps, visit, known, false),
     (error: unknown) => {
       const fault = faultOf(error);
@@ -151,34 +151,38 @@ export async function stillAdmitted(deps: GateDeps, visit: Visit, { caller }: Kn
   return current;
 }
 
-/** In open mode no key is asked for, so a wrong one is no harm there: it is only looked at once open mode is over. */
-async function identify(deps: GateDeps, request: IncomingMessage, key: string | string[] | undefined): Promise<Known> {
+/**
+ * In open mode no key is asked for, so a wrong one is no harm there: it is only looked at once open mode is over. Operations on one's own
+ * session have no open mode, because it is no person: wrong credentials are refused there as always.
+ */
+async function identify(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
   try {
     if (given) return await deps.keys.identify(key);
   } catch (error) {
-    return openModeFor(deps, request, error, "invalid_api_key");
+    return openModeFor(deps, visit, error, "invalid_api_key");
   }
-  const session = deps.cookies.read(request.headers);
+  const session = deps.cookies.read(visit.request.headers);
   if (session !== null) {
     try {
       return await deps.sessions.identify(session);
     } catch (error) {
-      return openModeFor(deps, request, error, "missing_api_key");
+      return openModeFor(deps, visit, error, "missing_api_key");
     }
   }
-  if (!mayUseOpenMode(deps, request)) throw new Fault("missing_api_key");
+  if (!mayUseOpenMode(deps, visit)) throw new Fault("missing_api_key");
   return deps.keys.openMode();
 }
 
 /** Open mode is for this machine alone: no admin's rights where a stranger could look the same. */
-function mayUseOpenMode({ trust, public_url }: GateDeps, request: IncomingMessage): boolean {
+function mayUseOpenMode({ trust, public_url }: GateDeps, { operation, request }: Visit): boolean {
+  if (operation.auth === "session") return false;
   return isLocal(request) && !mayBeForwarded(request.socket.remoteAddress ?? "", trust, public_url());
 }
 
 /** Open mode's caller for whoever came with a key or session that is none (`code`); else, and once open mode is over, that is said. */
-async function openModeFor(deps: GateDeps, request: IncomingMessage, error: unknown, code: ErrorCode): Promise<Known> {
-  if (!mayUseOpenMode(deps, request) || faultOf(error).code !== code) throw error;
+async function openModeFor(deps: GateDeps, visit: Visit, error: unknown, code: ErrorCode): Promise<Known> {
+  if (!mayUseOpenMode(deps, visit) || faultOf(error).code !== code) throw error;
   return deps.keys.openMode().catch(() => {
     throw error;
   });
@@ -204,16 +208,11 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);
   }
   if (operation.auth === "session" && caller.user_id === null) {
-    // Open mode has no person: whoever signs in may go on.
-    if (caller.key_id === null) return noSession();
     const message = "Only people who are signed in may; no API key does, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
   // The page that a browser writes for has to be ours. A cookie is a browser's, so a write with one has to say where it comes from.
-  if (!unasked || isSameOrigin(request.headers, deps.public_url())) return null;
-  const message =
-    "Without an API key, only the service's own pages may write: with a session, send Origin or Sec-Fetch-Site.";
-  return faultAt("forbidden", "/Origin", "cross_origin", message);
+  return !unasked || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {

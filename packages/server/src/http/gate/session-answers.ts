@@ -1,9 +1,8 @@
 /** What the operations that begin a session have in common over HTTP. Source: api.md §9. */
-import { Fault } from "@countersign/core";
 import type { Begun, Client } from "../../operations/people/session.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import type { Answer, OperationRequest } from "../handler.ts";
-import { isSameOrigin, type SessionCookies } from "./cookie.ts";
+import { crossOrigin, isSameOrigin, type SessionCookies } from "./cookie.ts";
 
 /** Where a request comes from, for its owner's list of sessions. */
 export function clientOf({ headers, client_ip }: Pick<OperationRequest, "headers" | "client_ip">): Client {
@@ -14,9 +13,9 @@ export function clientOf({ headers, client_ip }: Pick<OperationRequest, "headers
 /** The answers of one node. */
 export function sessionAnswers({ settings }: Pick<Runtime, "settings">, cookies: SessionCookies) {
   return {
-    /** The gate looks at writes that come with a session; these begin one or come without. Faults: forbidden. */
+    /** Refuses writes from other pages where the gate asks for no caller. Faults: forbidden. */
     refuseForeign(headers: OperationRequest["headers"]): void {
-      if (!isSameOrigin(headers, settings.public_url())) throw new Fault("forbidden");
+      if (!isSameOrigin(headers, settings.public_url())) throw crossOrigin();
     },
 
     /** Hands over a new session. Its cookie lives as long as the session. */

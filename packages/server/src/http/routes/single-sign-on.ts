@@ -14,8 +14,9 @@ type SingleSignOnHandlers = Pick<
 
 export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): SingleSignOnHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
-  /** By which the browser that began a login is known again: nobody else's login can be finished in it. */
-  const browsers = sessionCookies(() => runtime.settings.public_url(), "countersign_sso");
+  /** The cookie of a login, by which its browser is recognized: nobody else's login can be finished in that browser. */
+  const cookieOf = (state_sha256: string) =>
+    sessionCookies(() => runtime.settings.public_url(), `countersign_sso_${state_sha256.slice(0, 16)}`);
   return {
     async putSingleSignOn({ caller, body }) {
       return { status: 200, body: { single_sign_on: await putSingleSignOn(runtime, caller, body) } };
@@ -29,14 +30,15 @@ export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): S
     },
     async beginSingleSignOn({ headers, body }) {
       refuseForeign(headers);
-      const { location, browser } = await beginSingleSignOn(runtime, body, browsers.read(headers));
-      const set = browsers.set(browser, limits.sso_login_seconds);
+      const { location, state_sha256, browser } = await beginSingleSignOn(runtime, body);
+      const set = cookieOf(state_sha256).set(browser, limits.sso_login_seconds);
       return { status: 200, body: { single_sign_on: { location } }, headers: { "Set-Cookie": set } };
     },
     async finishSingleSignOn(request) {
       const { headers, body } = request;
       refuseForeign(headers);
-      return begun(await finishSingleSignOn(runtime, body, browsers.read(headers), clientOf(request)));
+      const browserOf = (state_sha256: string) => cookieOf(state_sha256).read(headers);
+      return begun(await finishSingleSignOn(runtime, body, browserOf, clientOf(request)));
     },
   };
 }

@@ -150,15 +150,11 @@ export async function revokeInvitation(runtime: Recording, caller: Caller, invit
 }
 
 /** `sent_by_chain`: those that any key of a chain of rotations sent, by its lineage_id. */
-type Which =
-  | { readonly invitation_id: string }
-  | { readonly invited_by: string }
-  | { readonly sent_by_chain: string }
-  | { readonly email: string };
+type Which = { readonly invitation_id: string } | { readonly sent_by_chain: string } | { readonly email: string };
 
 /**
- * Withdraws invitations under the head's lock and returns the rows for the audit trail. The invitations of a person end with the
- * person's admin role, and those of a key with the key. Otherwise the holder could come back by a link to an own address.
+ * Withdraws invitations under the head's lock and returns the rows for the audit trail. The invitations of a key end with the key.
+ * Otherwise the holder could come back by a link to an own address.
  */
 export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,

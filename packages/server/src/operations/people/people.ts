@@ -1,9 +1,10 @@
 /** The people of an organization and their roles. Source: api.md §9. */
-import { type MadeChoices, type ProfileChange, type Role, roleNames, type User } from "@countersign/contract";
+import { type MadeChoices, type ProfileChange, type Role, roleMeets, type User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
+import { readMade } from "../../store/people/made.ts";
 import {
   deletePerson,
   hasOtherAdmin,
@@ -19,11 +20,10 @@ import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
-import { cancelMadeDeliveries, type SettledMade, settleMade } from "./made.ts";
+import { cancelMadeDeliveries, settleMade } from "./made.ts";
 import { endSessions, noSession, personCalling } from "./session.ts";
 
 const isPerson = idPlace("user");
-const nothingMade: SettledMade = { audit: [], raise: [], webhooks_delta: 0 };
 
 /** Everybody, newest first. Faults: invalid_request (cursor). */
 export async function listPeople(
@@ -42,8 +42,9 @@ export async function listPeople(
 }
 
 /**
- * Gives a person another role and ends its sessions. With a weaker role, `made` says for each thing that the person made whether it is
- * kept or revoked. Faults: not_found, state_conflict for the last admin and for things without a choice, those of refuseEnded.
+ * Gives a person another role and ends its sessions. Where the new role lacks rights of the old one, `made` says for each thing that the
+ * person made whether it is kept or revoked. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
+ * refuseEnded.
  */
 export async function changeRole(
   runtime: Recording & Pick<Runtime, "log">,
@@ -57,12 +58,12 @@ export async function changeRole(
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     if (person.role === role) return shownUser(person);
-    const weaker = roleNames.indexOf(role) > roleNames.indexOf(person.role);
-    if (weaker) await cancelMadeDeliveries(query, org_id, made);
+    await cancelMadeDeliveries(query, org_id, made);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
-      const settled = weaker ? await settleMade(runtime, query, caller, user_id, made) : nothingMade;
+      const things = roleMeets(role, [person.role]) ? [] : await readMade(query, org_id, user_id);
+      const settled = await settleMade(runtime, query, caller, user_id, things, made);
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, from: person.role, to: role };
@@ -80,7 +81,7 @@ export async function changeRole(
  * provider does not bring it back. `made` says for each thing that the person made whether it is kept or revoked. Votes and
  * overrides stay. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
  * person's choice.
- * Faults: not_found, state_conflict for the last admin and for things without a choice, those of refuseEnded.
+ * Faults: not_found, state_conflict (the last admin, or those of settleMade), those of refuseEnded.
  */
 export async function removePerson(
   runtime: Recording & Pick<Runtime, "log">,
@@ -96,7 +97,7 @@ export async function removePerson(
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
-      const settled = await settleMade(runtime, query, caller, user_id, made);
+      const settled = await settleMade(runtime, query, caller, user_id, await readMade(query, org_id, user_id), made);
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };
       const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });

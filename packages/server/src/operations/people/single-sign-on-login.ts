@@ -23,22 +23,21 @@ import { providerOf, redirectUri } from "./single-sign-on.ts";
 
 /** What is kept, sealed, between begin and finish. */
 interface Started extends OpenIdLogin {
-  /** SHA-256 of the cookie by which the browser is known again, hex. */
+  /** SHA-256 of the cookie by which the browser is recognized, hex. */
   readonly browser: string;
   readonly issuer: string;
   readonly client_id: string;
 }
 
 /**
- * Where the browser is to go, and the text of the cookie by which it is known again. A browser that has this cookie already (`known`)
- * keeps it, so that two tabs can sign in at once.
+ * Returns where the browser must go, and the text of the cookie by which it is recognized. Each login has a cookie of its own, named by
+ * `state_sha256` (hex), so two tabs can sign in at once.
  * Faults: invalid_request (not exactly one of the two), not_found (no provider, or more than one), unavailable.
  */
 export async function beginSingleSignOn(
   runtime: Pick<Runtime, "db" | "ids" | "settings" | "sealer" | "openId">,
   { email, org_id }: SingleSignOnBegin,
-  known: string | null,
-): Promise<{ readonly location: string; readonly browser: string }> {
+): Promise<{ readonly location: string; readonly state_sha256: string; readonly browser: string }> {
   if ((email === undefined) === (org_id === undefined)) {
     const message = "Give either an e-mail address or an organization.";
     throw faultAt("invalid_request", "", "not_allowed", message);
@@ -46,7 +45,7 @@ export async function beginSingleSignOn(
   const row = await runtime.db.system((query) => findProvider(query, email, org_id));
   if (row === undefined) throw noProvider();
   const login = { state: newToken(runtime), nonce: newToken(runtime), code_verifier: newToken(runtime) };
-  const browser = known ?? newToken(runtime);
+  const browser = newToken(runtime);
   const redirect_uri = redirectUri(runtime, row.org_id);
   const answer = await runtime.openId.begin(providerOf(runtime, row), login, redirect_uri, email ?? null);
   if ("failed" in answer) throw unavailable(answer);
@@ -56,7 +55,7 @@ export async function beginSingleSignOn(
   const started: Started = { ...login, browser: tokenHash(browser), issuer, client_id };
   const sealed = runtime.sealer.seal(JSON.stringify(started), startedContext(state_sha256));
   await runtime.db.system((query) => insertToken(query, "sso", state_sha256, row.org_id, { sealed }));
-  return { location: answer.location, browser };
+  return { location: answer.location, state_sha256, browser };
 }
 
 /** Whom a provider's word led to. */
@@ -69,7 +68,8 @@ type Arrival =
 
 /**
  * Begins a session for whom the provider vouches: the person it vouched for before, or who has the address. Anybody else is invited,
- * because only the owner of a mailbox makes it a member. A second factor that was set up here is still asked for.
+ * because only the owner of a mailbox makes it a member. A second factor that was set up here is still asked for. `browserOf` reads the
+ * cookie of a login.
  * Faults: invalid_credentials (another browser, another organization, too old, used, not what the provider says), forbidden (no address that
  * may, a person who was removed, or who is invited now), already_exists (of another organization, whose admins are told; as many people or
  * invitations as there may be),
@@ -78,15 +78,11 @@ type Arrival =
 export async function finishSingleSignOn(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings" | "mails">,
   { org_id, callback_query }: SingleSignOnFinish,
-  browser: string | null,
+  browserOf: (state_sha256: string) => string | null,
   client: Client,
 ): Promise<Begun> {
-  const { row, started } = await takeStarted(
-    runtime,
-    org_id,
-    new URLSearchParams(callback_query).get("state"),
-    browser,
-  );
+  const state = new URLSearchParams(callback_query).get("state");
+  const { row, started } = await takeStarted(runtime, org_id, state, browserOf);
   const callback = new URL(redirectUri(runtime, org_id));
   callback.search = callback_query;
   const vouched = await runtime.openId.finish(providerOf(runtime, row), started, callback.href);
@@ -122,16 +118,17 @@ async function takeStarted(
   runtime: Pick<Runtime, "db" | "sealer">,
   org_id: string,
   state: string | null,
-  browser: string | null,
+  browserOf: (state_sha256: string) => string | null,
 ): Promise<{ row: StoredSingleSignOn; started: Started }> {
-  if (state === null || browser === null) throw notThrough();
+  if (state === null) throw notThrough();
   const state_sha256 = tokenHash(state);
+  const browser = browserOf(state_sha256);
   const { token, row } = await runtime.db.system(async (query) => {
     const taken = await takeToken(query, "sso", state_sha256);
     return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
   });
   // Sent back to another organization's address than the login was begun for: by another provider.
-  if (token === undefined || row === undefined || row.org_id !== org_id) throw notThrough();
+  if (browser === null || token === undefined || row === undefined || row.org_id !== org_id) throw notThrough();
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));

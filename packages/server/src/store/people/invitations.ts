@@ -75,8 +75,8 @@ export async function countInvitations(query: Query, org_id: string): Promise<nu
 }
 
 /**
- * Deletes the invitation with this id, all for this address (lower case), all of one sender (key_id or user_id), or all of a
- * chain of rotated keys (lineage_id). Returns the deleted invitations.
+ * Deletes the invitation with this id, all for this address (lower case), or all of a chain of rotated keys (lineage_id). Returns the
+ * deleted invitations.
  */
 export function deleteInvitations(
   query: Query,
@@ -84,15 +84,13 @@ export function deleteInvitations(
   which: {
     readonly invitation_id?: string;
     readonly email?: string;
-    readonly invited_by?: string;
     readonly sent_by_chain?: string;
   },
 ): Promise<KeptInvitation[]> {
   return query<KeptInvitation>(
     `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email collate "C") = $3)
-       and ($4::text is null or invited_by = $4)
-       and ($5::text is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = $5))
+       and ($4::text is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = $4))
      returning ${columns}`,
-    [org_id, which.invitation_id ?? null, which.email ?? null, which.invited_by ?? null, which.sent_by_chain ?? null],
+    [org_id, which.invitation_id ?? null, which.email ?? null, which.sent_by_chain ?? null],
   );
 }

@@ -82,11 +82,14 @@ export async function noteProven(query: Query, { org_id, domain }: DomainClaim):
   ]);
 }
 
-/** Ends a claim that was not proven within the last `kept_seconds`. False: it was, or there is none. System scope. */
+/**
+ * Ends a claim that was not proven within the `kept_seconds` before its newest check began. False: it was proven then or since, or there
+ * is none. System scope.
+ */
 export async function endClaim(query: Query, { org_id, domain }: DomainClaim, kept_seconds: number): Promise<boolean> {
   const rows = await query(
     `delete from sso_domains where org_id = $1 and domain = $2
-       and proven_at <= clock_timestamp() - make_interval(secs => $3::integer) returning true as ended`,
+       and proven_at < checked_at - make_interval(secs => $3::integer) returning true as ended`,
     [org_id, domain, kept_seconds],
   );
   if (rows.length === 0) return false;

@@ -143,7 +143,7 @@ export async function call(
     headers: {
       ...(key === undefined ? {} : { "X-API-Key": key }),
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...("cookie" in headers && !("referer" in headers) ? { origin: base } : {}),
+      ...("cookie" in headers ? { origin: base } : {}),
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),

@@ -86,7 +86,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
     return { org_id, domain, key, input, put };
   }
 
-  const begin = (body: object, cookie?: string) => send("POST", `${path}/begin`, { body, cookie });
+  const begin = (body: object) => send("POST", `${path}/begin`, { body });
   const finish = (callback: URL, cookie: string | undefined, node = 0) =>
     send("POST", `${path}/finish`, {
       cookie,
@@ -94,8 +94,8 @@ export async function singleSignOnNodes(database: TestDatabase) {
       node,
     });
 
-  async function started(org_id: string, account: ProviderAccount, cookie?: string) {
-    const answer = await begin({ org_id }, cookie);
+  async function started(org_id: string, account: ProviderAccount) {
+    const answer = await begin({ org_id });
     expect(answer.status).toBe(200);
     return { callback: await provider.signIn(answer.json.single_sign_on.location, account), cookie: answer.cookie };
   }

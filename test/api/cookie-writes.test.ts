@@ -1,0 +1,51 @@
+/** A write with a cookie says where it comes from. The cases come from the contract's table. */
+import { type Operation, operationRows, roleMeets } from "@countersign/contract";
+import { expect, test } from "vitest";
+import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
+import { password, peopleNodes } from "../../packages/server/src/testing/nodes/people-nodes.ts";
+
+const database = await testDatabase();
+const nodes = await peopleNodes(database);
+
+/** They begin no session, and nothing in them depends on a cookie. */
+const withoutSessions: readonly string[] = ["quickstart", "intake", "unsubscribe"];
+
+const email = "somebody@example.com";
+/** A readable body of each operation that asks for no caller, because its handler looks at where the request comes from. */
+const bodies: Readonly<Record<string, object>> = {
+  signup: { org_name: "Acme", email, password },
+  verifyEmail: { token: "unknown", password },
+  login: { email, password },
+  verifyMfa: { code: "123456" },
+  logout: {},
+  forgotPassword: { email },
+  resetPassword: { token: "unknown", password },
+  listResetPasskeys: { token: "unknown" },
+  acceptInvitation: { token: "unknown", password },
+  beginPasskeyLogin: {},
+  finishPasskeyLogin: { credential: {} },
+  beginSingleSignOn: { email },
+  finishSingleSignOn: { org_id: `org_${"0".repeat(26)}`, callback_query: "state=s" },
+};
+
+const mayBeSent = ([id, { method, auth }]: readonly [string, Operation]) =>
+  method !== "GET" && !withoutSessions.includes(id) && roleMeets("admin", auth);
+const path = (operation: Operation) => operation.path.replaceAll(/\{\w+\}/g, "unknown");
+
+test("403 for every write with a cookie and without Origin and Sec-Fetch-Site, also with a Referer; its session stays", async () => {
+  const { cookie } = await nodes.signedUp();
+  const writes = operationRows.filter(mayBeSent);
+  const outcomes: unknown[] = [];
+  for (const [id, operation] of writes) {
+    const answer = await fetch(nodes.url + path(operation), {
+      method: operation.method,
+      headers: { cookie, referer: `${nodes.url}/people`, "content-type": "application/json" },
+      body: JSON.stringify(bodies[id] ?? {}),
+    });
+    const { error } = (await answer.json()) as { error: { details: { code: string }[] } };
+    outcomes.push([id, answer.status, error.details[0]?.code, answer.headers.get("set-cookie")]);
+  }
+  expect(outcomes).toEqual(writes.map(([id]) => [id, 403, "cross_origin", null]));
+  expect(Object.keys(bodies).filter((id) => !writes.some(([written]) => written === id))).toEqual([]);
+  expect((await nodes.send("GET", "/v1/me", { cookie })).status).toBe(200);
+});
