@@ -1,0 +1,90 @@
+/** Usage and quota over HTTP. Source: api.md §7. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { changePlan } from "../../operations/organizations/change-plan.ts";
+import { testDatabase } from "../../testing/database/database.ts";
+import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../testing/nodes/service-node.ts";
+
+const database = await testDatabase();
+const { db } = database;
+let node: Awaited<ReturnType<typeof serviceNode>>;
+let url: string;
+let second: string;
+let org: TestOrganization;
+let admin: string;
+beforeAll(async () => {
+  node = await serviceNode(database);
+  ({ url } = node);
+  ({ url: second } = await serviceNode(database));
+  org = await testOrganization(db);
+  admin = (await org.key()).api_key;
+});
+
+const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
+const submit = (key: string, base = url, query = "") =>
+  call(base, "POST", `/v1/intents${query}`, { key, body: { intent } });
+const defaultOf = async (key: string) =>
+  (await call(url, "GET", "/v1/membranes", { key })).json.membranes.at(-1).membrane_id;
+
+describe("usage and quota", () => {
+  async function limited(hard_limit: number) {
+    const own = await testOrganization(db);
+    const key = (await own.key()).api_key;
+    await call(url, "POST", `/v1/membranes/${await defaultOf(key)}/go-live`, { key });
+    await changePlan(
+      node.runtime,
+      { org_id: own.org_id, actor: "system" },
+      { plan_id: "starter", included_actions: 5, hard_limit },
+    );
+    const usage = async () => (await call(url, "GET", "/v1/usage", { key })).json.usage;
+    return { own, key, usage };
+  }
+
+  test("a new organization is unlimited and has used nothing; the period is the calendar month in UTC", async () => {
+    const { json } = await call(url, "GET", "/v1/usage", { key: admin });
+    const month = new Date().toISOString().slice(0, 7);
+    expect(json.usage).toMatchObject({
+      plan_id: "unlimited",
+      included_actions: null,
+      hard_limit: null,
+      batch_size: null,
+    });
+    expect(json.usage.period_start).toBe(`${month}-01T00:00:00.000000Z`);
+    expect(json.usage.period_end > json.usage.period_start).toBe(true);
+  });
+
+  test("100 submissions at once on two nodes against a limit of 10: exactly 10 are decided, 90 are 402", async () => {
+    const { key, usage } = await limited(10);
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => submit(key, n % 2 === 0 ? url : second)));
+    expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
+    const refused = answers.filter((answer) => answer.status === 402);
+    expect(refused).toHaveLength(90);
+    expect(refused[0]?.json.error.code).toBe("quota_exceeded");
+    expect(await usage()).toMatchObject({
+      plan_id: "starter",
+      included_actions: 5,
+      used_actions: 10,
+      hard_limit: 10,
+      batch_size: 1,
+    });
+  });
+
+  test("shadow and test decisions count nothing, also beyond the limit", async () => {
+    const { own, key, usage } = await limited(1);
+    const testKey = (await own.key({ environment: "test" })).api_key;
+    expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
+    expect((await submit(testKey)).status).toBe(201);
+    expect((await usage()).used_actions).toBe(0);
+    expect([(await submit(key)).status, (await submit(key)).status]).toEqual([201, 402]);
+    expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
+  });
+
+  test("a batch across the limit: as many as fit, the rest fail singly, and its size is told", async () => {
+    const { key, usage } = await limited(3);
+    const body = { intents: Array.from({ length: 5 }, () => ({ intent })) };
+    const { json } = await call(url, "POST", "/v1/intents/batch", { key, body });
+    expect(json).toMatchObject({ total: 5, succeeded: 3, failed: 2 });
+    expect(json.results[4].error.code).toBe("quota_exceeded");
+    expect(await usage()).toMatchObject({ used_actions: 3, batch_size: 5 });
+  });
+});
