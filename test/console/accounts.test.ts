@@ -115,7 +115,9 @@ inBrowser("accounts", () => {
     const row = page.getByRole("row").filter({ hasText: "bob@example.com" });
     await row.getByRole("button", { name: "Remove" }).click();
     const removal = page.getByRole("dialog");
-    await removal.getByText("API keys that this person created belong to the organization and stay valid").waitFor();
+    await removal
+      .getByText("If the person made keys, webhooks or invitations, you are asked what becomes of them.")
+      .waitFor();
     await removal.getByText("Reviews in this person's hands wait until they are reassigned").waitFor();
     await removal.getByRole("button", { name: "Cancel" }).click();
 

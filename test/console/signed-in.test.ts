@@ -112,13 +112,18 @@ inBrowser("the account", () => {
   test("who removes a person is asked what becomes of the person's keys, and a revoked key is refused from then on", {
     timeout: test_timeout_ms,
   }, async () => {
+    await console_.join(seeded.admin, "ines@example.com", "admin");
     const former = await console_.join(seeded.admin, "max@example.com", "admin");
-    const made = await fetch(`${console_.url}/v1/api-keys`, {
-      method: "POST",
-      headers: { Cookie: former.session, Origin: console_.url, "Content-Type": "application/json" },
-      body: JSON.stringify({ name: "nightly export", role: "operator" }),
-    });
-    const { api_key } = (await made.json()) as { api_key: string };
+    const newKey = async (name: string) => {
+      const made = await fetch(`${console_.url}/v1/api-keys`, {
+        method: "POST",
+        headers: { Cookie: former.session, Origin: console_.url, "Content-Type": "application/json" },
+        body: JSON.stringify({ name, role: "operator" }),
+      });
+      return (await made.json()) as { api_key: string; key_id: string };
+    };
+    const { api_key } = await newKey("nightly export");
+    const ended = await newKey("ended meanwhile");
     const watched = await console_.open({ api_key: seeded.admin });
     const { page } = watched;
     await page.goto("/people");
@@ -129,7 +134,16 @@ inBrowser("the account", () => {
     await dialog.getByText("nightly export").waitFor();
     expect(await violationsInBoth(page, in_dialog)).toEqual([]);
     expect(await dialog.getByRole("button", { name: "Remove" }).isDisabled()).toBe(true);
-    await dialog.getByRole("radio", { name: "Revoke" }).check();
+    await dialog.getByRole("button", { name: "Keep all" }).click();
+    await dialog
+      .getByRole("group", { name: /nightly export/ })
+      .getByRole("radio", { name: "Revoke" })
+      .check();
+    const headers = { "X-API-Key": seeded.admin };
+    await fetch(`${console_.url}/v1/api-keys/${ended.key_id}`, { method: "DELETE", headers });
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    // The list is another one now, and the choices stay.
+    await dialog.getByText("ended meanwhile").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Remove" }).click();
     await row.waitFor({ state: "detached" });
     const refused = await fetch(`${console_.url}/v1/me`, { headers: { "X-API-Key": api_key } });
