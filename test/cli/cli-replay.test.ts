@@ -204,6 +204,11 @@ test("a service that does not answer ends the replay at once and says how to sta
 
 test.each([
   ["a line that is no JSON", "{}{", /calls\.jsonl, line 2 is not JSON/],
+  [
+    "a number that would be rounded",
+    '{"call":1,"body":{"intent":{"action":{"verb":"pay"},"payload":{"content":{"account":1234567890123456789012}}}}}',
+    /calls\.jsonl, line 2 is not taken: \/intent\/payload\/content\/account: Send this number as a text/,
+  ],
   ["a line that is no call", '{"call":1}', /calls\.jsonl, line 2 is neither/],
   ["a call that stands there twice", JSON.stringify({ call: 0, body: body("x") }), /call 0 stands there twice/],
 ])("%s is named before anything is sent", async (_, line, message) => {

@@ -3,6 +3,7 @@ import type { ContextDocument } from "@countersign/contract";
 import { governProcess, LineTooLong } from "@countersign/mcp";
 import type { Command } from "commander";
 import { CommandFailed } from "../command-failed.ts";
+import { exactJson } from "../exact-json.ts";
 import { onInterrupt } from "../interrupt.ts";
 import { keyOption, type ServiceOptions, serviceClient, urlOption } from "../service.ts";
 import type { Terminal } from "../terminal.ts";
@@ -111,20 +112,8 @@ const startFaults: ReadonlyMap<string, string> = new Map([
   ["EACCES", "it is no program that this user may run"],
 ]);
 
-/**
- * Reads the document as the service reads requests, because JSON.parse rounds numbers that the service refuses. Whether its facts
- * are good is the service's to say.
- */
+/** Reads the document. Whether its facts are good is the service's to say. */
 async function contextIn(path: string): Promise<ContextDocument> {
-  const { Fault, parseJson } = await import("@countersign/core");
-  const text = await readTextFile(path, `--context ${path}`);
-  try {
-    return parseJson(Buffer.from(text)) as ContextDocument;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const { cause, details } = error;
-    if (cause instanceof SyntaxError) throw new CommandFailed(`--context ${path} is not JSON: ${cause.message}`);
-    const why = details.map((detail) => [detail["path"], detail["message"]].filter(Boolean).join(": "));
-    throw new CommandFailed(`--context ${path} is not taken: ${why.join(" ")}`);
-  }
+  const what = `--context ${path}`;
+  return (await exactJson(await readTextFile(path, what), what)) as ContextDocument;
 }

@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
+import { exactJson } from "../exact-json.ts";
 import { unreadable } from "../file-fault.ts";
 import { openText } from "../open-text.ts";
 
@@ -21,7 +22,7 @@ export async function* readRecording(path: string): AsyncGenerator<RecordedCall>
   let line = 0;
   try {
     for await (const each of linesOf(await openText(path))) {
-      if (each.trim() !== "") yield parseLine(each, line, path);
+      if (each.trim() !== "") yield await parseLine(each, line, path);
       line += 1;
     }
   } catch (error) {
@@ -44,17 +45,20 @@ export async function checkRecording(path: string): Promise<number> {
   return seen.size;
 }
 
-function parseLine(text: string, line: number, path: string): RecordedCall {
+/** Reads one line. A number that would be rounded is refused here: the action that is submitted is the one that was recorded. */
+async function parseLine(text: string, line: number, path: string): Promise<RecordedCall> {
   const where = `${path}, line ${line + 1}`;
-  let value: { call?: unknown; body?: unknown; intent?: unknown } | null;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new CommandFailed(`${where} is not JSON: ${(error as Error).message}`);
-  }
+  const value = (await exactJson(text, where, submissionIn)) as Line;
   if (typeof value?.intent === "object") return { call: line, body: value as IntentSubmission };
   if (typeof value?.body !== "object" || value.body === null || !Number.isSafeInteger(value.call)) {
     throw new CommandFailed(`${where} is neither {"call": n, "body": {…}} nor a submission with "intent"`);
   }
   return { call: value.call as number, body: value.body as IntentSubmission };
+}
+
+type Line = { readonly call?: unknown; readonly body?: unknown; readonly intent?: unknown } | null;
+
+function submissionIn(value: unknown): unknown {
+  const line = value as Line;
+  return typeof line?.intent === "object" ? line : line?.body;
 }

@@ -1,0 +1,44 @@
+import { CommandFailed } from "./command-failed.ts";
+
+/**
+ * Reads a JSON text as the service reads requests, because JSON.parse rounds numbers that the service refuses. `part` picks what is to
+ * be submitted of the value; the rest is not examined. Throws `CommandFailed` that begins with `what` and says what is wrong.
+ */
+export async function exactJson(
+  text: string,
+  what: string,
+  part: (value: unknown) => unknown = (value) => value,
+): Promise<unknown> {
+  // Loaded only here: with it every command, `--help` too, started twice as slowly.
+  const { Fault, limits, parseInParts } = await loaded();
+  try {
+    // A line of a recording has one level around the submission.
+    const { value, examine } = parseInParts(Buffer.from(text), limits.json_depth_max + 1);
+    const problems = examine(part(value));
+    if (problems.length > 0)
+      throw notTaken(
+        what,
+        problems.map((problem) => ({ ...problem })),
+      );
+    return value;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if (error.cause instanceof SyntaxError) throw new CommandFailed(`${what} is not JSON: ${error.cause.message}`);
+    if (error.code === "payload_too_large")
+      throw new CommandFailed(`${what} is not taken: it has more than ${limits.json_values_max} values.`);
+    throw notTaken(what, error.details);
+  }
+}
+
+function notTaken(what: string, details: readonly Readonly<Record<string, unknown>>[]): CommandFailed {
+  const why = details.map((detail) => [detail["path"], detail["message"]].filter(Boolean).join(": "));
+  return new CommandFailed(`${what} is not taken: ${why.join(" ")}`);
+}
+
+async function loaded() {
+  const [{ Fault, parseInParts }, { limits }] = await Promise.all([
+    import("@countersign/core"),
+    import("@countersign/contract"),
+  ]);
+  return { Fault, limits, parseInParts };
+}
