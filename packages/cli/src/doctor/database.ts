@@ -32,7 +32,9 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
   if (missing !== null) return [await checkBinaries(config), ...(await checkKeyFile(config))];
   try {
     return await withInspected(config, async (instance) => {
+      const asked_ms = Date.now();
       const state = await instance.database.inspect();
+      const skew_ms = skewAtLeast(asked_ms, state.now_us / 1000, Date.now());
       const usable = state.applied.length > 0 && state.pending.length === 0;
       const contents = usable ? await checkContents(config, instance, stderr) : await checkKeyFile(config);
       return [
@@ -44,7 +46,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
         ...longTransactions(state),
         schema(state),
         ...role(state),
-        ...clock(state),
+        ...clock(skew_ms),
         ...contents,
       ];
     });
@@ -149,8 +151,13 @@ function role({ bypasses_rls }: InspectedDatabase): Finding[] {
   return [note("role", text, "a plain role that owns the database needs no stepping down")];
 }
 
-function clock({ now_us }: InspectedDatabase): Finding[] {
-  const skew_ms = Math.round(Date.now() - now_us / 1000);
+/** How far this machine's clock is ahead at least: the database read its own at some moment between question and answer. */
+function skewAtLeast(asked_ms: number, database_ms: number, answered_ms: number): number {
+  if (database_ms < asked_ms) return Math.round(asked_ms - database_ms);
+  return Math.round(Math.min(0, answered_ms - database_ms));
+}
+
+function clock(skew_ms: number): Finding[] {
   if (Math.abs(skew_ms) <= skew_ms_max) return [ok("clock", "agrees with the database's")];
   const text = `${Math.abs(skew_ms)} ms ${skew_ms > 0 ? "ahead of" : "behind"} the database's clock`;
   return [
