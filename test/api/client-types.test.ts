@@ -5,7 +5,13 @@ import { expect, test } from "vitest";
 
 type Called = OperationId & keyof Client;
 /** What stands in an answer under the name of its resource, with what stands beside that. */
-type Unwrapped<A> = A extends null ? null : A extends { policy: infer P } ? P & Omit<A, "policy"> : A[keyof A];
+type Unwrapped<A> = A extends null
+  ? null
+  : A extends { policy: infer P }
+    ? P & Omit<A, "policy">
+    : A extends { membrane: infer M }
+      ? M & Omit<A, "membrane">
+      : A[keyof A];
 type Given<Id extends Called> = Client[Id] extends (...given: never[]) => Promise<infer R> ? R : never;
 
 type Fixed<T> = T extends object ? { readonly [K in keyof T]: Fixed<T[K]> } : T;

@@ -149,6 +149,33 @@ inBrowser("going live", () => {
     expect(wrongs).toEqual([]);
   });
 
+  test("the overview, the report in shadow and going live name the facts that were missing, and what to do", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const { admin, agent, membrane_id } = await seedOrganization(console_.url);
+    await api(console_.url, admin, "PATCH", `/v1/membranes/${membrane_id}`, { packs: ["security"] });
+    for (const type of ["payment.transfer", "other.refund"])
+      await submit(console_.url, agent, { intent: intent(type, { amount_usd: 5 }).intent });
+    const { page, wrongs } = await console_.open({ api_key: admin });
+    await page.goto("/");
+    const share = "Facts are missing in 50 % of your traffic. Decisions that missed a fact: 1.";
+    for (const place of [
+      page.getByRole("region", { name: "Missing facts" }),
+      page.getByRole("region", { name: "default" }),
+    ]) {
+      await place.getByText("facts.security.prompt_injection_detected").waitFor();
+      await place.getByText("security.prompt-injection", { exact: true }).last().waitFor();
+      await place.getByText(share).waitFor();
+      expect(await violations(page)).toEqual([]);
+      await follow(page, "/membranes");
+    }
+    const membrane = page.getByRole("region", { name: "default" });
+    await membrane.getByRole("button", { name: "Go live" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go live" }).click();
+    await page.getByRole("region", { name: "Messages" }).getByText(share).waitFor();
+    expect(wrongs).toEqual([]);
+  });
+
   test("the overview says of how many decisions the risk is, where it is not of all", {
     timeout: test_timeout_ms,
   }, async () => {

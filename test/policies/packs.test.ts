@@ -1,5 +1,10 @@
 import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
+import { decide } from "../../packages/core/src/deciding/decide.ts";
+import { compilePolicySet } from "../../packages/core/src/deciding/policy-set.ts";
+import { plainMembrane } from "../../packages/core/src/deciding/run-tests.ts";
+import { mergeFacts } from "../../packages/core/src/facts/merge.ts";
+import { accountFacts, quickstartPacks, startingFacts } from "../../packages/core/src/onboarding/intake.ts";
 import {
   actionCoverage,
   factCoverage,
@@ -7,7 +12,8 @@ import {
   parsePack,
   runPackCases,
 } from "../../packages/core/src/packs/index.ts";
-import { packFiles, packNames, packText } from "../../packages/core/src/testing/packs.ts";
+import { packSources } from "../../packages/core/src/packs/pack-sources.ts";
+import { packFiles, packNames, packOf, packText } from "../../packages/core/src/testing/packs.ts";
 
 const PACKS = packNames.map((folder) => parsePack(packFiles(folder)));
 const RULES = PACKS.flatMap(({ pack }) => pack?.rules ?? []);
@@ -37,12 +43,47 @@ test("the 17 packs hold the 115 rules of the catalogue and the provenance rules"
   });
 });
 
-test("quickstart switches on exactly security, account and meta", () => {
-  expect(PACKS.flatMap(({ pack }) => (pack?.on_at_quickstart ? [pack.name] : []))).toEqual([
-    "account",
-    "meta",
-    "security",
-  ]);
+test("quickstart switches on exactly security and meta", () => {
+  expect(PACKS.flatMap(({ pack }) => (pack?.on_at_quickstart ? [pack.name] : []))).toEqual(["meta", "security"]);
+  expect([...quickstartPacks].sort()).toEqual(["meta", "security"]);
+});
+
+describe("without any facts", () => {
+  /** Decides one action of each type that the contract lists. */
+  const decided = (names: readonly string[]) => {
+    const policies = packSources(new Map(names.map((name) => [name, packOf(name)])), names);
+    const policySet = compilePolicySet({ policies, version: 1 });
+    return Object.keys(actionTypes).map((type) => {
+      const intent = { agent: { id: "a" }, action: { type, verb: type }, payload: { content: { amount_usd: 5 } } };
+      const facts = mergeFacts([]);
+      return {
+        type,
+        ...decide({ intent, facts, policySet, membrane: plainMembrane, mode: "live", now_us: 0 }).content,
+      };
+    });
+  };
+  const missingIn = (decisions: ReturnType<typeof decided>) =>
+    [
+      ...new Set(
+        decisions.flatMap(({ reasons }) => reasons.flatMap((each) => each.unknown_facts.map(({ path }) => path))),
+      ),
+    ].sort();
+
+  test("the starting packs block nothing, hold all payments, and miss exactly the facts that quickstart names", () => {
+    const decisions = decided(quickstartPacks);
+    expect(decisions.filter(({ verdict }) => verdict === "block")).toEqual([]);
+    const payments = decisions.filter(({ type }) => type.startsWith("payment."));
+    expect(payments.map(({ verdict }) => verdict)).toEqual(payments.map(() => "escalate"));
+    expect(missingIn(decisions)).toEqual(startingFacts.map((fact) => `facts.${fact}`));
+  });
+
+  test("the pack account blocks payments, and misses exactly the facts that quickstart names", () => {
+    const decisions = decided(["account"]);
+    expect(decisions.filter(({ verdict }) => verdict === "block").map(({ type }) => type)).toContain(
+      "payment.transfer",
+    );
+    expect(missingIn(decisions)).toEqual(accountFacts.map((fact) => `facts.${fact}`));
+  });
 });
 
 describe.each(packNames)("the pack %s", (folder) => {

@@ -86,6 +86,7 @@ export const limits = {
   // Membranes and onboarding. Source: api.md §10
   action_catalogue_max: 1_000,
   covered_actions_max: 200,
+  missing_facts_max: 20,
   intake_tools_max: 200,
   onboarding_text_chars_max: 10_000,
   email_chars_max: 254,

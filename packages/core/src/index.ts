@@ -30,9 +30,10 @@ export {
   sureActions,
   sureClasses,
 } from "./onboarding/intake.ts";
+export { goLiveSteps, missingFactSteps } from "./onboarding/missing-facts.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { loadPack } from "./packs/load-pack.ts";
-export { knownPacks, type PackRules, packSources } from "./packs/pack-sources.ts";
+export { knownPacks, type PackRules, packRuleId, packSources } from "./packs/pack-sources.ts";
 export type { PackFiles, ParsedPack } from "./packs/parse-pack.ts";
 export { folded } from "./policy/action-index.ts";
 export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/check/check.ts";

@@ -8,6 +8,7 @@ import {
   Membrane,
   MembraneChange,
   MembraneInput,
+  MembraneLive,
   Usage,
   wrapped,
 } from "../resources/index.ts";
@@ -87,7 +88,7 @@ export const membraneOperations = {
     auth: ["admin"],
     rate: "general",
     params,
-    answers: one,
+    answers: { 200: { description: "The membrane, and what to do next.", schema: MembraneLive } },
     refuses: ["state_conflict"],
   },
   returnToShadow: {

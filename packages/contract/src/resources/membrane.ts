@@ -3,7 +3,7 @@ import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { roleMeets, roleNames } from "../roles.ts";
-import { chosenName, closed, filledText, id, nullable, oneOf, timestamp } from "./shapes.ts";
+import { chosenName, closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
 export const CatalogueEntry = closed(
@@ -97,6 +97,18 @@ export const Membrane = Type.Object(
 export type Membrane = Static<typeof Membrane>;
 
 const partOf = <P extends TProperties>(fields: P) => Type.Partial(Type.Object(fields)).properties;
+
+/** Answer of going live. */
+export const MembraneLive = Type.Object(
+  {
+    membrane: Membrane,
+    next_steps: Type.Array(text(1_000), {
+      description: "which facts were missing in shadow in the last 31 days, and what to do about them",
+    }),
+  },
+  { title: "MembraneLive" },
+);
+export type MembraneLive = Static<typeof MembraneLive>;
 
 /** Some of the risk thresholds. */
 export const SomeThresholds = closed(partOf(thresholds), { description: thresholds_text });

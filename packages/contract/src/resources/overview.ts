@@ -34,6 +34,40 @@ const DecisionLatency = Type.Object(
   },
 );
 
+/** Facts that rules asked for in vain: supply them, or switch those rules off. */
+export const MissingFacts = Type.Object(
+  {
+    decisions: Type.Integer({
+      minimum: 0,
+      description:
+        "decisions in which a rule stopped or changed the action because a fact was missing, null or stale; of very many the newest are read",
+    }),
+    share: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: "their share of all decisions; estimated if not all were read",
+    }),
+    facts: Type.Array(
+      Type.Object({
+        path: text(256, { description: "e.g. facts.security.prompt_injection_detected" }),
+        decisions: count(),
+        rules: Type.Array(
+          Type.Object({
+            policy_id: text(limits.label_chars_max),
+            policy: text(limits.label_chars_max, { description: "the rule's name" }),
+            pack: nullable(text(64, { description: "null: a policy of your own" })),
+          }),
+          { description: "the rules that asked for it" },
+        ),
+      }),
+      { maxItems: limits.missing_facts_max, description: "the most frequent first" },
+    ),
+    next_steps: Type.Array(text(1_000), { description: "what to do about them; empty if no fact is missing" }),
+  },
+  { title: "MissingFacts" },
+);
+export type MissingFacts = Static<typeof MissingFacts>;
+
 /** What was decided in a window of time, counted. */
 export const Overview = Type.Object(
   {
@@ -61,6 +95,7 @@ export const Overview = Type.Object(
           "the policies that stopped or changed most, among the newest decisions that are no plain approvals; most first",
       },
     ),
+    missing_facts: MissingFacts,
     agents: Type.Array(
       Type.Object({
         agent_id: text(limits.agent_id_chars_max),

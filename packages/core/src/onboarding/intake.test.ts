@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyCharacter } from "../../../../scripts/property-runs.ts";
 import { classifyTool } from "./classify-tool.ts";
-import { confirm_below, intake } from "./intake.ts";
+import { accountFacts, confirm_below, intake, startingFacts } from "./intake.ts";
 import { packSignals } from "./pack-signals.ts";
 import { text_chars_max } from "./words.ts";
 
@@ -262,6 +262,16 @@ describe("next steps", () => {
     expect(text).toContain("foo");
     expect(text).not.toContain("send_email");
   });
+
+  test.each(["hospital", "a bakery"])(
+    "name the facts that the starting packs need, and when to add account: %s",
+    (description) => {
+      const text = intake({ description }).next_steps.join("\n");
+      for (const fact of [...startingFacts, ...accountFacts]) expect(text).toContain(fact);
+      expect(text).toContain("The packs security, meta are on from the start.");
+      expect(text).toMatch(/Switch on the pack account when you supply/);
+    },
+  );
 });
 
 test("intake is deterministic, bounded and never throws, whatever it is given", () => {

@@ -1,7 +1,8 @@
 import { finish } from "../policy/expressions.ts";
 import { classifyTool, type Tool, type ToolAction } from "./classify-tool.ts";
+import { waysToSupply } from "./missing-facts.ts";
 import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
-import { shorten } from "./words.ts";
+import { names } from "./words.ts";
 
 /** What `POST /v1/onboarding/intake` is asked. */
 export interface IntakeRequest extends Situation {
@@ -15,18 +16,32 @@ export interface IntakeAnswer {
   readonly next_steps: readonly string[];
 }
 
-/** Packs that quickstart switches on for everybody. Source: api.md §10 "Quickstart". */
-export const quickstartPacks = ["security", "account", "meta"] as const;
+/**
+ * Packs that quickstart switches on for everybody. The pack `account` is not one of them: without account facts it blocks every
+ * payment. `security` holds such a payment, so an unknown does not pass. packs/README.md has the figures.
+ */
+export const quickstartPacks = ["security", "meta"] as const;
+
+/** The facts for which the starting packs hold an action if they are missing. */
+export const startingFacts = [
+  "security.active_security_incident",
+  "security.privilege_escalation_alert",
+  "security.prompt_injection_detected",
+] as const;
+
+/** The facts without which the pack `account` blocks a payment. */
+export const accountFacts = ["entity_state.account_balance_usd", "entity_state.account_status"] as const;
 
 /** Below this confidence a proposed action type is for a person to confirm. */
 export const confirm_below = 0.7;
 
-const names = (given: readonly string[], shown_max = 8): string => {
-  const list = given.map((name) => shorten(name, 64));
-  return list.length <= shown_max
-    ? list.join(", ")
-    : `${list.slice(0, shown_max).join(", ")} and ${list.length - shown_max} more`;
-};
+const startingFactSteps = [
+  `Supply these facts: ${names(startingFacts)} (true or false). ${waysToSupply} While one is missing, people decide about payments, ` +
+    "exports, deletions, grants and changes of systems. If you cannot supply them, take the pack security off the membrane: " +
+    "PATCH /v1/membranes/{membrane_id}.",
+  `Switch on the pack account when you supply ${names(accountFacts)} and the parameter amount_usd. It is off, because ` +
+    "it blocks every payment for which one of them is missing.",
+];
 
 /**
  * The next steps that follow from recommended packs: quickstart names them, whether or not intake was asked first.
@@ -35,10 +50,14 @@ const names = (given: readonly string[], shown_max = 8): string => {
 export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
   const always = `The packs ${names(quickstartPacks)} are on from the start.`;
   if (packs.length === 0) {
-    return [`${always} Nothing in the description calls for another; GET /v1/packs lists them all.`];
+    return [
+      `${always} Nothing in the description calls for another; GET /v1/packs lists them all.`,
+      ...startingFactSteps,
+    ];
   }
   return [
     always,
+    ...startingFactSteps,
     ...packs.map(({ pack, because }) => `Switch on the pack ${pack}: ${because}`),
     "Have counsel review the packs: they are a starting point, not legal advice.",
   ];

@@ -61,3 +61,11 @@ export const verbForms = (verb: string): readonly string[] => {
 export const shorten = (text: string, chars_max: number): string => {
   return text.length <= chars_max ? text : `${clipText(text, chars_max - 1)}…`;
 };
+
+/** The first names of a list, and how many more there are. */
+export const names = (given: readonly string[], shown_max = 8): string => {
+  const list = given.map((name) => shorten(name, 64));
+  return list.length <= shown_max
+    ? list.join(", ")
+    : `${list.slice(0, shown_max).join(", ")} and ${list.length - shown_max} more`;
+};

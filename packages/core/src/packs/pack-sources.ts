@@ -9,11 +9,14 @@ export function knownPacks(packs: PackRules, names: readonly string[]): string[]
   return [...new Set(names)].filter((name) => packs.has(name)).sort();
 }
 
+/** Returns the policy id of a pack's rule. */
+export const packRuleId = (rule: string): string => `pol_${rule}`;
+
 /** The rules of these packs as policies of a set; all live, each with an id of its name. */
 export function packSources(packs: PackRules, names: readonly string[]): PolicySource[] {
   return knownPacks(packs, names).flatMap((pack) =>
     (packs.get(pack)?.rules ?? []).map((document) => ({
-      policy_id: `pol_${document.metadata.name}`,
+      policy_id: packRuleId(document.metadata.name),
       version: 1,
       document,
       mode: "live" as const,

@@ -1,4 +1,4 @@
-import type { Coverage, Membrane, MembraneChange, MembraneInput } from "@countersign/contract";
+import type { Coverage, Membrane, MembraneChange, MembraneInput, MembraneLive } from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
@@ -27,8 +27,11 @@ export function membraneCalls(call: Transport) {
     getCoverage: async (membrane_id: string) =>
       (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
 
-    /** Begins to enforce the membrane's decisions. */
-    goLive: (membrane_id: string) => one("POST", `${id(membrane_id)}/go-live`),
+    /** Begins to enforce the membrane's decisions. `next_steps` say which facts were missing in shadow. */
+    goLive: async (membrane_id: string): Promise<Membrane & Pick<MembraneLive, "next_steps">> => {
+      const { membrane, next_steps } = await call<MembraneLive>("POST", `/v1/membranes${id(membrane_id)}/go-live`);
+      return { ...membrane, next_steps };
+    },
 
     /** Goes on deciding, but stops enforcing. */
     returnToShadow: (membrane_id: string) => one("POST", `${id(membrane_id)}/return-to-shadow`),

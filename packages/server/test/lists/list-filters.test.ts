@@ -21,7 +21,7 @@ interface Narrowing {
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
   listPeople: Parameters<typeof listPeople>[2];
   listPolicies: Parameters<typeof listPolicies>[2];
-  getOverview: Parameters<typeof readOverview>[2];
+  getOverview: Parameters<typeof readOverview>[3];
 }
 
 type Table = typeof operations;

@@ -65,14 +65,14 @@ function useMove({ membrane_id }: Membrane, onSettled: () => void) {
   const queries = useQueryClient();
   const toasts = useToasts();
   return useMutation({
-    mutationFn: (to: Membrane["status"]) =>
-      to === "live" ? client.goLive(membrane_id) : client.returnToShadow(membrane_id),
-    onSuccess: (after) =>
+    mutationFn: async (to: Membrane["status"]) =>
+      to === "live" ? client.goLive(membrane_id) : { ...(await client.returnToShadow(membrane_id)), next_steps: [] },
+    onSuccess: ({ status, next_steps }) => {
       toasts.done(
-        after.status === "live"
-          ? "Live: its decisions are enforced from now on"
-          : "In shadow: nothing is held any more",
-      ),
+        status === "live" ? "Live: its decisions are enforced from now on" : "In shadow: nothing is held any more",
+      );
+      if (next_steps.length > 0) toasts.told("What to do next", next_steps.join(" "));
+    },
     onError: toasts.failed,
     onSettled: () => {
       onSettled();

@@ -6,6 +6,7 @@ import { useClient } from "../../api/session.tsx";
 import { beginOf } from "../../browser/clock.ts";
 import { useSeen } from "../../browser/seen.ts";
 import { HorizontalBars } from "../../parts/charts.tsx";
+import { MissingFacts } from "../../parts/missing-facts.tsx";
 import { Loaded } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 
@@ -51,6 +52,12 @@ export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
                   count: each.count,
                 }))}
               />
+              {report.missing_facts.facts.length > 0 && (
+                <>
+                  <h3>Missing facts</h3>
+                  <MissingFacts missing_facts={report.missing_facts} />
+                </>
+              )}
             </>
           );
         }}

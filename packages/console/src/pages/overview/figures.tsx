@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useSubmits } from "../../api/session.tsx";
 import { DecisionsChart, HorizontalBars, RiskChart } from "../../parts/charts.tsx";
 import { Figure } from "../../parts/figure.tsx";
+import { MissingFacts } from "../../parts/missing-facts.tsx";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Data } from "../../parts/tables/data.tsx";
@@ -29,6 +30,12 @@ export function Figures({ overview }: { readonly overview: Overview }) {
             <DecisionsChart overview={overview} />
             <Modes overview={overview} />
           </section>
+          {overview.missing_facts.facts.length > 0 && (
+            <section className="card stack tight" aria-label="Missing facts">
+              <h2>Missing facts</h2>
+              <MissingFacts missing_facts={overview.missing_facts} />
+            </section>
+          )}
           <div className="grid-2">
             <Risk overview={overview} />
             <div className="stack">

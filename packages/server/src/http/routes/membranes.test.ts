@@ -78,7 +78,7 @@ describe("membranes", () => {
       name: "default",
       status: "shadow",
       is_default: true,
-      packs: ["security", "account", "meta"],
+      packs: ["security", "meta"],
     });
   });
 

@@ -8,7 +8,9 @@ import {
   returnToShadow,
 } from "../../operations/membranes/membranes.ts";
 import { readCoverage } from "../../operations/membranes/read-coverage.ts";
+import { readGoLiveSteps } from "../../operations/membranes/read-overview.ts";
 import { getUsage } from "../../operations/organizations/read-usage.ts";
+import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import { answerOnce } from "../answer/answer-once.ts";
@@ -26,7 +28,7 @@ type MembraneHandlers = Pick<
   | "getUsage"
 >;
 
-export function membraneRoutes(runtime: Runtime): MembraneHandlers {
+export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers {
   return {
     async listMembranes({ caller, query: { limit = pageLimitDefault, cursor } }) {
       const { rows, next_cursor } = await listMembranes(runtime, caller, limit, cursor);
@@ -52,7 +54,8 @@ export function membraneRoutes(runtime: Runtime): MembraneHandlers {
     },
 
     async goLive({ caller, params }) {
-      return { status: 200, body: { membrane: await goLive(runtime, caller, params.membrane_id) } };
+      const next_steps = await readGoLiveSteps(runtime, packs, caller, params.membrane_id);
+      return { status: 200, body: { membrane: await goLive(runtime, caller, params.membrane_id), next_steps } };
     },
 
     async returnToShadow({ caller, params }) {

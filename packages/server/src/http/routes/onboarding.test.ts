@@ -34,6 +34,7 @@ describe("POST /v1/onboarding/quickstart", () => {
     expect(json).toMatchObject({ membrane_status: "shadow" });
     expect(json.api_key).toMatch(/^svc_live_org_[0-9A-Za-z]{38}$/);
     expect(json.next_steps.join(" ")).toMatch(/tcpa/);
+    expect(json.next_steps.join(" ")).toMatch(/security\.prompt_injection_detected.*Switch on the pack account when/);
     const keys = await call(url, "GET", "/v1/api-keys", { key: json.api_key });
     expect(keys.json.api_keys.map((key: { key_id: string }) => key.key_id)).toEqual([json.key_id]);
     const membranes = await call(url, "GET", "/v1/membranes", { key: json.api_key });

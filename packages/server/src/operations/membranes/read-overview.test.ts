@@ -41,6 +41,7 @@ test("an overview reads the decisions of its window, of a new membrane those sin
   const read = (more: { readonly membrane_id?: string } = {}) =>
     readOverview(
       { db: watching, clock: createClock(), latencies: createDecisionLatencies() },
+      new Map(),
       { org_id },
       {
         from: new Date(begun_ms + (before + 1) * 60_000).toISOString(),

@@ -1,15 +1,26 @@
 /** What was decided in a window of time, counted. */
-import type { Overview, PipelineMode } from "@countersign/contract";
-import { faultAt, formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "@countersign/core";
+import type { MissingFacts, Overview, PipelineMode } from "@countersign/contract";
+import {
+  faultAt,
+  formatTimestampUs,
+  goLiveSteps,
+  missingFactSteps,
+  packRuleId,
+  parseTimestampUs,
+  us_per_day,
+  us_per_second,
+} from "@countersign/core";
 import {
   countDecisions,
   maybeCut,
   type OverviewWindow,
+  type ReadReasons,
   readAlongIndexes,
   readQueue,
+  readReasons,
   topAgents,
-  topPolicies,
 } from "../../store/membranes/overview.ts";
+import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
@@ -30,6 +41,7 @@ const bucket_sizes_seconds = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200
 /** The counts. Faults: invalid_request (a window that is empty, turned round, or longer than 31 days). */
 export async function readOverview(
   runtime: Pick<Runtime, "db" | "clock" | "latencies">,
+  packs: Packs,
   { org_id }: Pick<Caller, "org_id">,
   request: OverviewRequest,
 ): Promise<Overview> {
@@ -38,14 +50,15 @@ export async function readOverview(
   return runtime.db.tenant(org_id, async (query) => {
     await readAlongIndexes(query);
     const counted = await countDecisions(query, org_id, window);
-    const policies = await topPolicies(query, org_id, window);
+    const reasons = await readReasons(query, org_id, window);
     const agents = await topAgents(query, org_id, window);
     const queue = await readQueue(query, org_id);
     const risk = Array.from({ length: 10 }, () => 0);
     const buckets = new Map<string, Overview["buckets"][number]>();
-    let decisions = 0;
+    let [decisions, held] = [0, 0];
     for (const { bucket, mode, verdict, bin, count } of counted) {
       decisions += count;
+      if (verdict !== "approve") held += count;
       if (bin !== null) risk[bin] = (risk[bin] ?? 0) + count;
       const at = formatTimestampUs(from_us + bucket * window.bucket_seconds * us_per_second);
       const key = `${at} ${mode} ${verdict}`;
@@ -60,12 +73,44 @@ export async function readOverview(
       decisions,
       complete: !maybeCut(decisions),
       risk,
-      policies,
+      policies: reasons.policies,
+      missing_facts: missingFacts(reasons, packs, decisions === 0 ? 0 : held / decisions),
       agents,
       queue,
       latency: runtime.latencies.of(org_id),
     };
   });
+}
+
+/** What to do when a membrane goes live, by its decisions in shadow. */
+export async function readGoLiveSteps(
+  runtime: Parameters<typeof readOverview>[0],
+  packs: Packs,
+  caller: Pick<Caller, "org_id">,
+  membrane_id: string,
+): Promise<string[]> {
+  const now_us = runtime.clock.now_us();
+  const [from, to] = [formatTimestampUs(now_us - window_us_max), formatTimestampUs(now_us)];
+  return goLiveSteps(await readOverview(runtime, packs, caller, { from, to, membrane_id, mode: "shadow" }));
+}
+
+/** `held_share`: the share of the decisions that are no plain approvals, of which the reasons of the newest were read. */
+function missingFacts({ facts, read, missing }: ReadReasons, packs: Packs, held_share: number): MissingFacts {
+  const names = new Map(
+    [...packs.values()].flatMap(({ name, rules }) => rules.map((rule) => [rule.metadata.name, name])),
+  );
+  /** Null for an organization's own policy, also one that is called like a pack's rule. */
+  const packOf = (policy_id: string, policy: string) =>
+    policy_id === packRuleId(policy) ? (names.get(policy) ?? null) : null;
+  const found = {
+    decisions: missing,
+    share: read === 0 ? 0 : (missing / read) * held_share,
+    facts: facts.map((fact) => ({
+      ...fact,
+      rules: fact.rules.map((rule) => ({ ...rule, pack: packOf(rule.policy_id, rule.policy) })),
+    })),
+  };
+  return { ...found, next_steps: missingFactSteps(found) };
 }
 
 function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {

@@ -1,8 +1,8 @@
 /** What the overview reads of decisions, which may be some hundred KB each. */
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
-import { countDecisions, type OverviewWindow, readQueue, topAgents, topPolicies } from "./overview.ts";
+import { countDecisions, type OverviewWindow, readQueue, readReasons, topAgents } from "./overview.ts";
 
 const { db } = await testDatabase();
 const org_id = "org_00000000000000000000000001";
@@ -37,7 +37,9 @@ test("every decision is counted, and the risk read of as many large ones as can 
 });
 
 test("policies are counted in as many of the newest held decisions as can be read soon", async () => {
-  const policies = await db.tenant(org_id, (query) => topPolicies(query, org_id, window));
+  const policies = await db.tenant(org_id, (query) =>
+    readReasons(query, org_id, window).then(({ policies }) => policies),
+  );
   expect(policies).toMatchObject([{ policy: "long", effect: "block" }]);
   expect(policies[0]?.count).toBeGreaterThan(10);
   expect(policies[0]?.count).toBeLessThan(decisions);
@@ -57,9 +59,10 @@ async function decided(
     risk_score = 0.5,
     policy = "p",
     effect = "block",
+    reasons = [{ policy_id: "pol", policy, effect }] as readonly object[],
   } = {},
 ): Promise<void> {
-  const decision = { risk_score, reasons: [{ policy_id: "pol", policy, effect }] };
+  const decision = { risk_score, reasons };
   await db.query(
     `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
        decision, created_at)
@@ -128,7 +131,7 @@ test("the ten busiest agents and policies are told, those that are as busy by na
     ["b", 2, 2],
     ...Array.from("adefghij", (name) => [name, 1, 1]),
   ]);
-  const policies = await db.system((query) => topPolicies(query, own, window));
+  const policies = await db.system((query) => readReasons(query, own, window).then(({ policies }) => policies));
   expect(policies.map(({ policy, count }) => [policy, count])).toEqual([
     ["c", 3],
     ["b", 2],
@@ -143,11 +146,44 @@ test("of policies those are told that stop or change something, each thing for i
   await decided(own, first, { ...told, verdict: "block", effect: "none" });
   for (const effect of ["approve_modified", "escalate", "escalate"])
     await decided(own, first, { ...told, verdict: effect, effect });
-  const policies = await db.system((query) => topPolicies(query, own, window));
+  const policies = await db.system((query) => readReasons(query, own, window).then(({ policies }) => policies));
   expect(policies.map(({ effect, count }) => [effect, count])).toEqual([
     ["escalate", 2],
     ["approve_modified", 1],
   ]);
+});
+
+describe("missing facts", () => {
+  const own = "org_00000000000000000000000009";
+  let at_ms = Date.parse(from);
+  const reason = (policy: string, facts: Record<string, string>, effect = "escalate") => ({
+    ...{ policy_id: `pol_${policy}`, policy, effect },
+    unknown_facts: Object.entries(facts).map(([path, why]) => ({ path, reason: why })),
+  });
+  const decide = (...reasons: object[]) => {
+    at_ms += 1;
+    return decided(own, new Date(at_ms).toISOString(), { verdict: "escalate", reasons });
+  };
+
+  test("are counted by decision, with the rules that asked for them, the most frequent first", async () => {
+    await decide(
+      reason("a", { "facts.security.x": "missing", "params.amount": "missing" }),
+      reason("b", { "facts.security.x": "null" }),
+    );
+    await decide(reason("a", { "facts.security.x": "stale", "facts.security.y": "source_timeout" }));
+    // Of a wrong type, out of budget, of a rule without effect: nothing to supply.
+    await decide(
+      reason("c", { "facts.security.z": "type", "": "cost" }),
+      reason("d", { "facts.security.z": "missing" }, "none"),
+    );
+    const { facts, missing, read } = await db.system((query) => readReasons(query, own, window));
+    expect([read, missing]).toEqual([3, 2]);
+    const rule = (policy: string) => ({ policy_id: `pol_${policy}`, policy });
+    expect(facts).toEqual([
+      { path: "facts.security.x", decisions: 2, rules: [rule("a"), rule("b")] },
+      { path: "facts.security.y", decisions: 1, rules: [rule("a")] },
+    ]);
+  });
 });
 
 test("the queue has what waits for people now, and which has waited for longest and which times out first", async () => {

@@ -1,5 +1,5 @@
 /** SQL for the overview: counts over a bounded number of the newest intents of a window of time. */
-import type { Overview, PipelineMode, Verdict } from "@countersign/contract";
+import { limits, type Overview, type PipelineMode, pullFailures, type Verdict } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { earliestId, idNear } from "../intents/intents.ts";
 
@@ -72,18 +72,52 @@ export function maybeCut(counted: number): boolean {
   return counted >= decisions_max;
 }
 
-/** The policies that stopped or changed most, among the newest decisions that are no plain approvals. */
-export async function topPolicies(query: Query, org_id: string, window: OverviewWindow): Promise<Overview["policies"]> {
-  return query(
-    `select reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
-       count(*)::integer as count
-     from (select decision, sum(pg_column_size(decision)) over (order by intent_id desc) - pg_column_size(decision) as bytes_before
-       from (select intent_id, decision from intents where ${within} and verdict <> 'approve'
-         order by intent_id desc limit ${held_max}) held) newest, json_array_elements(decision -> 'reasons') reason
-     where bytes_before < ${held_bytes_max} and reason ->> 'effect' <> 'none'
-     group by 1, 2, 3 order by 4 desc, 2 limit 10`,
-    windowValues(org_id, window),
+/** What is told by the reasons of the newest decisions that are no plain approvals. */
+export interface ReadReasons {
+  /** The policies that stopped or changed most. */
+  readonly policies: Overview["policies"];
+  /** Decisions whose reasons were read, and those of them in which a fact was missing. */
+  readonly read: number;
+  readonly missing: number;
+  /** The facts that were missing most often, and the rules that asked for them. */
+  readonly facts: readonly {
+    readonly path: string;
+    readonly decisions: number;
+    readonly rules: readonly { readonly policy_id: string; readonly policy: string }[];
+  }[];
+}
+
+/** Why a fact counts as missing. A fact of a wrong type is there, and is not counted. */
+const missingReasons = ["missing", "null", "stale", ...Object.keys(pullFailures)];
+
+/** Reads the reasons of the newest decisions that are no plain approvals. */
+export async function readReasons(query: Query, org_id: string, window: OverviewWindow): Promise<ReadReasons> {
+  const [found] = await query<ReadReasons>(
+    `with newest as materialized (
+       select intent_id, decision -> 'reasons' as reasons
+       from (select intent_id, decision, sum(pg_column_size(decision)) over (order by intent_id desc) - pg_column_size(decision) as bytes_before
+         from (select intent_id, decision from intents where ${within} and verdict <> 'approve'
+           order by intent_id desc limit ${held_max}) held) weighed
+       where bytes_before < ${held_bytes_max}),
+     told as (
+       select intent_id, reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
+         reason -> 'unknown_facts' as unknown_facts
+       from newest, json_array_elements(reasons) reason where reason ->> 'effect' <> 'none'),
+     missing as (
+       select distinct intent_id, policy_id, policy, fact ->> 'path' as path
+       from told, json_array_elements(unknown_facts) fact
+       where fact ->> 'path' like 'facts.%' and fact ->> 'reason' = any($8))
+     select
+       (select coalesce(json_agg(p), '[]') from (select policy_id, policy, effect, count(*)::integer as count
+          from told group by 1, 2, 3 order by 4 desc, 2 limit 10) p) as policies,
+       (select count(*)::integer from newest) as read,
+       (select count(distinct intent_id)::integer from missing) as missing,
+       (select coalesce(json_agg(f), '[]') from (select path, count(distinct intent_id)::integer as decisions,
+            jsonb_agg(distinct jsonb_build_object('policy_id', policy_id, 'policy', policy)) as rules
+          from missing group by 1 order by 2 desc, 1 limit ${limits.missing_facts_max}) f) as facts`,
+    [...windowValues(org_id, window), missingReasons],
   );
+  return found as ReadReasons;
 }
 
 /** The busiest agents among the newest decisions. */

@@ -1,0 +1,54 @@
+/** What to do about facts that rules ask for and nobody supplies. */
+import { type FactCategory, factCategories, type MissingFacts, type Overview } from "@countersign/contract";
+import { names } from "./words.ts";
+
+/** Two sentences on how facts reach a decision. */
+export const waysToSupply =
+  "Send them with each intent (context.facts) or store them (PUT /v1/context/org, /agents/… or /targets/…). " +
+  "The service can also ask your own endpoint (PUT /v1/context/source).";
+
+/** Returns what to do about these facts: supply them, or switch off the rules that ask for them. Empty if none is missing. */
+export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts, "next_steps">): string[] {
+  if (facts.length === 0) return [];
+  const rules = facts.flatMap((fact) => fact.rules);
+  const packs = [...new Set(rules.flatMap(({ pack }) => pack ?? []))].sort();
+  const own = [...new Set(rules.flatMap(({ pack, policy }) => (pack === null ? [policy] : [])))].sort();
+  const shown = (count: number): string => count.toLocaleString("en-US", { maximumFractionDigits: 1 });
+  const switchOff = [
+    ...(packs.length === 0
+      ? []
+      : [`take the packs ${names(packs)} off the membrane (PATCH /v1/membranes/{membrane_id})`]),
+    ...(own.length === 0 ? [] : [`retire the policies ${names(own)} (POST /v1/policies/{policy_id}/retire)`]),
+  ];
+  return [
+    `Facts are missing in ${shown(100 * share)} % of your traffic. Decisions that missed a fact: ${shown(decisions)}. ` +
+      `Missing facts: ${names(facts.map(({ path }) => described(path)))}.`,
+    `Supply these facts. ${waysToSupply}`,
+    `If you cannot supply them, switch off the rules that ask for them: ${switchOff.join("; ")}.`,
+  ];
+}
+
+/** Returns what to do after a membrane went live, by what was decided in shadow before. */
+export function goLiveSteps({ decisions, missing_facts }: Pick<Overview, "decisions" | "missing_facts">): string[] {
+  const back = "POST /v1/membranes/{membrane_id}/return-to-shadow stops enforcing.";
+  if (decisions === 0)
+    return [
+      `This membrane decided nothing in shadow in the last 31 days, so nobody knows what it will hold. ${back}`,
+      `Watch GET /v1/overview: missing_facts names the facts that its rules need. ${waysToSupply}`,
+    ];
+  if (missing_facts.facts.length === 0)
+    return [`No fact was missing in the last 31 days. Watch GET /v1/overview. ${back}`];
+  return [
+    ...missing_facts.next_steps,
+    `While these facts are missing, the actions that need them are held or blocked. ${back}`,
+  ];
+}
+
+/** Returns a fact with its types, such as "security.siem_ref (string)". Facts of your own have no listed types. */
+function described(path: string): string {
+  const name = path.replace(/^facts\./, "");
+  const [category, field] = name.split(".");
+  const listed: readonly FactCategory[] = Object.values(factCategories);
+  const types = listed.find((each) => each.name === category)?.fields.find((each) => each.name === field)?.types;
+  return types === undefined ? name : `${name} (${types.join(" or ")})`;
+}
