@@ -164,7 +164,7 @@ inBrowser("going live", () => {
       page.getByRole("region", { name: "default" }),
     ]) {
       await place.getByText("facts.security.prompt_injection_detected").waitFor();
-      await place.getByText("security.prompt-injection", { exact: true }).waitFor();
+      await place.getByText("security.prompt-injection", { exact: true }).last().waitFor();
       await place.getByText(share).waitFor();
       expect(await violations(page)).toEqual([]);
       await follow(page, "/membranes");

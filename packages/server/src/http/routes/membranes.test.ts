@@ -299,34 +299,6 @@ describe("membranes", () => {
     expect(await modeOn(url)).toBe("shadow");
   });
 
-  test("the overview and going live name the facts that were missing, their share, their rules, and what to do", async () => {
-    const own = await testOrganization(db);
-    const key = (await own.key()).api_key;
-    const id = await defaultOf(key);
-    const overview = async () => (await call(url, "GET", "/v1/overview", { key })).json.overview;
-    expect((await overview()).missing_facts).toEqual({ decisions: 0, share: 0, facts: [], next_steps: [] });
-    const pay = { agent: { id: "a" }, action: { type: "payment.transfer", verb: "pay" } };
-    for (const each of [pay, intent, intent, intent])
-      expect((await call(url, "POST", "/v1/intents", { key, body: { intent: each } })).status).toBe(201);
-    const { missing_facts } = await overview();
-    expect(missing_facts).toMatchObject({ decisions: 1, share: 0.25 });
-    expect(missing_facts.facts).toEqual([
-      {
-        path: "facts.security.active_security_incident",
-        decisions: 1,
-        rules: [{ policy_id: "pol_security.active-incident", policy: "security.active-incident", pack: "security" }],
-      },
-      {
-        path: "facts.security.prompt_injection_detected",
-        decisions: 1,
-        rules: [{ policy_id: "pol_security.prompt-injection", policy: "security.prompt-injection", pack: "security" }],
-      },
-    ]);
-    expect(missing_facts.next_steps[0]).toMatch(/^Facts are missing in 25 % of your traffic/);
-    const { next_steps } = (await call(url, "POST", `/v1/membranes/${id}/go-live`, { key })).json;
-    expect(next_steps.slice(0, 3)).toEqual(missing_facts.next_steps);
-  });
-
   test("settings bear on the next decision: default verdict, packs, thresholds", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
