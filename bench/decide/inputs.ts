@@ -31,13 +31,15 @@ export function setOf(documents: readonly PolicyDocument[]): PolicySet {
 /** The rules of every pack of this repository. */
 export function packDocuments(): PolicyDocument[] {
   const packs = join(import.meta.dirname, "../../packs");
-  return readdirSync(packs).flatMap((pack) =>
-    readdirSync(join(packs, pack, "policies")).map((file) => {
-      const { document, diagnostics } = checkPolicy(readFileSync(join(packs, pack, "policies", file), "utf8"));
-      if (document === null) throw new Error(`${file}: ${JSON.stringify(diagnostics)}`);
-      return document;
-    }),
-  );
+  return readdirSync(packs, { withFileTypes: true })
+    .filter((each) => each.isDirectory())
+    .flatMap(({ name: pack }) =>
+      readdirSync(join(packs, pack, "policies")).map((file) => {
+        const { document, diagnostics } = checkPolicy(readFileSync(join(packs, pack, "policies", file), "utf8"));
+        if (document === null) throw new Error(`${file}: ${JSON.stringify(diagnostics)}`);
+        return document;
+      }),
+    );
 }
 
 /** Payments of varied amounts by several agents; a quarter is over its limit. `age_s` is how old their facts are. */
