@@ -104,6 +104,7 @@ inBrowser("what others change too", () => {
     await dialog.getByLabel("Hours for a review").fill("2");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
+    await page.getByText("Policies may cost too much together").waitFor();
     expect((await admin("GET", path)).membrane).toMatchObject({
       packs: ["security", "gdpr"],
       thresholds: { escalate_at: 0.3, block_at: 0.9 },

@@ -9,6 +9,7 @@ import {
   MembraneChange,
   MembraneInput,
   MembraneLive,
+  MembraneSaved,
   Usage,
   wrapped,
 } from "../resources/index.ts";
@@ -40,7 +41,9 @@ export const membraneOperations = {
     body: MembraneInput,
     body_bytes_max: limits.body_bytes_max,
     body_values_max: limits.membrane_values_max,
-    answers: { 201: { description: "The membrane.", schema: wrapped("membrane", Membrane), headers: ["Location"] } },
+    answers: {
+      201: { description: "The membrane, and warnings on its packs.", schema: MembraneSaved, headers: ["Location"] },
+    },
     refuses: ["already_exists"],
   },
   getMembrane: {
@@ -66,7 +69,7 @@ export const membraneOperations = {
     body: MembraneChange,
     body_bytes_max: limits.body_bytes_max,
     body_values_max: limits.membrane_values_max,
-    answers: one,
+    answers: { 200: { description: "The membrane, and warnings on the given packs.", schema: MembraneSaved } },
     refuses: ["already_exists"],
   },
   getCoverage: {

@@ -3,6 +3,7 @@ import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { roleMeets, roleNames } from "../roles.ts";
+import { PolicyDiagnostic } from "./policy.ts";
 import { chosenName, closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
@@ -97,6 +98,20 @@ export const Membrane = Type.Object(
 export type Membrane = Static<typeof Membrane>;
 
 const partOf = <P extends TProperties>(fields: P) => Type.Partial(Type.Object(fields)).properties;
+
+/** Answer of creating or changing a membrane. */
+export const MembraneSaved = Type.Object(
+  {
+    membrane: Membrane,
+    warnings: Type.Array(PolicyDiagnostic, {
+      description:
+        "the rules of the given packs and the live policies that match one action can exhaust the budget of a decision " +
+        "together; names the most expensive. It refuses nothing",
+    }),
+  },
+  { title: "MembraneSaved" },
+);
+export type MembraneSaved = Static<typeof MembraneSaved>;
 
 /** Answer of going live. */
 export const MembraneLive = Type.Object(

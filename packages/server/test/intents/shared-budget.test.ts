@@ -55,3 +55,27 @@ test("policies that can exhaust the budget together are warned of when they are 
   const messages: string[] = decision.reasons.map((reason: { message: string }) => reason.message);
   expect(messages[0]).toMatch(/the cost budget is used up\. .*loop-\d+ took [\d,]+ units, .* others took less$/);
 });
+
+test("packs that can exhaust the budget together with live policies are warned of when a membrane switches them on", async () => {
+  const { admin, membrane_id } = await reviewedOrganization(database.db, url, { packs: [] });
+  const change = (body: object) => call(url, "PATCH", `/v1/membranes/${membrane_id}`, { key: admin, body });
+  const create = (packs: string[]) => post("/v1/membranes", admin, { name: packs.join(), packs });
+  const costly = ["gdpr", "hipaa", "provenance", "tcpa"];
+  for (const { status, json } of [
+    await change({ packs: ["security"] }),
+    await create(["meta"]),
+    await change({ name: "x" }),
+  ])
+    expect([status < 300, json.warnings]).toEqual([true, []]);
+  for (const { status, json } of [await change({ packs: costly }), await create(costly)]) {
+    expect(status).toBeLessThan(300);
+    expect(json.membrane.packs).toEqual(costly);
+    expect(json.warnings).toMatchObject([
+      {
+        path: "/packs",
+        code: "cost",
+        message: expect.stringMatching(/^The \d+ policies that match .* units together/),
+      },
+    ]);
+  }
+});

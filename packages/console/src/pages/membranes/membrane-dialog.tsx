@@ -88,8 +88,9 @@ function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () =>
             changedOnly(input, membrane, await client.getMembrane(membrane.membrane_id)),
           );
     },
-    onSuccess: () => {
+    onSuccess: ({ warnings }) => {
       toasts.done(membrane === null ? "Membrane added, in shadow" : "Saved", "Decisions from now on follow it.");
+      for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
     },

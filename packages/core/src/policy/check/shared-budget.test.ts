@@ -9,7 +9,7 @@ const costs = (name: string, units: number, match: Match = {}): CostlyPolicy => 
 const several = (count: number, units: number, match: Match = {}) =>
   Array.from({ length: count }, (_, n) => costs(`p${n}`, units, match));
 const warned = (policy: CostlyPolicy, others: readonly CostlyPolicy[]) =>
-  finish(sharedBudgetSteps(policy, others))?.message ?? null;
+  finish(sharedBudgetSteps([policy], others))?.message ?? null;
 
 test("policies that match one action are warned of from the first that exceeds the budget, and the most expensive are named", () => {
   const own = costs("own", budget / 10, { actions: ["payment.transfer"] });
@@ -52,6 +52,16 @@ test("the actions that only others match, and others that never match together, 
 test("a cheap policy is warned of only if it is the one too many", () => {
   expect(warned(costs("own", 10), several(6, budget))).toBeNull();
   expect(warned(costs("own", 10), several(8, budget / 8))).toContain("The 9 policies");
+});
+
+test("of several added policies the most expensive action of any of them is warned of", () => {
+  const added = [costs("a", 10, { actions: ["a"] }), costs("b", budget, { actions: ["b"] })];
+  const warning = finish(sharedBudgetSteps(added, [costs("other", 10)]));
+  expect(warning?.message).toMatch(
+    /^The 2 policies that match an action of the type b .*: b \(100,000\), other \(10\)\.$/,
+  );
+  expect(finish(sharedBudgetSteps(added, []))).toBeNull();
+  expect(finish(sharedBudgetSteps([], [costs("x", budget), costs("y", budget)]))).toBeNull();
 });
 
 test("any number of patterns of each kind comes to an end", () => {

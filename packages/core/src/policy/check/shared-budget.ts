@@ -32,17 +32,18 @@ export function canMeet(a: Match, b: Match): boolean {
 }
 
 /**
- * Returns a warning if a policy and `others` in force can together use more than the budget of one decision, because one action
- * can match them all. Names the most expensive policies of the most expensive action. Null if they cannot, or if the policy is
- * neither one of those named nor the one too many.
+ * Returns a warning if policies that come into force and `others` in force can together use more than the budget of one decision,
+ * because one action can match them all. Names the most expensive policies of the most expensive action. Null if they cannot, or
+ * if none of the added policies is named and the others exceed the budget without them.
  */
 export function* sharedBudgetSteps(
-  policy: CostlyPolicy,
+  added: readonly CostlyPolicy[],
   others: readonly CostlyPolicy[],
 ): Generator<void, PolicyDiagnostic | null> {
   let worst: { readonly action: string; readonly policies: readonly CostlyPolicy[] } | null = null;
   let most: number = limits.policy_cost_budget;
   let looks = 0;
+  const isAdded = (policy: CostlyPolicy): boolean => added.includes(policy);
   function* look(policies: readonly CostlyPolicy[], names: readonly string[]): Generator<void, void> {
     looks += 1;
     if (looks % looks_a_step === 0) yield;
@@ -54,15 +55,13 @@ export function* sharedBudgetSteps(
       return;
     }
     const matches = policies.map(({ match }) => match);
-    for (const name of namesIn(matches, kind))
-      if (accepts(policy.match, kind, name))
-        yield* look(
-          policies.filter(({ match }) => accepts(match, kind, name)),
-          [...names, name],
-        );
+    for (const name of namesIn(matches, kind)) {
+      const matching = policies.filter(({ match }) => accepts(match, kind, name));
+      if (matching.some(isAdded)) yield* look(matching, [...names, name]);
+    }
   }
-  yield* look([policy, ...others], []);
-  return worst === null ? null : warningOf(policy, worst);
+  yield* look([...added, ...others], []);
+  return worst === null ? null : warningOf(isAdded, worst);
 }
 
 /**
@@ -79,14 +78,14 @@ function unitsOf(policies: readonly CostlyPolicy[]): number {
 }
 
 function warningOf(
-  policy: CostlyPolicy,
+  isAdded: (policy: CostlyPolicy) => boolean,
   { action, policies }: { readonly action: string; readonly policies: readonly CostlyPolicy[] },
 ): PolicyDiagnostic | null {
   const budget = limits.policy_cost_budget;
   const units = unitsOf(policies);
-  // The policies begin with the activated one, so that it is named first among policies of equal cost.
+  // The policies begin with the added ones, so that these are named first among policies of equal cost.
   const named = [...policies].sort((a, b) => b.units - a.units).slice(0, named_max);
-  if (!named.includes(policy) && units - policy.units > budget) return null;
+  if (!named.some(isAdded) && units - unitsOf(policies.filter(isAdded)) > budget) return null;
   const shown = (count: number): string => Math.ceil(count).toLocaleString("en-US");
   const costs = named.map((each) => `${each.name} (${shown(each.units)})`).join(", ");
   const more = policies.length > named.length ? ` and ${policies.length - named.length} more` : "";

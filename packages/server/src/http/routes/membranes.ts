@@ -11,6 +11,7 @@ import { readCoverage } from "../../operations/membranes/read-coverage.ts";
 import { readGoLiveSteps } from "../../operations/membranes/read-overview.ts";
 import { getUsage } from "../../operations/organizations/read-usage.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
+import { packCostWarnings } from "../../operations/policies/shared-cost.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import { answerOnce } from "../answer/answer-once.ts";
@@ -38,7 +39,8 @@ export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers
     async createMembrane({ caller, body, idempotency_key }) {
       const { response, replayed } = await createMembrane(runtime, caller, body, idempotency_key);
       const Location = `/v1/membranes/${response.membrane_id}`;
-      return answerOnce(replayed, { status: 201, body: { membrane: response }, headers: { Location } });
+      const warnings = await packCostWarnings(runtime, packs, caller.org_id, body.packs ?? []);
+      return answerOnce(replayed, { status: 201, body: { membrane: response, warnings }, headers: { Location } });
     },
 
     async getMembrane({ caller, params }) {
@@ -46,7 +48,11 @@ export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers
     },
 
     async changeMembrane({ caller, params, body }) {
-      return { status: 200, body: { membrane: await changeMembrane(runtime, caller, params.membrane_id, body) } };
+      const membrane = await changeMembrane(runtime, caller, params.membrane_id, body);
+      return {
+        status: 200,
+        body: { membrane, warnings: await packCostWarnings(runtime, packs, caller.org_id, body.packs ?? []) },
+      };
     },
 
     async getCoverage({ caller, params }) {

@@ -46,10 +46,33 @@ export async function sharedCostWarnings(
       if (!canMeet(policy.match, folded(each.document.spec.match ?? {}))) continue;
       others.push(await costly(each.document, "sha256" in each ? each.sha256 : policySha256(each.document)));
     }
-    const warning = await inTurns(sharedBudgetSteps(policy, others));
+    const warning = await inTurns(sharedBudgetSteps([policy], others));
     if (warning !== null) return [warning];
   }
   return [];
+}
+
+/**
+ * Returns a warning if the rules of these packs and the organization's live policies that match the same action can exhaust the
+ * budget of one decision.
+ */
+export async function packCostWarnings(
+  { db }: Pick<Runtime, "db">,
+  packs: Packs,
+  org_id: string,
+  names: readonly string[],
+): Promise<PolicyDiagnostic[]> {
+  const in_force = await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id));
+  const rules: CostlyPolicy[] = [];
+  for (const { document } of packSources(packs, names)) rules.push(await costly(document, policySha256(document)));
+  const own: CostlyPolicy[] = [];
+  for (const each of in_force) if (each.mode === "live") own.push(await costly(each.document, each.sha256));
+  const warning = await inTurns(sharedBudgetSteps(rules, own));
+  if (warning === null) return [];
+  const help =
+    "Switch on fewer packs, or let policies of your own match fewer actions. What is over the budget is unknown: a blocking policy " +
+    "then blocks the action.";
+  return [{ ...warning, path: "/packs", help }];
 }
 
 async function costly(document: PolicyDocument, sha256: string): Promise<CostlyPolicy> {
