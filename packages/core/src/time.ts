@@ -6,6 +6,14 @@ export const us_per_second = 1_000_000;
 
 const seconds_per_day = 86_400;
 
+/**
+ * How far a clock is ahead of another one at least; negative: behind. The other clock was read at some moment of the round trip, so the
+ * time of that trip is never counted as a difference. All in one unit.
+ */
+export function aheadAtLeast(asked: number, read: number, answered: number): number {
+  return asked > read ? asked - read : Math.min(0, answered - read);
+}
+
 /** Microseconds in a day of 24 hours. */
 export const us_per_day: number = seconds_per_day * us_per_second;
 

@@ -34,7 +34,8 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
     return await withInspected(config, async (instance) => {
       const asked_ms = Date.now();
       const state = await instance.database.inspect();
-      const skew_ms = skewAtLeast(asked_ms, state.now_us / 1000, Date.now());
+      const { aheadAtLeast } = await import("@countersign/core");
+      const skew_ms = Math.round(aheadAtLeast(asked_ms, state.now_us / 1000, Date.now()));
       const usable = state.applied.length > 0 && state.pending.length === 0;
       const contents = usable ? await checkContents(config, instance, stderr) : await checkKeyFile(config);
       return [
@@ -149,12 +150,6 @@ function role({ bypasses_rls }: InspectedDatabase): Finding[] {
   if (!bypasses_rls) return [];
   const text = "the role of DATABASE_URL bypasses row-level security; sessions step down to another role";
   return [note("role", text, "a plain role that owns the database needs no stepping down")];
-}
-
-/** How far this machine's clock is ahead at least: the database read its own at some moment between question and answer. */
-function skewAtLeast(asked_ms: number, database_ms: number, answered_ms: number): number {
-  if (database_ms < asked_ms) return Math.round(asked_ms - database_ms);
-  return Math.round(Math.min(0, answered_ms - database_ms));
 }
 
 function clock(skew_ms: number): Finding[] {

@@ -2,6 +2,7 @@
  * Compares the node's clock with the database's. Expiries are judged by the database's time, but a decision and its record use
  * the node's clock. So a node whose clock is far off refuses to decide. Source: docs/decisions/0026.
  */
+import { aheadAtLeast } from "@countersign/core";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import type { Clock, Db, Log, Timers } from "../ports.ts";
 import { databaseNowUs } from "../store/rows/database-now.ts";
@@ -34,14 +35,12 @@ export async function startClockWatch(runtime: {
   };
 }
 
-/** Returns how far the node's clock is ahead at least. The database read its clock at some moment of the round trip. */
+/** Returns how far the node's clock is ahead at least. */
 async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: Clock }): Promise<number> {
   return db.system(async (query) => {
     const asked_us = clock.now_us();
     const database_us = await databaseNowUs(query);
-    const answered_us = clock.now_us();
-    if (asked_us > database_us) return asked_us - database_us;
-    return Math.min(0, answered_us - database_us);
+    return aheadAtLeast(asked_us, database_us, clock.now_us());
   });
 }
 
