@@ -15,11 +15,7 @@ export async function exactJson(
     // A line of a recording has one level around the submission.
     const { value, examine } = parseInParts(Buffer.from(text), limits.json_depth_max + 1);
     const problems = examine(part(value));
-    if (problems.length > 0)
-      throw notTaken(
-        what,
-        problems.map((problem) => ({ ...problem })),
-      );
+    if (problems.length > 0) throw notTaken(what, problems);
     return value;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -30,8 +26,11 @@ export async function exactJson(
   }
 }
 
-function notTaken(what: string, details: readonly Readonly<Record<string, unknown>>[]): CommandFailed {
-  const why = details.map((detail) => [detail["path"], detail["message"]].filter(Boolean).join(": "));
+function notTaken(
+  what: string,
+  details: readonly { readonly path?: unknown; readonly message?: unknown }[],
+): CommandFailed {
+  const why = details.map(({ path, message }) => [path, message].filter(Boolean).join(": "));
   return new CommandFailed(`${what} is not taken: ${why.join(" ")}`);
 }
 

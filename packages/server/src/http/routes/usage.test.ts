@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { changePlan } from "../../operations/organizations/change-plan.ts";
 import { testDatabase } from "../../testing/database/database.ts";
-import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
+import { call, testOrganization } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
 
 const database = await testDatabase();
@@ -10,14 +10,10 @@ const { db } = database;
 let node: Awaited<ReturnType<typeof serviceNode>>;
 let url: string;
 let second: string;
-let org: TestOrganization;
-let admin: string;
 beforeAll(async () => {
   node = await serviceNode(database);
   ({ url } = node);
   ({ url: second } = await serviceNode(database));
-  org = await testOrganization(db);
-  admin = (await org.key()).api_key;
 });
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
@@ -41,7 +37,8 @@ describe("usage and quota", () => {
   }
 
   test("a new organization is unlimited and has used nothing; the period is the calendar month in UTC", async () => {
-    const { json } = await call(url, "GET", "/v1/usage", { key: admin });
+    const { api_key: key } = await (await testOrganization(db)).key();
+    const { json } = await call(url, "GET", "/v1/usage", { key });
     const month = new Date().toISOString().slice(0, 7);
     expect(json.usage).toMatchObject({
       plan_id: "unlimited",
