@@ -72,7 +72,7 @@ function attack(base: string, api_key: string, shape: Shape): ChildProcess {
 }
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-// The other organization asks without a pause, so its limit is raised. The hundred bodies are within the usual limit of a key.
+// Rate limits are raised for the other organization, which asks all the time. A hundred bodies are within the usual limit, too.
 const server = await startService({ data_dir: join(directory, "data"), log: join(directory, "countersign.log") });
 const newKey = async (org_name: string) => {
   const client = createClient({ base_url: server.url });

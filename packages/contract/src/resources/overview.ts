@@ -34,7 +34,7 @@ const DecisionLatency = Type.Object(
   },
 );
 
-/** Facts that rules asked for in vain: supply them, or switch those rules off. */
+/** Facts that rules needed and nobody supplied. */
 export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({

@@ -8,13 +8,13 @@ import { type JsonInParts, parseInParts } from "./parse-json.ts";
 const step_bytes_min = 16_384;
 
 /**
- * Reads a JSON object whose member `name` is a list. Each item is a text of its own: it may be as large as a body, with as many values,
- * and what is wrong with its size fails that item only, when it is examined. Yields between steps. Faults: as `parseInParts`;
- * invalid_request if the list has more than `items_max` items.
+ * Reads a JSON object whose member `name` is a list. Each item has the limits of a body. An item that is too large fails alone, when it
+ * is examined. Yields after each step, so that the caller can let others go on. Faults: as `parseInParts`; invalid_request if the list
+ * has more than `items_max` items.
  */
 export function* parseItems(bytes: Buffer, name: string, items_max: number): Generator<void, JsonInParts> {
   const start = isUtf8(bytes) ? listStart(bytes, name) : null;
-  // Not of this form: read whole, which says what is wrong with it.
+  // A text of another form is read whole, because that tells what is wrong with it.
   if (start === null) return parseInParts(bytes, limits.json_depth_max);
   const items: unknown[] = [];
   const examiners = new Map<unknown, JsonInParts["examine"]>();
@@ -24,7 +24,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
     if (items.length === items_max)
       throw faultAt("invalid_request", `/${name}`, "too_long", `Send at most ${items_max} items.`);
     const end = endOfValue(bytes, at);
-    // Nothing between two commas is no JSON text, and parsing says so.
+    // If nothing stands between two commas, parsing must refuse the text.
     const { value, examine } = parseItem(end === at ? Buffer.from(" ") : bytes.subarray(at, end));
     items.push(value);
     examiners.set(value, examine);
@@ -43,7 +43,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
   return { value, examine: (item) => examiners.get(item)?.(item) ?? [] };
 }
 
-/** One item. One that is too large is not parsed: an object takes its place, and its examination throws. */
+/** Reads one item. An item with too many values is not parsed: an empty object takes its place, and its examination throws. */
 function parseItem(bytes: Buffer): JsonInParts {
   try {
     const { value, examine } = parseInParts(bytes, limits.batch_json_depth_max);

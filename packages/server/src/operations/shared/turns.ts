@@ -1,13 +1,13 @@
 /** Turns of the event loop, so many pieces of work in each. */
 
-/** A piece of more bytes is large. Work on a body grows with its values, and a value has two bytes at least. */
+/** A piece with more bytes is large. The work on a body grows with its values, and each value has at least two bytes. */
 const small_bytes_max = 4_096;
 
 /**
- * Hands on what has gathered, `pieces_max` small pieces and one large piece in each turn from the next one on: first come, first
- * served among its like. So nobody with a small piece waits behind somebody's many large ones. What follows runs for all pieces of a
- * turn step by step, each step's code and data in the processor's caches. Not too many: the database waits for what a turn
- * decides, and whoever comes meanwhile for its end.
+ * Returns a function that queues work. Each turn of the event loop runs at most `pieces_max` small pieces and one large piece, in the
+ * order in which they came. So a small piece never waits behind many large ones. The pieces of a turn go through the same steps
+ * together, which keeps code and data in the processor's caches. A turn must stay short, because the database and all other
+ * requests wait for its end.
  */
 export function createTurns(pieces_max: number): (go: () => void, bytes: number) => void {
   const small: (() => void)[] = [];

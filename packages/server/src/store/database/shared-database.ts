@@ -60,7 +60,8 @@ async function visit(data_dir: string): Promise<SharedDatabase | null> {
   const connection = await attachEmbedded(data_dir);
   const session = connection === null ? null : await openSession(connection);
   if (connection === null || session === null) return null;
-  // A server that is being stopped may end the session of whoever stops it before ours, and so free the lock. It takes no new session.
+  // A stopping server can end the session that holds the lock before it ends ours, so the lock alone proves nothing. It refuses new
+  // sessions, so a second session proves that the server goes on.
   const next = (await session.takes("pg_try_advisory_lock_shared")) ? await openSession(connection) : null;
   await (next ?? session).end();
   return next === null ? null : { connection, source: "running", stop: session.end };

@@ -143,8 +143,8 @@ async function stopVia(holder: ChildProcess, pid: number, exited: Promise<void>)
 }
 
 /**
- * What a server calls fatal although it only starts or stops: the end of each of its processes (sessions, autovacuum), of a
- * session that was just opened ("authentication"), and a refused session. Whoever asked for that session learns it anyway.
+ * Lines that a server logs as FATAL although it only starts or stops: the end of a process (a session, autovacuum), the end of a
+ * session that was being opened ("authentication"), and a refused session. The client of such a session gets the error itself.
  */
 const startsOrStops =
   /^FATAL: +(terminating .+ due to administrator command|canceling authentication due to timeout|the database system is )/;

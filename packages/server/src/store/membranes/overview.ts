@@ -72,12 +72,13 @@ export function maybeCut(counted: number): boolean {
   return counted >= decisions_max;
 }
 
-/** What is told by the reasons of the newest decisions that are no plain approvals. */
+/** Counts from the reasons of the newest decisions whose verdict is not `approve`. */
 export interface ReadReasons {
   /** The policies that stopped or changed most. */
   readonly policies: Overview["policies"];
-  /** Decisions whose reasons were read, and those of them in which a fact was missing. */
+  /** How many decisions were read. */
   readonly read: number;
+  /** In how many of them a fact was missing. */
   readonly missing: number;
   /** The facts that were missing most often, and the rules that asked for them. */
   readonly facts: readonly {
@@ -90,7 +91,7 @@ export interface ReadReasons {
 /** Why a fact counts as missing. A fact of a wrong type is there, and is not counted. */
 const missingReasons = ["missing", "null", "stale", ...Object.keys(pullFailures)];
 
-/** Reads the reasons of the newest decisions that are no plain approvals. */
+/** Reads the reasons of the newest decisions whose verdict is not `approve`. */
 export async function readReasons(query: Query, org_id: string, window: OverviewWindow): Promise<ReadReasons> {
   const [found] = await query<ReadReasons>(
     `with newest as materialized (
