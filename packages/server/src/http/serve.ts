@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation, refusesBody } from "@countersign/contract";
 import { type Fault, type JsonInParts, parseInParts, parseItems } from "@countersign/core";
-import { inTurns } from "../operations/shared/in-turns.ts";
+import { inTurns } from "../operations/shared/turns.ts";
 import type { Clock, Log, Spans } from "../ports.ts";
 import { faultOf, refusalOf } from "./answer/faults.ts";
 import { replyTo, writeLines, writeRefusal, writeReply } from "./answer/respond.ts";
@@ -22,7 +22,7 @@ import { isLocal } from "./gate/local.ts";
 import type { Answer, OperationRequest } from "./handler.ts";
 import type { Metrics } from "./metrics.ts";
 import type { BatchTurns } from "./request/batch-turns.ts";
-import { ClientGone, hasNoBody, readBody } from "./request/body.ts";
+import { ClientGone, dropRest, hasNoBody, readBody } from "./request/body.ts";
 import { refuseProblems } from "./request/body-problems.ts";
 import { headFault } from "./request/request-head.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
@@ -249,13 +249,14 @@ function refuse(
   admission: Admission,
   fault: Fault,
 ): void {
-  const { response, request_id } = exchange;
+  const { request, response, request_id } = exchange;
   const refusal = refusalOf(fault, request_id);
   deps.metrics.refused(refusal.code);
   if (response.headersSent) {
     // Only a failure while the answer is being written comes here; half an answer must not look like a whole one.
     response.destroy();
   } else writeRefusal(response, refusal, request_id, admission.use);
+  dropRest(request);
   finished(deps, route?.id ?? null, exchange, started_us, admission, refusal.status, refusal.code, fault);
 }
 

@@ -15,7 +15,7 @@ import {
   SharedPolicies,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
-import { inTurns } from "../../operations/shared/in-turns.ts";
+import { inTurns } from "../../operations/shared/turns.ts";
 import { packs_dir } from "../../paths.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { readPacksRecord } from "./packs-record.ts";

@@ -61,8 +61,7 @@ function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arriv
         chunks.push(chunk);
       } catch (fault) {
         stop();
-        // What still comes is read and dropped, so that a client that is busy sending gets to see the answer.
-        request.resume();
+        request.pause();
         reject(fault);
       }
     };
@@ -87,6 +86,18 @@ function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arriv
  * turns instead of side by side (a tenth fewer decisions, and objects that live longer: 276 MiB resident in place of 192).
  */
 const handOn = createTurns(16);
+
+/**
+ * Reads and drops what still comes of a refused body, so that a client that is busy sending gets to see the answer. Of each body one
+ * chunk a turn: Node would take 2 MiB of each connection at once, and a hundred refused batches held everybody up for 80 ms (measured).
+ */
+export function dropRest(request: IncomingMessage): void {
+  if (request.complete) return;
+  request.on("data", () => {
+    request.pause();
+    setImmediate(() => request.resume());
+  });
+}
 
 function tooLarge(bytes_max: number): Fault {
   return new Fault("payload_too_large", { details: [{ body_bytes_max: bytes_max }] });

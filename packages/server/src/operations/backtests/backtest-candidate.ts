@@ -12,7 +12,7 @@ import {
 import { readPolicyNames } from "../../store/policies/policies.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
-import { inTurns } from "../shared/in-turns.ts";
+import { inTurns } from "../shared/turns.ts";
 
 type Needed = Pick<Runtime, "db" | "refuseUnknownPacks"> & { readonly packs: Packs };
 

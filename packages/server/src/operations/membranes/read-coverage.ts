@@ -6,8 +6,8 @@ import { type DeclaredActions, readDeclaredActions } from "../../store/membranes
 import { readAlongIndexes } from "../../store/membranes/overview.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { inTurns } from "../shared/in-turns.ts";
 import type { DecidingMembrane } from "../shared/node-services.ts";
+import { inTurns } from "../shared/turns.ts";
 
 type Kind = Pick<Coverage["actions"][number], "verb" | "type" | "data_classes" | "count" | "held">;
 

@@ -3,7 +3,7 @@ import type { Intake, IntakeInput } from "@countersign/contract";
 import { formatTimestampUs, intakeSteps } from "@countersign/core";
 import { insertIntake } from "../../store/organizations/organizations.ts";
 import type { Recording } from "../runtime.ts";
-import { inTurns } from "../shared/in-turns.ts";
+import { inTurns } from "../shared/turns.ts";
 
 /** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
 export async function recommend(runtime: Recording, input: IntakeInput): Promise<Intake> {

@@ -9,7 +9,7 @@ import {
   policyTestSteps,
   redTestDiagnostics,
 } from "@countersign/core";
-import { inTurns } from "../shared/in-turns.ts";
+import { inTurns } from "../shared/turns.ts";
 
 /** Checks the document of a request body, `tests` joined to those inside it. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {

@@ -14,7 +14,7 @@ import { LRUCache } from "lru-cache";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readDocumentsInForce, type StoredPolicy } from "../../store/policies/policies.ts";
 import type { Runtime } from "../runtime.ts";
-import { inTurns } from "../shared/in-turns.ts";
+import { inTurns } from "../shared/turns.ts";
 import type { Packs } from "./read-packs.ts";
 
 /**

@@ -1,7 +1,9 @@
 /** What a turn of the event loop may take. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test } from "vitest";
-import { createTurns } from "./turns.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { createTurns, inTurns } from "./turns.ts";
+
+afterEach(() => vi.useRealTimers());
 
 test("so many pieces a turn, in their order, none in the turn that it came in", async () => {
   const handOn = createTurns(3);
@@ -21,9 +23,9 @@ test("one large piece a turn, and no small piece waits behind large ones", async
   const done: number[] = [];
   for (const bytes of [40_000, 4_097, 1_000_000, 1, 4_096, 2]) handOn(() => done.push(bytes), bytes);
   await nextTurn();
-  expect(done).toEqual([1, 4_096, 40_000]);
+  expect(done).toEqual([40_000, 1, 4_096]);
   await nextTurn();
-  expect(done.slice(3)).toEqual([2, 4_097]);
+  expect(done.slice(3)).toEqual([4_097, 2]);
   await nextTurn();
   expect(done.slice(5)).toEqual([1_000_000]);
 });
@@ -37,4 +39,58 @@ test("what a piece adds comes in a later turn, once, however much waits", async 
     for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     expect(done).toEqual([...Array(waiting).fill("waiting"), "added"]);
   }
+});
+
+test("after a long piece the next large one waits three times as long as the piece took, and small ones do not", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  const handOn = createTurns(2);
+  const done: string[] = [];
+  const addLarge = (name: string, took_ms: number) =>
+    handOn(() => {
+      vi.advanceTimersByTime(took_ms);
+      done.push(name);
+    }, 5_000);
+  addLarge("long", 10);
+  addLarge("next", 0);
+  await nextTurn();
+  handOn(() => done.push("small"), 1);
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect(done).toEqual(["long", "small"]);
+  vi.advanceTimersByTime(29);
+  await nextTurn();
+  expect(done).toEqual(["long", "small"]);
+  vi.advanceTimersByTime(1);
+  await nextTurn();
+  expect(done).toEqual(["long", "small", "next"]);
+});
+
+test("steps wait after a long one, too, and what a step throws is thrown", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  const done: number[] = [];
+  function* steps(): Generator<void, string> {
+    for (const took_ms of [1, 10]) {
+      vi.advanceTimersByTime(took_ms);
+      done.push(took_ms);
+      yield;
+    }
+    return "over";
+  }
+  const result = inTurns(steps());
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect(done).toEqual([1, 10]);
+  let over = "";
+  void result.then((value) => {
+    over = value;
+  });
+  vi.advanceTimersByTime(29);
+  await nextTurn();
+  expect(over).toBe("");
+  vi.advanceTimersByTime(1);
+  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+  expect(over).toBe("over");
+  function* failing(): Generator<void, never> {
+    yield;
+    throw new Error("no such step");
+  }
+  await expect(inTurns(failing())).rejects.toThrow("no such step");
 });
