@@ -169,13 +169,26 @@ export class Environment {
    * Begins an evaluation of several programs of this environment (and those `beside` it) over the same bindings, with one `now` and one budget
    * (`left` of the result; 100,000 units unless given).
    *
-   * The bindings must not change until the last of them is done: what was read once is remembered.
+   * The bindings must not change until the last of them is done: what was read once is remembered. `declared`: paths that no type of
+   * the environment says, although their values have one type in this evaluation, such as `params.amount`. Comparing one with a
+   * value of another kind is unknown.
    */
   begin(
     bindings: Readonly<Record<string, unknown>>,
-    options: { readonly now?: Now | null; readonly units?: number } = {},
+    options: {
+      readonly now?: Now | null;
+      readonly units?: number;
+      readonly declared?: ReadonlySet<string> | null;
+    } = {},
   ): Frame {
-    return new Frame(bindings, options.now ?? null, options.units ?? budget_default, this.prefixes, true);
+    return new Frame(
+      bindings,
+      options.now ?? null,
+      options.units ?? budget_default,
+      this.prefixes,
+      true,
+      options.declared,
+    );
   }
 
   private analyse(ast: Ast, options: ExpressionOptions): Checked {

@@ -8,6 +8,7 @@ import {
   environment,
   INT,
   lazy,
+  mapOf,
   objectOf,
   STRING,
   unknown,
@@ -200,6 +201,19 @@ describe("a shared evaluation", () => {
       const evaluation = env.begin(bindings);
       for (const program of [...programs, ...programs]) expect(program.evaluateIn(evaluation)).toEqual(value(true));
     }
+  });
+
+  it("makes a comparison of a declared path with a value of another kind unknown", () => {
+    const params = environment({ variables: { params: mapOf(STRING, DYN) } });
+    const bindings = { params: { amount: 5, "cost-center": 7, other: 5 } };
+    const found = (source: string, paths = ["params.amount", 'params["cost-center"]']) =>
+      params.compile(source).evaluateIn(params.begin(bindings, { declared: new Set(paths) }));
+    for (const source of ["params.amount == '5'", "'5' != params['amount']", "params.amount in ['5', '6']"])
+      expect(found(source), source).toEqual(because(["params.amount", "type"]));
+    expect(found("params['cost-center'] == '7'")).toEqual(because(['params["cost-center"]', "type"]));
+    expect(found("params.amount == 5 && params.amount != null && params.amount in ['5', 5]")).toEqual(value(true));
+    expect(found("params.other == '5'")).toEqual(value(false));
+    expect(found("params.amount == '5'", [])).toEqual(value(false));
   });
 
   it("shares one budget", () => {

@@ -43,6 +43,7 @@ export { namingRules } from "./policy/check/naming-rules.ts";
 export { type CostlyPolicy, canMeet, sharedBudgetSteps } from "./policy/check/shared-budget.ts";
 export { SharedPolicies } from "./policy/check/shared-policies.ts";
 export { suggestName } from "./policy/check/suggest-name.ts";
+export { typedParameterSteps } from "./policy/check/typed-parameters.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument } from "./policy/document.ts";
 export {

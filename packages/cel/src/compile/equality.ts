@@ -76,14 +76,15 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
 
 /** Why values of two kinds cannot be compared, or null: one of them has a declared type, so the other one is not what is meant. */
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
-  if (!(isTyped(a) || isTyped(b)) || kindOf(x) === kindOf(y)) return null;
-  const [typed, other] = isTyped(a) ? [a, b] : [b, a];
+  if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
+  const [typed, other] = isTyped(a, f) ? [a, b] : [b, a];
   return unknown((other.fromBindings ? other : typed).describe(f), "type");
 }
 
 /** Whether the host declares what an operand is. */
-function isTyped({ fromBindings, type }: Code): boolean {
-  return fromBindings && type.kind !== "error" && (type.kind !== "dyn" || type.among !== undefined);
+function isTyped({ fromBindings, type, describe }: Code, f: Frame): boolean {
+  if (!fromBindings || type.kind === "error") return false;
+  return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
 
 /** What values are alike in: all numbers are of one kind. */
@@ -184,7 +185,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     f.charge(container.length >> 2);
     if (f.left < 0) return SPENT;
     const scalar = typeof x === "string" || typeof x === "boolean";
-    const kind = isTyped(a) ? kindOf(x) : null;
+    const kind = isTyped(a, f) ? kindOf(x) : null;
     let is_unlike = false;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;

@@ -22,6 +22,8 @@ export class Frame implements CallContext {
   positions: Value[];
   /** The objects at the beginnings of paths, by slot of `table`; null for a single evaluation, where it would not pay. */
   readonly prefixes: (Plain | undefined)[] | null;
+  /** Paths whose types the host knows in this evaluation, as `Code.describe` names them; null: none. */
+  readonly declared: ReadonlySet<string> | null;
   /** Whose slots `prefixes` has. */
   readonly table: Prefixes;
   private instant: Now | null;
@@ -32,6 +34,7 @@ export class Frame implements CallContext {
     left: number,
     table: Prefixes,
     several: boolean,
+    declared: ReadonlySet<string> | null = null,
   ) {
     this.left = left;
     this.bindings = bindings;
@@ -39,6 +42,7 @@ export class Frame implements CallContext {
     this.positions = NO_LOCALS;
     this.prefixes = several ? new Array<Plain | undefined>(table.size) : null;
     this.table = table;
+    this.declared = declared;
     this.instant = now;
   }
 

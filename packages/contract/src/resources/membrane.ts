@@ -6,6 +6,10 @@ import { roleMeets, roleNames } from "../roles.ts";
 import { PolicyDiagnostic } from "./policy.ts";
 import { chosenName, closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
+/** The JSON type of a tool's parameter, as JSON Schema names it. */
+const ParameterType = oneOf(["string", "number", "integer", "boolean", "array", "object"]);
+export type ParameterType = Static<typeof ParameterType>;
+
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
 export const CatalogueEntry = closed(
   {
@@ -17,6 +21,14 @@ export const CatalogueEntry = closed(
     data_classes: Type.Array(Type.String({ minLength: 1, maxLength: limits.label_chars_max }), {
       maxItems: limits.data_classes_max,
     }),
+    parameters: Type.Optional(
+      Type.Record(Type.String({ minLength: 1, maxLength: limits.label_chars_max }), ParameterType, {
+        maxProperties: limits.tool_parameters_max,
+        description:
+          "JSON types of members of payload.content, from the tool's input schema. A value of another type is unknown to " +
+          "policies, and so is a comparison with a value of another type. absent: no types are known",
+      }),
+    ),
   },
   { title: "CatalogueEntry" },
 );

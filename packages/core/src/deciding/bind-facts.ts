@@ -17,6 +17,7 @@ import type { VariableMemo } from "../policy/shared-variables.ts";
 import { us_per_second } from "../time.ts";
 import type { Classified } from "./classify.ts";
 import type { Content } from "./decision.ts";
+import { typedContent } from "./parameter-types.ts";
 
 /** The values that expressions read. `bindVariables` sets `vars` for each policy. */
 export interface Bindings extends Record<string, unknown>, VariableMemo {
@@ -64,11 +65,12 @@ export function bindFacts(record: Classified): Bound {
 }
 
 /**
- * Returns the views of the action with `content` as its payload.content. The views of a profile are created when the first
+ * Returns the views of the action with `given` as its payload.content. The views of a profile are created when the first
  * policy of that profile is evaluated. All profiles share one cost budget.
  */
-export function viewsOfContent(record: Classified, content: Content | null): ViewsByProfile {
+export function viewsOfContent(record: Classified, given: Content | null): ViewsByProfile {
   const { input, action } = record;
+  const content = given === null || action.parameters === null ? given : typedContent(given, action.parameters);
   const created: Views[] = [];
   const raw = rawView(input.facts, marker);
   const seconds = Math.floor(input.now_us / us_per_second);
@@ -76,7 +78,7 @@ export function viewsOfContent(record: Classified, content: Content | null): Vie
   const options = { now, budget: input.budget ?? { left: input.cost_budget ?? contractLimits.policy_cost_budget } };
   const view = (facts: FactBindings): View => {
     const bindings = bindingsOf(record, content, facts);
-    return { bindings, evaluation: input.policySet.begin(bindings, now) };
+    return { bindings, evaluation: input.policySet.begin(bindings, now, action.parameters?.paths ?? null) };
   };
   return (profile) => {
     const known = created[profile];

@@ -1,6 +1,7 @@
 import { type CatalogueEntry, foldName, unclassified_action_type } from "@countersign/contract";
 import type { ActionKey } from "../policy/action-index.ts";
 import type { Content, DecidableIntent, DecideInput } from "./decision.ts";
+import type { ParameterTypes } from "./parameter-types.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
 
 /** The type and data classes that a decision uses for an action. */
@@ -18,6 +19,8 @@ interface Action {
   readonly key: ActionKey;
   /** payload.content as policies see it; null without content. */
   readonly content: Content | null;
+  /** The recorded types of the tool's parameters; null: none are recorded. */
+  readonly parameters: ParameterTypes | null;
   /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
   readonly overrides: ReadonlySet<string>;
 }
@@ -39,11 +42,13 @@ export function classify(input: DecideInput): Classified {
   const { intent, overrides } = input;
   const prepared = input.policySet.prepare(input.membrane);
   const decided_as = classifyAction(intent, prepared.catalogue);
+  const verb = foldName(intent.action.verb);
   const action = {
     prepared,
     decided_as,
-    key: { type: decided_as.type, verb: foldName(intent.action.verb), agent_id: foldName(intent.agent.id) },
+    key: { type: decided_as.type, verb, agent_id: foldName(intent.agent.id) },
     content: trustedContent(input),
+    parameters: prepared.parameters.get(verb) ?? null,
     overrides: overrides === undefined || overrides.length === 0 ? noOverrides : new Set(overrides),
   };
   return { input, action };

@@ -12,6 +12,7 @@ import { strongComponents } from "../policy/strong-components.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
+import { type ParameterTypes, parameterTypes } from "./parameter-types.ts";
 
 /** One fact that policies of one staleness profile may read. `valid_until` looks at each slot once per decision. */
 interface FactSlot extends FactPath {
@@ -45,6 +46,8 @@ export interface PolicyGroup {
 export interface PreparedMembrane {
   /** By folded verb. */
   readonly catalogue: ReadonlyMap<string, CatalogueEntry>;
+  /** By folded verb, of the tools with recorded types of parameters. */
+  readonly parameters: ReadonlyMap<string, ParameterTypes>;
   readonly limits: readonly FactLimits[];
 }
 
@@ -57,8 +60,15 @@ export interface PolicySet {
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
-  /** Begins an evaluation of this set's programs on these bindings. The caller sets the budget before each program. */
-  readonly begin: (bindings: Readonly<Record<string, unknown>>, now: Timestamp) => EvaluationContext;
+  /**
+   * Begins an evaluation of this set's programs on these bindings. The caller sets the budget before each program. `declared`: paths of
+   * parameters with a recorded type; null: none.
+   */
+  readonly begin: (
+    bindings: Readonly<Record<string, unknown>>,
+    now: Timestamp,
+    declared: ReadonlySet<string> | null,
+  ) => EvaluationContext;
 }
 
 /** The input of `compilePolicySet`. */
@@ -100,6 +110,12 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     if (known !== undefined) return known;
     const made = {
       catalogue: new Map(membrane.action_catalogue.map((entry) => [foldName(entry.verb), entry])),
+      parameters: new Map(
+        membrane.action_catalogue.flatMap((entry) => {
+          const types = parameterTypes(entry);
+          return types === null ? [] : [[foldName(entry.verb), types] as const];
+        }),
+      ),
       limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
     };
     prepared.set(membrane, made);
@@ -112,7 +128,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     shadow,
     slots: tables.slots,
     prepare,
-    begin: (bindings, now) => compiled.variables.environment.begin(bindings, { now }),
+    begin: (bindings, now, declared) => compiled.variables.environment.begin(bindings, { now, declared }),
   };
 }
 

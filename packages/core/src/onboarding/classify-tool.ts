@@ -1,3 +1,5 @@
+import type { ParameterType } from "@countersign/contract";
+import { parametersOf } from "./tool-parameters.ts";
 import {
   dataClassRules,
   joints,
@@ -39,6 +41,8 @@ export interface ToolAction {
   readonly data_classes: readonly string[];
   readonly confidence: number;
   readonly because: string;
+  /** The types that the input schema gives its parameters; absent: it gives none. */
+  readonly parameters?: Readonly<Record<string, ParameterType>>;
   /** The tool reads, and third parties may have written what it reads. */
   readonly reads_third_party: boolean;
 }
@@ -233,6 +237,7 @@ export const classifyTool = (tool: Tool): ToolAction => {
     verb: tool.name,
     ...verdict,
     data_classes: [...new Set(data_classes)],
+    ...parametersOf(tool),
     reads_third_party: verdict.type === "data.read" && stems.some((word) => thirdPartyWords.has(word)),
   };
 };

@@ -245,6 +245,32 @@ describe("the action catalogue", () => {
     }
   });
 
+  test("the input schema tells the types of parameters that have one", () => {
+    const properties = {
+      amount: { type: "number" },
+      memo: { type: ["string", "null"] },
+      id: { type: ["string", "integer"] },
+      any: {},
+      odd: { type: "decimal" },
+      list: { type: "array", items: {} },
+    };
+    for (const tool of [{ input_schema: { properties } }, { inputSchema: { properties } }])
+      expect(classifyTool({ name: "save", ...tool }).parameters).toEqual({
+        amount: "number",
+        memo: "string",
+        list: "array",
+      });
+    for (const input_schema of [
+      undefined,
+      null,
+      5,
+      {},
+      { properties: null },
+      { properties: { "": { type: "string" } } },
+    ])
+      expect(classifyTool({ name: "save", input_schema })).not.toHaveProperty("parameters");
+  });
+
   test("a read-only annotation never relaxes what a name says", () => {
     const tool = classifyTool({ name: "send_money", annotations: { readOnlyHint: true } });
     expect(tool.type).toBe("payment.transfer");

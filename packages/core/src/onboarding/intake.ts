@@ -106,7 +106,7 @@ const HARMLESS = new Set(["data.read", "other.unclassified"]);
 const toolSteps = (actions: readonly ToolAction[]): string[] => {
   if (actions.length === 0) return ["Send your tools (MCP tools/list) to intake to get an action catalogue."];
   const put =
-    "Put verb, type and data_classes of each entry into your membrane's action_catalogue (PATCH /v1/membranes/{membrane_id}).";
+    "Put verb, type, data_classes and parameters of each entry into your membrane's action_catalogue (PATCH /v1/membranes/{membrane_id}).";
   return sureActions(actions).length === actions.length
     ? [put]
     : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];

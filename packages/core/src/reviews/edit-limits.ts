@@ -7,6 +7,7 @@ import { bindFacts } from "../deciding/bind-facts.ts";
 import { classify } from "../deciding/classify.ts";
 import type { Content, DecideInput } from "../deciding/decision.ts";
 import { evaluatePolicies, type Vote } from "../deciding/evaluate.ts";
+import { isOfType } from "../deciding/parameter-types.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
 /**
@@ -32,10 +33,11 @@ const places_asked_max = 16;
 
 /**
  * Returns the first place where the content `after` has a value of a JSON type that this place has in none of the contents
- * `before`, unless a policy demands that type: with the earlier value it is unknown, and with the new value it is not. A null
- * counts as missing, so any value may replace it.
+ * `before`, unless the tool's recorded schema or a policy demands that type: with the earlier value the policy is unknown, and with the
+ * new value it is not. A null counts as missing, so any value may replace it.
  */
 export function changedType(input: DecideInput, before: readonly Content[], after: Content): ChangedType | null {
+  const { parameters: types } = classify(input).action;
   const earlier = before.map((content) => valuesByPlace(content));
   let causes: ReadonlySet<string> | null = null;
   let asked = 0;
@@ -46,6 +48,8 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
     if (replaced === undefined) continue;
     for (const type of values.keys()) {
       if (known.has(type)) continue;
+      const recorded = types?.byName.get(path.slice(1));
+      if (recorded !== undefined && isOfType(values.get(type), recorded)) continue;
       asked += 1;
       if (asked > places_asked_max) return { path, type };
       causes ??= causesOf(unknownsOn(input, after));

@@ -49,7 +49,7 @@ function Tools({
   readonly onEdit: ((entry: CatalogueEntry) => void) | null;
 }) {
   return (
-    <ListTable heads={["Tool", "Action type", "Data classes"]} actions={onEdit !== null} caption="Known tools">
+    <ListTable heads={["Tool", "Action type", "Data classes", "Parameters"]} actions={onEdit !== null} caption="Known tools">
       {entries.map((entry) => (
         <tr key={entry.verb}>
           <td className="mono">
@@ -60,6 +60,9 @@ function Tools({
           </td>
           <td>
             {entry.data_classes.length === 0 ? "as the agent says" : <Data text={entry.data_classes.join(", ")} />}
+          </td>
+          <td>
+            <Data text={parametersText(entry)} />
           </td>
           {onEdit !== null && (
             <td>
@@ -72,4 +75,9 @@ function Tools({
       ))}
     </ListTable>
   );
+}
+
+function parametersText({ parameters = {} }: CatalogueEntry): string {
+  const typed = Object.entries(parameters).map(([name, type]) => `${name} (${type})`);
+  return typed.length === 0 ? "types not known" : typed.join(", ");
 }

@@ -85,6 +85,7 @@ function entryOf(form: FormData, tool: CatalogueEntry | null): CatalogueEntry {
     verb: tool?.verb ?? String(form.get("verb")).trim(),
     type: text("type"),
     data_classes: [...new Set(text("data_classes").split(/\s*,\s*/))].filter((name) => name !== ""),
+    ...(tool?.parameters !== undefined && { parameters: tool.parameters }),
   };
 }
 

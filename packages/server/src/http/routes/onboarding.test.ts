@@ -113,7 +113,9 @@ describe("POST /v1/onboarding/intake", () => {
       await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key: started.json.api_key })
     ).json;
     // A guess would overrule what agents say of themselves.
-    expect(membrane.action_catalogue).toMatchObject([{ verb: "wire_money", type: "payment.transfer" }]);
+    expect(membrane.action_catalogue).toEqual([
+      { verb: "wire_money", type: "payment.transfer", data_classes: [], parameters: { amount: "number" } },
+    ]);
     expect(started.json.next_steps.join("\n")).toMatch(/what these tools do.*: frobnicate, op7\./);
   });
 

@@ -57,8 +57,8 @@ export function policyRoutes(runtime: Runtime, packs: Packs): PolicyHandlers {
     async getPolicySchema() {
       return { status: 200, body: policySchema };
     },
-    async checkPolicy({ body }) {
-      return { status: 200, body: await checkPolicyInput(body) };
+    async checkPolicy({ caller, body }) {
+      return { status: 200, body: await checkPolicyInput(runtime, caller.org_id, body) };
     },
   };
 }

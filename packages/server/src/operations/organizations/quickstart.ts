@@ -74,9 +74,10 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
     name: input.org_name,
     email: input.email,
     description: input.description,
-    action_catalogue: sureActions(proposed).map(({ verb, type, data_classes }) => ({
+    action_catalogue: sureActions(proposed).map(({ verb, type, data_classes, parameters }) => ({
       verb,
       type,
+      ...(parameters !== undefined && { parameters }),
       data_classes: [...sureClasses(data_classes)],
     })),
     actor: "system",

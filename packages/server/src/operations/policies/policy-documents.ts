@@ -8,7 +8,10 @@ import {
   type PolicyDocument,
   policyTestSteps,
   redTestDiagnostics,
+  typedParameterSteps,
 } from "@countersign/core";
+import { readMembranes } from "../../store/membranes/membranes.ts";
+import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
 
 /** Checks the document of a request body, `tests` joined to those inside it. */
@@ -33,11 +36,22 @@ export async function refuseRedTests(document: PolicyDocument): Promise<void> {
   if (red.length > 0) throw invalid(red);
 }
 
-/** Diagnostics only; nothing is saved. Red cases are among them, since they refuse activation. */
-export async function checkPolicyInput(input: PolicyInput): Promise<PolicyCheck> {
-  const { document, diagnostics, warnings } = await checkInput(input);
-  const all = document === null ? [...diagnostics] : await redTests(document);
-  return { valid: all.length === 0, diagnostics: all, warnings: [...warnings] };
+/**
+ * Checks a policy and saves nothing. Red cases are among the diagnostics, since they refuse activation. Comparisons are checked against
+ * the tools that the organization's membranes know.
+ */
+export async function checkPolicyInput(
+  { db }: Pick<Runtime, "db">,
+  org_id: string,
+  input: PolicyInput,
+): Promise<PolicyCheck> {
+  const { document, diagnostics, warnings, located } = await checkInput(input);
+  if (document === null) return { valid: false, diagnostics: [...diagnostics], warnings: [...warnings] };
+  const red = await redTests(document);
+  const membranes = await db.tenant(org_id, (query) => readMembranes(query, org_id));
+  const tools = membranes.flatMap(({ action_catalogue }) => action_catalogue);
+  const typed = await inTurns(typedParameterSteps(document, located, tools));
+  return { valid: red.length === 0, diagnostics: red, warnings: [...warnings, ...typed] };
 }
 
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */

@@ -1,0 +1,34 @@
+import { limits, type ParameterType } from "@countersign/contract";
+import type { Tool, ToolAction } from "./classify-tool.ts";
+
+const types: ReadonlySet<unknown> = new Set<ParameterType>([
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "array",
+  "object",
+]);
+
+/**
+ * Returns the types of a tool's parameters from its input schema: of those that have one type, or one type and null. Other forms of
+ * JSON Schema, such as anyOf, give none. At most `limits.tool_parameters_max`.
+ */
+export function parametersOf({ input_schema, inputSchema }: Tool): Pick<ToolAction, "parameters"> {
+  const { properties } = objectOf(input_schema ?? inputSchema);
+  const typed = Object.entries(objectOf(properties)).flatMap(([name, schema]) => {
+    const type = oneType(objectOf(schema)["type"]);
+    return type === null || name === "" || name.length > limits.label_chars_max ? [] : [[name, type] as const];
+  });
+  if (typed.length === 0) return {};
+  return { parameters: Object.fromEntries(typed.slice(0, limits.tool_parameters_max)) };
+}
+
+function oneType(type: unknown): ParameterType | null {
+  const [only, second] = [type].flat().filter((each) => each !== "null");
+  return second === undefined && types.has(only) ? (only as ParameterType) : null;
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
