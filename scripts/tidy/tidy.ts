@@ -37,6 +37,8 @@ const pureModules = new Set(["node:buffer", "node:crypto", "node:zlib"]);
 const atEdge = (room: Room): boolean => room === "free" || room === "edge" || room === "cli";
 /** The one file of the console that reads the browser's clock; the others take the time from it. */
 const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
+/** Measures how long the event loop of this process was busy. No decision depends on it. */
+const isEventLoop = (path: string): boolean => path === "packages/server/src/operations/shared/turns.ts";
 /** Code that runs in somebody else's process, where there are no ports of ours. */
 const atCustomer = (room: Room): boolean => room === "sdk" || room === "mcp" || room === "console";
 /** The supervisor of the embedded database owns a process of this machine, as the edge does. */
@@ -47,13 +49,13 @@ const patterns: readonly Pattern[] = [
     rule: "clock",
     pattern: /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new\s+)\bDate\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b/g,
     message: "time comes from the Clock port (or as a parameter now_us in core)",
-    applies: (path, room) => !atEdge(room) && !isBrowserClock(path),
+    applies: (path, room) => !atEdge(room) && !isBrowserClock(path) && !isEventLoop(path),
   },
   {
     rule: "timer",
     pattern: /(?<![.\w])(?:setTimeout|setInterval)\s*\(/g,
     message: "timers come from the edge through a port; a wait for something is a condition, not a time",
-    applies: (_, room) => !atEdge(room) && !atCustomer(room),
+    applies: (path, room) => !atEdge(room) && !atCustomer(room) && !isEventLoop(path),
   },
   {
     rule: "random",

@@ -76,7 +76,7 @@ export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
     "proposes one from a description and your list of tools. A verb that no catalogue knows, without a declared type, is",
     "`other.unclassified`.",
     "",
-    "`parameters` are the JSON types that the tool's input schema gives its parameters, such as `{\"amount\": \"number\"}`. Intake reads them",
+    '`parameters` are the JSON types that the tool\'s input schema gives its parameters, such as `{"amount": "number"}`. Intake reads them',
     "from the schema. A value of another type is unknown to rules, and so is a comparison with a value of another type: an agent that",
     'sends `"true"` for a boolean does not slip past a rule that asks for `true`.',
     "",

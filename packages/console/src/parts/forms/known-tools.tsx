@@ -49,7 +49,11 @@ function Tools({
   readonly onEdit: ((entry: CatalogueEntry) => void) | null;
 }) {
   return (
-    <ListTable heads={["Tool", "Action type", "Data classes", "Parameters"]} actions={onEdit !== null} caption="Known tools">
+    <ListTable
+      heads={["Tool", "Action type", "Data classes", "Parameters"]}
+      actions={onEdit !== null}
+      caption="Known tools"
+    >
       {entries.map((entry) => (
         <tr key={entry.verb}>
           <td className="mono">

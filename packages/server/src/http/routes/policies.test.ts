@@ -106,28 +106,6 @@ describe("saving", () => {
     });
   });
 
-  test("a check warns of a comparison with another type than a known tool gives its parameter, and a decision finds it unknown", async () => {
-    const { json } = await call(url, "GET", "/v1/membranes", { key: admin });
-    const path = `/v1/membranes/${json.membranes[0].membrane_id}`;
-    const known = { verb: "pay_vendor", type: "vendor.pay", data_classes: [], parameters: { amount: "number" } };
-    const changed = await call(url, "PATCH", path, { key: admin, body: { action_catalogue: [known] } });
-    expect(changed.json.membrane.action_catalogue).toEqual([known]);
-    const policy = over("text", 1, {
-      spec: { match: { actions: ["vendor.pay"] }, when: "params.amount == '7777'", effect: "block" },
-    });
-    expect((await api("POST", "/check", { policy })).json).toMatchObject({
-      valid: true,
-      warnings: [{ path: "/spec/when", code: "wrong_type", message: expect.stringContaining('"pay_vendor"') }],
-    });
-    const { policy_id } = await save(policy);
-    await activate(policy_id);
-    expect(await submit(7777)).toMatchObject({ verdict: "escalate", reasons: [{ policy: "text" }] });
-    await api("POST", `/${policy_id}/retire`);
-    const wrong = { action_catalogue: [{ ...known, parameters: { amount: "decimal" } }] };
-    expect((await call(url, "PATCH", path, { key: admin, body: wrong })).status).toBe(400);
-    await call(url, "PATCH", path, { key: admin, body: { action_catalogue: [] } });
-  });
-
   test("409 for a name that is taken, also by renaming, also by a retired policy", async () => {
     const { policy_id } = await save(over("taken", 1));
     const other = await save(over("not-taken", 1));
