@@ -12,7 +12,6 @@ function connections() {
         if (state.broken) throw new Error("lost");
         return [];
       },
-      openMonth: async () => undefined,
       close() {
         state.closed += 1;
       },

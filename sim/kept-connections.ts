@@ -27,8 +27,11 @@ export function keepConnections(connect: ConnectCommit): KeptConnections {
       }
     }
     return {
-      commit: (order) => watched(connection.commit(order)),
-      openMonth: (org_id, period) => watched(connection.openMonth(org_id, period)),
+      async commit(calls) {
+        const settled = await watched(connection.commit(calls));
+        failed ||= settled.some(({ status }) => status === "rejected");
+        return settled;
+      },
       close() {
         if (ended) return;
         ended = true;

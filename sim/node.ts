@@ -17,6 +17,8 @@ export type Fate =
   | "lost_before"
   /** The server commits it; the answer is lost. */
   | "lost_after"
+  /** The server carries out all calls; the connection is lost after every second answer. */
+  | "lost_some"
   /** The server says that it was the victim of a deadlock. */
   | "deadlock"
   /** It runs while the server ends every session of the commit writers. */
@@ -85,6 +87,11 @@ export function startNode(name: string, random: Random, setting: NodeSetting): S
           } else if (fate === "lost_after") {
             await run().catch(() => undefined);
             reject(lost());
+          } else if (fate === "lost_some") {
+            const settled = await run().catch(() => null);
+            close();
+            if (settled === null) reject(lost());
+            else resolve(settled.map((each, n) => (n % 2 === 0 ? each : { status: "rejected", reason: lost() })));
           } else {
             const answered = run().then(resolve, reject);
             if (fate === "killed") await setting.killSessions();

@@ -1,9 +1,7 @@
 /** One-line mistakes in the statements behind what people decide; the simulation has to notice each. */
-import type { CommitStatements } from "../packages/server/src/store/commit/commit-statement.ts";
-import { misspeltStatements } from "./planted-faults.ts";
 
 /**
- * A mistake by name. Exactly one statement changes: the commit statement, or one of the operations'. `seed` is the first world
+ * A mistake by name. Exactly one statement changes: one in `commit_decisions`, or one of the operations'. `seed` is the first world
  * that notices it.
  */
 export interface PeopleFault {
@@ -12,11 +10,6 @@ export interface PeopleFault {
   readonly right: string;
   readonly wrong: string;
   readonly within: "commit" | "operations";
-}
-
-/** The commit statement with a mistake in it; throws when the passage is gone, so that no fault goes stale. */
-export function misspeltCommit(fault: PeopleFault): CommitStatements {
-  return misspeltStatements([fault.right, fault.wrong]);
 }
 
 /** Every planted fault. */
@@ -30,10 +23,10 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "commit",
-    name: "an override is looked at without its lock",
+    name: "a spent override is not noticed",
     seed: 3,
-    right: "limit 1 for update) as still_good",
-    wrong: "limit 1) as still_good",
+    right: "and o.status = 'active' and o.expires_at > clock_timestamp())",
+    wrong: "and o.expires_at > clock_timestamp())",
   },
   {
     within: "operations",

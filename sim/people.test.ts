@@ -5,9 +5,10 @@ import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { whenFileIsDone } from "../packages/server/src/testing/when-file-is-done.ts";
 import { fewRuns } from "../scripts/property-runs.ts";
 import { keepConnections } from "./kept-connections.ts";
-import { misspeltCommit, peopleFaults } from "./people-faults.ts";
+import { peopleFaults } from "./people-faults.ts";
 import type { PeopleSetting } from "./people-node.ts";
 import { type PeopleResult, runPeople } from "./people-world.ts";
+import { misspeltCommit } from "./planted-faults.ts";
 
 const { connection, db } = await testDatabase({ system_sessions_max: 8, tenant_sessions_max: 10 });
 const kept = keepConnections(connectCommit(connection));
@@ -55,8 +56,7 @@ describe("the simulation notices when", () => {
       let altered = fault.within === "commit";
       const setting: PeopleSetting = {
         ...sound,
-        connect:
-          fault.within === "commit" ? connectCommit(connection, { statements: misspeltCommit(fault) }) : sound.connect,
+        connect: fault.within === "commit" ? misspeltCommit(connection, [fault.right, fault.wrong]) : sound.connect,
         alter: (text) => {
           if (fault.within === "commit" || !text.includes(fault.right)) return text;
           altered = true;

@@ -1,7 +1,6 @@
 /** One-line mistakes that the simulation has to notice: if one of them goes through, it is the simulation that is broken. */
-import { type CommitStatements, commitStatements } from "../packages/server/src/store/commit/commit-statement.ts";
 import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
-import type { ConnectionOptions } from "../packages/server/src/store/database/connection.ts";
+import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
 /** A mistake by name, and sessions that make it. `seed` is the first world that usually notices it. */
 export interface PlantedFault {
@@ -10,39 +9,41 @@ export interface PlantedFault {
   connect(connection: ConnectionOptions): ConnectCommit;
 }
 
-/** A passage of a statement, and the mistake in its place. */
+/** A passage of `commit_decisions`, and the mistake in its place. */
 type Passage = readonly [right: string, wrong: string];
 
 /**
- * The statements with one passage replaced; throws when the passage is gone, so that no fault goes stale. `uniform`: the
- * passage that says the same in that statement, where it is another one.
+ * Sessions that call a copy of `commit_decisions` with one passage replaced. They reject when the passage is gone, so that no fault
+ * goes stale.
  */
-export function misspeltStatements(passage: Passage, uniform: Passage = passage): CommitStatements {
-  const statements = commitStatements;
-  const sayIt = (name: keyof CommitStatements, [right]: Passage): void => {
-    if (!statements[name].text.includes(right))
-      throw new Error(`the ${name} commit statement no longer says: ${right}`);
-  };
-  sayIt("full", passage);
-  if (uniform !== passage) sayIt("uniform", uniform);
-  const replaced = (name: keyof CommitStatements, [right, wrong]: Passage) => {
-    const statement = statements[name];
-    return { ...statement, text: statement.text.replace(right, wrong) };
-  };
-  return {
-    full: replaced("full", passage),
-    plain: replaced("plain", passage),
-    uniform: replaced("uniform", uniform),
+export function misspeltCommit(connection: ConnectionOptions, passage: Passage): ConnectCommit {
+  const function_name = "commit_decisions_misspelt";
+  const connect = connectCommit(connection, { function_name });
+  let made: Promise<void> | null = null;
+  return async () => {
+    made ??= makeMisspelt(connection, function_name, passage);
+    await made;
+    return connect();
   };
 }
 
-function misspelt(name: string, seed: number, passage: Passage, uniform?: Passage): PlantedFault {
-  return {
-    name,
-    seed,
-    connect: (connection) => connectCommit(connection, { statements: misspeltStatements(passage, uniform) }),
-  };
+async function makeMisspelt(connection: ConnectionOptions, name: string, [right, wrong]: Passage): Promise<void> {
+  const client = await openClient(connection, "countersign simulation");
+  try {
+    const { rows } = await client.query("select pg_get_functiondef('commit_decisions'::regproc) as text");
+    const text: string = rows[0].text;
+    if (!text.includes(right)) throw new Error(`commit_decisions no longer says: ${right}`);
+    await client.query(text.replace("commit_decisions", name).replace(right, wrong));
+  } finally {
+    await client.end();
+  }
 }
+
+function misspelt(name: string, seed: number, passage: Passage): PlantedFault {
+  return { name, seed, connect: (connection) => misspeltCommit(connection, passage) };
+}
+
+const nothingRefused = { status: "fulfilled", value: [] } as const;
 
 /**
  * Every planted fault. "The head is read without its lock" is not among them because it is none: every change of a head
@@ -51,46 +52,45 @@ function misspelt(name: string, seed: number, passage: Passage, uniform?: Passag
  */
 export const plantedFaults: readonly PlantedFault[] = [
   misspelt("the epochs are not compared", 1, [
-    "is distinct from (head.auth_epoch, head.policy_epoch, head.context_epoch) then",
-    "is null then",
+    `(asked_auth, asked_policy, asked_context) is distinct from
+    (head.auth_epoch, head.policy_epoch, head.context_epoch)`,
+    "false",
   ]),
-  misspelt(
-    "one more than the limit",
-    6,
-    ["> hard_limit as over", "> hard_limit + 1 as over"],
-    ["least(hard_limit - usage_used,", "least(hard_limit + 1 - usage_used,"],
-  ),
-  misspelt(
-    "shadow decisions take quota",
-    1,
-    ["from accepted where mode = 'live' group by", "from accepted group by"],
-    ["case when a.mode = 'live' then a.fits", "case when true then a.fits"],
-  ),
+  misspelt("one more than the limit", 6, [
+    "greatest(head.hard_limit - head.usage_used, 0)",
+    "greatest(head.hard_limit + 1 - head.usage_used, 0)",
+  ]),
+  misspelt("shadow decisions take quota", 1, ["case when this_mode = 'live' then stored else 0 end", "stored"]),
   misspelt("the chain is not in the order of seq", 1, [
     "string_agg(hash, ''::bytea order by seq)",
     "string_agg(hash, ''::bytea order by seq desc)",
   ]),
-  misspelt(
-    "audit rows of refused row sets are kept",
-    1,
-    ["as e join accepted a on a.line_number = e.n)", "as e join judged a on a.line_number = e.n)"],
-    ["as e where n <= (select fits from accepted)", "as e where true"],
-  ),
+  misspelt("audit rows of refused row sets are kept", 1, [
+    "from unnest(entries) with ordinality e where e.n <> all (refused)",
+    "from unnest(entries) with ordinality e",
+  ]),
   misspelt("a taken idempotency key is not noticed", 3, [
-    "when first.org_id is not null then 'duplicate'",
-    "when false then 'duplicate'",
+    "and k.idempotency_key = d.idempotency_key limit 1",
+    "and false limit 1",
   ]),
   misspelt("a duplicate is answered before staleness is", 3, [
-    "limit 1) then 'committed'",
-    "limit 1) then 'committed' when first.org_id is not null then 'duplicate'",
+    "if head.org_id is null or (asked_auth",
+    `if head.org_id is null or not exists (select from unnest(decisions) d join idempotency_keys k on k.org_id = this_org
+       and k.operation = d.operation and k.idempotency_key = d.idempotency_key) and (asked_auth`,
   ]),
-  misspelt("events are written without a webhook", 1, [" where a.webhooks > 0)", ")"]),
+  misspelt("events are written without a webhook", 1, [" and head.webhooks > 0", ""]),
   {
     name: "a lost answer counts as a commit",
     seed: 1,
     connect: (connection) => async () => {
       const session = await connectCommit(connection)();
-      return { ...session, commit: (order) => session.commit(order).catch(() => []) };
+      return {
+        ...session,
+        async commit(calls) {
+          const settled = await session.commit(calls).catch(() => calls.map(() => nothingRefused));
+          return settled.map((each) => (each.status === "rejected" ? nothingRefused : each));
+        },
+      };
     },
   },
   {
@@ -98,7 +98,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     seed: 20,
     connect: (connection) => async () => {
       const session = await connectCommit(connection)();
-      return { ...session, commit: (order) => session.commit({ ...order, again: false }) };
+      return { ...session, commit: (calls) => session.commit(calls.map((call) => ({ ...call, again: false }))) };
     },
   },
 ];

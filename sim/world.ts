@@ -294,7 +294,7 @@ class CommitWorld {
 
   #drawFate(): Fate {
     if (this.#random.chance(0.8)) return "run";
-    return this.#random.pick(["lost_before", "lost_after", "deadlock", "killed"] as const);
+    return this.#random.pick(["lost_before", "lost_after", "lost_some", "deadlock", "killed"] as const);
   }
 
   async #open(gate: Gate, fate: Fate): Promise<void> {

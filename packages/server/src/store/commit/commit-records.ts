@@ -1,5 +1,5 @@
 /**
- * The bytes that carry row sets to the commit statement: an array a parameter, of the composite types of migration 0019, in
+ * The bytes that carry row sets to `commit_decisions`: an array a parameter, of the composite types of its migrations, in
  * PostgreSQL's binary format (what `array_recv` and `record_recv` read). With text a third of the server's work was to cut,
  * to unescape and to read it (decision 0012).
  */
@@ -17,14 +17,14 @@ import {
 } from "../rows/binary.ts";
 import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
 
-/** A row set as the statement takes it: records, each with its length before it. */
+/** A row set as the call takes it: records, each with its length before it. */
 export interface EncodedRows {
   readonly row: Buffer;
   readonly audit: readonly Buffer[];
   readonly escalation: Buffer | null;
   readonly events: readonly Buffer[];
-  /** A decision and its audit rows, nothing else. */
-  readonly plain: boolean;
+  /** Whether it has an idempotency key or an override. */
+  readonly keyed: boolean;
   readonly terms: CommitTerms;
   /** Bytes of it all. */
   readonly size: number;
@@ -32,6 +32,8 @@ export interface EncodedRows {
 
 /** What a head is asked about a row set: the answer is one for all row sets that have the same terms. */
 interface CommitTerms {
+  /** Tells the terms from others. */
+  readonly key: string;
   readonly org_id: string;
   readonly epochs: Epochs;
   readonly mode: string;
@@ -41,10 +43,10 @@ interface CommitTerms {
 
 type Types = readonly BinaryType[];
 
-/** As migration 0019 has them; the server refuses records of another make. */
+/** As the migrations have them; the server refuses records of another make. */
 const rowTypes: Types = [
-  ...["text", "bigint", "bigint", "bigint", "text", "text", "text", "text", "text", "text", "text", "text"],
-  ...["text", "text", "bytea", "timestamptz", "text", "text", "text", "bytea", "text", "json", "json", "json"],
+  ...["text", "text", "text", "text", "text", "text", "text", "text", "text", "bytea", "timestamptz"],
+  ...["text", "text", "bytea", "text", "json", "json", "json"],
 ] as Types;
 const auditTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "bytea", "json"];
 const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
@@ -56,26 +58,20 @@ const place_to_come = 0;
 /** Writes a row set down. Throws TypeError on what no statement could take: a time or a hash that is none, no audit row. */
 export function encode(rows: DecisionRows): EncodedRows {
   const { intent, epochs, idempotency: once, escalation: review } = rows;
-  const terms = { org_id: rows.org_id, epochs, mode: intent.mode, month: intent.created_at.slice(0, 7) };
+  const terms = termsOf(rows.org_id, epochs, intent.mode, intent.created_at.slice(0, 7));
   if (rows.audit.length === 0) throw new TypeError(`${intent.intent_id} comes without an audit row`);
   const row = record(rowTypes, [
-    rows.org_id,
-    epochs.auth,
-    epochs.policy,
-    epochs.context,
     intent.intent_id,
     intent.decision_id,
     intent.membrane_id,
     intent.agent_id,
     intent.key_id,
     intent.lineage_id,
-    intent.mode,
     intent.verdict,
     intent.status,
     intent.escalation_id,
     intent.fingerprint,
     intent.created_at,
-    terms.month,
     once?.operation ?? null,
     once?.idempotency_key ?? null,
     once?.request_sha256 ?? null,
@@ -90,8 +86,13 @@ export function encode(rows: DecisionRows): EncodedRows {
   let size = row.length + (escalation?.length ?? 0);
   for (const each of audit) size += each.length;
   for (const each of events) size += each.length;
-  const plain = once === null && rows.override_id === null && escalation === null && events.length === 0;
-  return { row, audit, escalation, events, plain, terms, size };
+  const keyed = once !== null || rows.override_id !== null;
+  return { row, audit, escalation, events, keyed, terms, size };
+}
+
+function termsOf(org_id: string, epochs: Epochs, mode: string, month: string): CommitTerms {
+  const key = `${org_id} ${epochs.auth} ${epochs.policy} ${epochs.context} ${mode} ${month}`;
+  return { key, org_id, epochs, mode, month };
 }
 
 function auditRecord(row: AuditRow, intent_id: string): Buffer {
@@ -134,46 +135,48 @@ function record(types: Types, values: readonly BinaryValue[]): Buffer {
   return slab.subarray(start, at);
 }
 
-/** Which of the statements is to run, and the records for its parameters. */
-export interface CommitOrder {
-  readonly statement: "full" | "plain" | "uniform";
+/** The row sets of a batch that one call of `commit_decisions` stores: those with the same terms. */
+export interface CommitCall {
+  readonly terms: CommitTerms;
+  /** The places of the row sets in their batch, from 0. */
+  readonly places: readonly number[];
   readonly rows: readonly Buffer[];
   readonly audit: readonly Buffer[];
   readonly escalations: readonly Buffer[];
   readonly events: readonly Buffer[];
-  /** Of the first row set; with the statement `uniform`, of all. */
-  readonly terms: CommitTerms;
+  /** Whether some row set has an idempotency key or an override. */
+  readonly keyed: boolean;
   /** Whether to look for intents that an earlier, lost attempt may have committed. */
   readonly again: boolean;
 }
 
-/** The order for a batch of at least one row set. */
-export function orderOf(batch: readonly EncodedRows[], again: boolean): CommitOrder {
+/** The calls for a batch. */
+export function callsOf(batch: readonly EncodedRows[], again: boolean): CommitCall[] {
+  const places = new Map<string, number[]>();
+  batch.forEach(({ terms }, place) => {
+    const known = places.get(terms.key);
+    if (known === undefined) places.set(terms.key, [place]);
+    else known.push(place);
+  });
+  return [...places.values()].map((each) => callOf(batch, each, again));
+}
+
+function callOf(batch: readonly EncodedRows[], places: readonly number[], again: boolean): CommitCall {
   const rows: Buffer[] = [];
   const audit: Buffer[] = [];
   const escalations: Buffer[] = [];
   const events: Buffer[] = [];
-  batch.forEach((each, index) => {
-    rows.push(each.row);
-    for (const record of each.audit) audit.push(placed(record, index + 1));
-    for (const record of each.events) events.push(placed(record, index + 1));
-    if (each.escalation !== null) escalations.push(placed(each.escalation, index + 1));
-  });
-  const { terms } = batch[0] as EncodedRows;
-  const plain = !again && batch.every((each) => each.plain);
-  const statement = !plain ? "full" : batch.every((each) => sameTerms(each.terms, terms)) ? "uniform" : "plain";
-  return { statement, rows, audit, escalations, events, terms, again };
-}
-
-function sameTerms(a: CommitTerms, b: CommitTerms): boolean {
-  return (
-    a.org_id === b.org_id &&
-    a.epochs.auth === b.epochs.auth &&
-    a.epochs.policy === b.epochs.policy &&
-    a.epochs.context === b.epochs.context &&
-    a.mode === b.mode &&
-    a.month === b.month
-  );
+  let keyed = false;
+  for (const place of places) {
+    const each = batch[place] as EncodedRows;
+    const line = rows.push(each.row);
+    for (const record of each.audit) audit.push(placed(record, line));
+    for (const record of each.events) events.push(placed(record, line));
+    if (each.escalation !== null) escalations.push(placed(each.escalation, line));
+    keyed ||= each.keyed;
+  }
+  const { terms } = batch[places[0] as number] as EncodedRows;
+  return { terms, places, rows, audit, escalations, events, keyed, again };
 }
 
 /** Writes the place of its row set in the batch, from 1, into a record's first field: behind length, count, type and length. */
@@ -183,7 +186,7 @@ function placed(record: Buffer, place: number): Buffer {
 }
 
 /** The types of the records, in the order of the parameters. */
-const recordTypes = ["commit_row", "commit_audit", "commit_review", "commit_event"] as const;
+const recordTypes = ["decision_row", "commit_audit", "commit_review", "commit_event"] as const;
 
 /** What a database calls each of these types: numbers of its `pg_type`. */
 export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
@@ -191,28 +194,25 @@ export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>
 /** Asks a database for its `RecordTypes`. */
 export const record_types_query = `select ${recordTypes.map((name) => `'${name}'::regtype::oid as ${name}`).join(", ")}`;
 
-/** The parameters of the statement that an order names. */
-export function parametersOf(order: CommitOrder, types: RecordTypes): readonly unknown[] {
-  const plain = [array(order.rows, types.commit_row), array(order.audit, types.commit_audit)];
-  if (order.statement === "plain") return plain;
-  const { escalations, events, terms, again } = order;
-  if (order.statement === "uniform") {
-    const { org_id, epochs, mode, month } = terms;
-    return [...plain, org_id, epochs.auth, epochs.policy, epochs.context, mode, month];
-  }
-  return [...plain, array(escalations, types.commit_review), array(events, types.commit_event), again];
+/** The parameters of `commit_decisions`. */
+export function parametersOf(call: CommitCall, types: RecordTypes): readonly unknown[] {
+  const { org_id, epochs, mode, month } = call.terms;
+  return [
+    org_id,
+    epochs.auth,
+    epochs.policy,
+    epochs.context,
+    mode,
+    month,
+    array(call.rows, types.decision_row),
+    array(call.audit, types.commit_audit),
+    array(call.escalations, types.commit_review),
+    array(call.events, types.commit_event),
+    call.keyed,
+    call.again,
+  ];
 }
 
 function array(records: readonly Buffer[], type: number): Buffer {
   return Buffer.concat([arrayHead(type, records.length, false), ...records]);
 }
-
-/** SQL for the row sets of parameter 1; `line_number` is their place in the batch, from 1. */
-export const row_records = "select r.*, r.ordinality as line_number from unnest($1::commit_row[]) with ordinality as r";
-/** SQL for the audit rows of parameter 2; `n` is the place of the row set they belong to. */
-export const audit_records =
-  "select r.*, r.ordinality as line_number from unnest($2::commit_audit[]) with ordinality as r";
-/** SQL for the escalations of parameter 3. */
-export const escalation_records = "select * from unnest($3::commit_review[])";
-/** SQL for the events of parameter 4. */
-export const event_records = "select * from unnest($4::commit_event[])";

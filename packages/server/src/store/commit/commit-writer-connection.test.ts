@@ -8,7 +8,7 @@ import { started, temporaryDir } from "../../testing/database/embedded.ts";
 import { openNetwork } from "../../testing/network/network.ts";
 import { openClient } from "../database/connection.ts";
 import { createHead } from "../organizations/heads.ts";
-import { encode, orderOf } from "./commit-records.ts";
+import { callsOf, encode } from "./commit-records.ts";
 import { connectCommit, shareFlush } from "./commit-writer-connection.ts";
 
 const { connection, db } = await testDatabase();
@@ -85,7 +85,7 @@ describe("a commit reaches the disk", () => {
     const session = await connectCommit(connection, { quick_flush_ms })();
     const said: string[] = [];
     pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
-      const words = typeof asked === "string" ? asked : asked.name.replace(/-((plain|uniform)-)?decisions/, "");
+      const words = typeof asked === "string" ? asked : asked.name.replace("-decisions", "");
       if (words.startsWith(refuses)) return Promise.reject(new Error("refused"));
       said.push(words);
       return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
@@ -93,11 +93,17 @@ describe("a commit reaches the disk", () => {
     const rows = () => decisionRows(ids, org_id);
     return {
       rows,
-      commit: (again = false, each = rows()) => session.commit(orderOf([encode(each)], again)),
-      commitRows: (count: number) =>
+      async commit(again = false, each = rows()) {
+        const [settled] = await session.commit(callsOf([encode(each)], again));
+        if (settled?.status !== "fulfilled") throw settled?.reason;
+        return settled.value;
+      },
+      commitRows: (count: number, organizations = 1) =>
         session.commit(
-          orderOf(
-            Array.from({ length: count }, () => encode(rows())),
+          callsOf(
+            Array.from({ length: count }, (_, n) =>
+              encode(n % organizations === 0 ? rows() : { ...rows(), org_id: `org_nobody_${n % organizations}` }),
+            ),
             false,
           ),
         ),
@@ -138,6 +144,18 @@ describe("a commit reaches the disk", () => {
     expect(said()).toContain("set synchronous_commit = on");
     await Promise.all([commit(), commit()]);
     expect(said()).toEqual(["commit", "commit"]);
+    close();
+  });
+
+  it("by the barrier, once, where a batch is of several organizations", async () => {
+    const { commitRows, said, close } = await listened(undefined, Number.POSITIVE_INFINITY);
+    const settled = await commitRows(6, 3);
+    expect(said()).toEqual(["commit", "commit", "commit", "flush-log"]);
+    expect(settled.map((each) => each.status === "fulfilled" && each.value.map(({ state }) => state))).toEqual([
+      [],
+      ["no_head", "no_head"],
+      ["no_head", "no_head"],
+    ]);
     close();
   });
 

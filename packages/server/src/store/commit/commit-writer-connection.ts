@@ -1,5 +1,5 @@
 /**
- * The writer's own connection: it runs the commit statement and makes what it wrote durable, in two sessions.
+ * The writer's own connection: it calls `commit_decisions` and makes what was stored durable, in two sessions.
  *
  * The first session commits with `synchronous_commit = off`: the locks on the head rows are free and the next statement
  * begins as soon as one has been executed, without waiting for the disk. The second session is the barrier: its commit
@@ -20,22 +20,17 @@ import type pg from "pg";
 import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "../database/connection.ts";
 import { step_down } from "../database/db.ts";
 import { Session } from "../database/session.ts";
-import { type CommitOrder, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
-import {
-  type CommitLine,
-  type CommitStatements,
-  commit_session,
-  commitStatements,
-  open_month_statement,
-} from "./commit-statement.ts";
+import { commit_session, commitStatement, type RefusedDecision } from "./commit-call.ts";
+import { type CommitCall, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
 /** A connection that commits. Statements may be sent before earlier ones are answered; they run in the order sent. */
 export interface CommitConnection {
-  /** Runs the commit statement; resolves when its outcome is on disk. */
-  commit(order: CommitOrder): Promise<readonly CommitLine[]>;
-  /** Closes an organization's month in favour of `period`. */
-  openMonth(org_id: string, period: string): Promise<void>;
+  /**
+   * Makes the calls of a batch. Resolves when what they stored is on disk, with what each of them did not store, or why it failed: a
+   * failed call stored nothing, unless its session was lost. Rejects if the outcome of all is unknown.
+   */
+  commit(calls: readonly CommitCall[]): Promise<readonly PromiseSettledResult<readonly RefusedDecision[]>[]>;
   /** Ends the sessions once what was sent is answered. */
   close(): void;
 }
@@ -57,17 +52,18 @@ const about_session =
 
 /** What tests do otherwise. */
 export interface ConnectCommitOptions {
-  /** The simulation puts a broken one in, to see that it is noticed. */
-  readonly statements?: CommitStatements;
+  /** The simulation puts a broken function in, to see that it is noticed. */
+  readonly function_name?: string;
   /** 0: no disk is quick; Infinity: every disk is. */
   readonly quick_flush_ms?: number;
 }
 
-/** Connections through `pg`, in the system scope. */
+/** Connections through `pg`. */
 export function connectCommit(
   connection: ConnectionOptions,
-  { statements = commitStatements, quick_flush_ms = quick_flush_ms_default }: ConnectCommitOptions = {},
+  { function_name, quick_flush_ms = quick_flush_ms_default }: ConnectCommitOptions = {},
 ): ConnectCommit {
+  const statement = commitStatement(function_name);
   async function openSession(...settings: string[]): Promise<pg.Client> {
     const client = new Session({
       ...sessionConfig(connection, "countersign commit writer"),
@@ -99,25 +95,22 @@ export function connectCommit(
       const types = await readTypes(runner);
       let under_way = 0;
       return {
-        async commit(order) {
+        async commit(calls) {
           under_way += 1;
           try {
-            const own = barrier?.choose(order.rows.length, under_way === 1);
-            const running = runner.query({
-              ...statements[order.statement],
-              values: [...parametersOf(order, types)],
-              rowMode: "array",
+            const own = barrier?.choose(calls, under_way === 1);
+            const running = calls.map(async (call) => {
+              const values = [...parametersOf(call, types)];
+              return (await runner.query<RefusedDecision>({ ...statement, values })).rows;
             });
-            const [{ rows }, flushed = true] = await Promise.all([running, own]);
-            // Lines come for what was not written: that rests on commits of others, which may not be on disk.
-            if (!flushed || rows.length > 0) await barrier?.pass();
-            return rows as unknown as CommitLine[];
+            const [settled, flushed = true] = await Promise.all([Promise.allSettled(running), own]);
+            // What was not stored rests on commits of others, which may not be on disk.
+            const refused = settled.some((result) => result.status === "fulfilled" && result.value.length > 0);
+            if (!flushed || refused) await barrier?.pass();
+            return settled;
           } finally {
             under_way -= 1;
           }
-        },
-        async openMonth(org_id, period) {
-          await runner.query(open_month_statement, [org_id, period]);
         },
         close,
       };
@@ -135,10 +128,10 @@ async function readTypes(session: pg.Client): Promise<RecordTypes> {
 /** What stands between an executed statement and its answer. */
 interface Barrier {
   /**
-   * To be called before each statement of the runner, which may be sent at once; `alone`: no other one is under way. Resolves
-   * with whether the statement's own commit flushes the log.
+   * To be called before the calls of each batch, which may be sent at once; `alone`: no other batch is under way. Resolves with
+   * whether the calls' own commits flush the log.
    */
-  choose(rows: number, alone: boolean): Promise<boolean>;
+  choose(calls: readonly CommitCall[], alone: boolean): Promise<boolean>;
   /** Resolves once everything that was committed before the call is on disk. */
   pass(): Promise<void>;
 }
@@ -163,13 +156,14 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client, quick_flush_ms
   let rows_lately = 0;
   let refused: unknown = null;
   return {
-    async choose(rows, alone) {
+    async choose(calls, alone) {
       if (refused !== null) throw refused;
       speed.count();
-      rows_lately += (rows - rows_lately) / 8;
+      rows_lately += (calls.reduce((sum, { rows }) => sum + rows.length, 0) - rows_lately) / 8;
       const small = rows_lately < small_rows_max && speed.flush_ms() < quick_flush_ms;
-      // Not for the first alone: under a load of a few clients that would be one change after another.
-      const wanted = small || (alone && (flushes || was_alone));
+      // Not for the first alone: under a load of a few clients that would be one change after another. Nor for several calls, each of
+      // which would wait for the disk.
+      const wanted = calls.length === 1 && (small || (alone && (flushes || was_alone)));
       was_alone = alone;
       if (wanted !== flushes) {
         flushes = wanted;

@@ -2,8 +2,7 @@
  * One lane of the commit writer: it carries one batch at a time to an answer, whatever happens. All lanes share one
  * connection, where their statements run in the order in which they were sent.
  *
- *   answered            every row set gets its outcome
- *   month over          the organization's month is closed, then those row sets go again
+ *   answered            every row set gets its outcome; of several calls those that failed go on as below
  *   a data error        (SQLSTATE 22, 23, 54) nothing was written; the batch is halved until the poison is alone, so 1 bad
  *                       row among 256 costs 16 more statements instead of 256
  *   a unique violation  another node, or a lost attempt of ours, was first: again with a fresh snapshot, and only a
@@ -15,8 +14,8 @@
 import { Fault } from "@countersign/core";
 import type { Clock, Log, Timers } from "../../ports.ts";
 import { sqlState } from "../database/connection.ts";
-import { type EncodedRows, orderOf } from "./commit-records.ts";
-import { decode } from "./commit-statement.ts";
+import { outcomeOf, type RefusedDecision } from "./commit-call.ts";
+import { type CommitCall, callsOf, type EncodedRows } from "./commit-records.ts";
 import type { CommitConnection, SharedConnection } from "./commit-writer-connection.ts";
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 
@@ -95,8 +94,7 @@ class RetryingLane {
       let session: CommitConnection | null = null;
       try {
         session = await this.#shared.open();
-        const answerAll = await this.#attempt(session, carried);
-        if (answerAll !== null) return answerAll;
+        return await this.#attempt(session, carried);
       } catch (error) {
         const next = nextAfter(error, carried);
         if (next === "halve") return this.#halve(carried, error);
@@ -109,19 +107,31 @@ class RetryingLane {
     return () => undefined;
   }
 
-  /** Sends the batch once. Returns what answers the callers; null: some row sets wait for a month that was just opened. */
-  async #attempt(session: CommitConnection, carried: Carried): Promise<(() => void) | null> {
+  /** Makes the calls of the batch once. Returns what answers the callers. Throws if a call failed; then those wait whose call it was. */
+  async #attempt(session: CommitConnection, carried: Carried): Promise<() => void> {
     const { clock, metrics } = this.#options;
     const { waiting, again, queue_rows } = carried;
     const started_us = clock.now_us();
     const encoded = waiting.map((each) => each.encoded);
-    const returned = await session.commit(orderOf(encoded, again));
+    const calls = callsOf(encoded, again);
+    const settled = await session.commit(calls);
     metrics?.statement(waiting.length, (clock.now_us() - started_us) / 1000, queue_rows);
-    const outcomes = returned.map(decode);
-    if (!outcomes.some(({ result }) => result === "month_over")) return () => void answer(waiting, outcomes);
-    carried.waiting = answer(waiting, outcomes);
-    for (const [org_id, month] of monthsOf(carried.waiting)) await session.openMonth(org_id, month);
-    return null;
+    const answers: Answer[] = [];
+    const failed: Pending[] = [];
+    const errors: unknown[] = [];
+    settled.forEach((result, at) => {
+      const rows = (calls[at] as CommitCall).places.map((place) => waiting[place] as Pending);
+      if (result.status === "fulfilled") answers.push({ rows, refused: result.value });
+      else {
+        failed.push(...rows);
+        errors.push(result.reason);
+      }
+    });
+    const answerAll = (): void => answers.forEach(answer);
+    if (errors.length === 0) return answerAll;
+    answerAll();
+    carried.waiting = failed;
+    throw errors.find((error) => !isDataError(error)) ?? errors[0];
   }
 
   /** Carries each half by itself. Both halves keep `again`: a stored intent must not be answered as stale or as its own duplicate. */
@@ -164,12 +174,16 @@ class RetryingLane {
   }
 }
 
+function isDataError(error: unknown): boolean {
+  return /^(22|23|54)/.test(sqlState(error) ?? "");
+}
+
 /** Says what follows a failed attempt, by its SQLSTATE, and counts conflicts. The table is at the top of this file. */
 function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "reconnect" {
   const state = sqlState(error) ?? "";
   const is_unique_violation = state === "23505";
   if (is_unique_violation && !carried.again) return "at_once";
-  if (/^(22|23|54)/.test(state)) {
+  if (isDataError(error)) {
     if (!is_unique_violation) return "halve";
     carried.conflicts += 1;
     return carried.conflicts < conflicts_max && carried.waiting.length === 1 ? "at_once" : "halve";
@@ -179,25 +193,18 @@ function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "rec
   return carried.conflicts < conflicts_max ? "at_once" : "reconnect";
 }
 
-/** Answers the callers; returns the row sets that wait for a new month. */
-function answer(batch: readonly Pending[], returned: readonly ReturnType<typeof decode>[]): Pending[] {
-  const results = new Map(returned.map(({ index, result }) => [index, result]));
-  const late: Pending[] = [];
-  batch.forEach((each, index) => {
-    const result = results.get(index) ?? ({ outcome: "committed" } as const);
-    if (result === "month_over") late.push(each);
-    else if (result === "no_head") each.reject(new Error(`organization ${each.encoded.terms.org_id} has no head row`));
-    else each.resolve(result);
-  });
-  return late;
+/** What a call answered, and whose row sets it had, in its order. */
+interface Answer {
+  readonly rows: readonly Pending[];
+  readonly refused: readonly RefusedDecision[];
 }
 
-/** The newest month that each organization's row sets ask for. */
-function monthsOf(late: readonly Pending[]): Map<string, string> {
-  const months = new Map<string, string>();
-  for (const { encoded } of late) {
-    const { org_id, month } = encoded.terms;
-    if (month > (months.get(org_id) ?? "")) months.set(org_id, month);
-  }
-  return months;
+/** Answers the callers of one call. */
+function answer({ rows, refused }: Answer): void {
+  const results = new Map(refused.map((each) => [each.line, outcomeOf(each)]));
+  rows.forEach((each, index) => {
+    const result = results.get(index + 1) ?? ({ outcome: "committed" } as const);
+    if (result === "no_head") each.reject(new Error(`organization ${each.encoded.terms.org_id} has no head row`));
+    else each.resolve(result);
+  });
 }

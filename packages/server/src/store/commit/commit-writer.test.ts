@@ -182,13 +182,6 @@ describe("conditional commit", () => {
     expect(await count("intents", org_id)).toBe(1);
   });
 
-  it("keeps organizations' idempotency keys apart", async () => {
-    const [a, b] = [await organization(), await organization()];
-    const subject = writer();
-    expect(await subject.commit(rows(a, { idempotency_key: "k" }))).toEqual({ outcome: "committed" });
-    expect(await subject.commit(rows(b, { idempotency_key: "k" }))).toEqual({ outcome: "committed" });
-  });
-
   it("gives one of many nodes the idempotency key and the others its answer", async () => {
     const org_id = await organization();
     const sets = Array.from({ length: 8 }, () => rows(org_id, { idempotency_key: "k" }));
@@ -258,14 +251,6 @@ describe("the quota", () => {
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true });
   });
 
-  it("counts a decision that comes after its month was closed in the open one", async () => {
-    const org_id = await organization(null, "2020-01");
-    const subject = writer();
-    await subject.commit(rows(org_id, { created_at: "2020-02-01T00:00:00.000000Z" }));
-    await subject.commit(rows(org_id, { created_at: "2020-01-31T23:59:59.999999Z" }));
-    expect(await head(org_id)).toMatchObject({ usage_period: "2020-02", usage_used: 2 });
-  });
-
   it("tells whether quota.exceeded was announced in this month", async () => {
     const org_id = await organization(0);
     await raise(org_id, { usage_met_by: 1 });
@@ -288,6 +273,18 @@ describe("when something goes wrong", () => {
     expect(await count("intents", org_id)).toBe(63);
     expect(statements.length).toBeLessThan(16);
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 126 });
+  });
+
+  it("one organization's poison does not touch the calls of others, which go once", async () => {
+    const [here, there] = [await organization(), await organization()];
+    const statements: number[] = [];
+    const poison = rows(here, { intent: '{"broken":' });
+    const sets = [rows(here), ...Array.from({ length: 10 }, () => rows(there)), poison];
+    const outcomes = await commitAll(writer({ metrics: { statement: (n) => statements.push(n) } }), sets);
+    expect(outcomes.flatMap((each, n) => (each.status === "rejected" ? [n] : []))).toEqual([11]);
+    expect([await count("intents", here), await count("intents", there)]).toEqual([1, 10]);
+    // The whole batch, then each of the two.
+    expect(statements).toEqual([12, 1, 1]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 /**
- * The head: the one row per organization that every state change locks. Decisions lock it in the commit statement, all
+ * The head: the one row per organization that every state change locks. Decisions lock it in `commit_decisions`, all
  * other changes by `lockHead` or `withHead`. So an organization's changes have one order, its audit trail has no gap, and
  * the commit detects each decision whose epochs were raised meanwhile.
  */

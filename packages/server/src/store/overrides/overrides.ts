@@ -1,4 +1,4 @@
-/** SQL for overrides. Every change holds the lock of the organization's head; spending is part of the commit statement. */
+/** SQL for overrides. Every change holds the lock of the organization's head; spending is part of `commit_decisions`. */
 import { limits, type Override } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 

@@ -1,4 +1,4 @@
-/** Idempotency keys of every creating operation but the submission of intents, which the commit statement guards itself. */
+/** Idempotency keys of every creating operation but the submission of intents, which `commit_decisions` guards itself. */
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
