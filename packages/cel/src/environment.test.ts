@@ -148,6 +148,15 @@ describe("declared types", () => {
     expect(found("f.limit == p.text")).toEqual(because(["p.text", "type"]));
     expect(found("f.name == p.number || f.ids == p.text")).toEqual(because(["p.number", "type"], ["p.text", "type"]));
     expect(found("f.limit == dyn('5')")).toEqual(because(["f.limit", "type"]));
+    // Also where the value came through a list, a conditional or an optional.
+    for (const source of [
+      "p.text in [f.limit]",
+      "f.?limit.orValue(1.0) == p.text",
+      "p.text == (has(f.limit) ? f.limit : 1.0)",
+    ])
+      expect(found(source), source).toMatchObject({ kind: "unknown", unknowns: [{ reason: "type" }] });
+    expect(found("p.text in [f.limit]")).toEqual(because(["f.limit", "type"]));
+    expect(found("5.0 in [f.limit] && p.number in [f.limit, 1.0] && !(null in [f.limit])")).toEqual(value(true));
     expect(found("f.either == 1.3 || f.either == p.number")).toEqual(
       because(["f.either", "type"], ["p.number", "type"]),
     );

@@ -48,7 +48,9 @@ export function selectOptional(operand: Code, key: string, type: Type): Code {
     const o = operand.run(f);
     return o instanceof Optional ? below(o, key, operand, f) : optionalField(o, key, operand, f);
   };
-  return code({ run, cost: operand.cost + 1, type, describe });
+  const held = type.kind === "opaque" && type.name === "optional_type" ? (type.parameters[0] ?? type) : type;
+  const handsOn = operand.fromBindings ? { fromBindings: true, type: held, describe } : null;
+  return code({ run, cost: operand.cost + 1, type, describe, handsOn });
 }
 
 /** A field of what an optional holds; an optional that holds null has no fields, and that is an error. */

@@ -15,7 +15,13 @@ export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, 
   }
   const guard = f.acceptsUnknown ? total : f.checked ? checkedArguments : null;
   if (f.decides !== undefined)
-    return code({ run: deciding(f, f.decides, args), cost: 1 + (args[0]?.cost ?? 0), type, describe });
+    return code({
+      run: deciding(f, f.decides, args),
+      cost: 1 + (args[0]?.cost ?? 0),
+      type,
+      describe,
+      handsOn: args[0]?.handsOn ?? null,
+    });
   const run = guard === null ? strict(f, f.implementation, args) : guard(f, args);
   const small = f.small === undefined || guard !== null ? null : strict(f, f.small as Implementation, args);
   return code({ run, small, cost, type, describe });

@@ -36,6 +36,10 @@ export interface Code {
   readonly describe: (f: Frame) => string;
   /** Whether the value is read from the bindings, so that null means "not known". */
   readonly fromBindings: boolean;
+  /** What is read from the bindings and may be this node's value as it is: an arm of a conditional, or what an optional holds. */
+  readonly handsOn: Pick<Code, "fromBindings" | "type" | "describe"> | null;
+  /** The entries of a list literal. */
+  readonly entries: readonly Code[] | null;
 }
 
 /** Fills in what most nodes have in common. */
@@ -48,6 +52,8 @@ export function code(parts: Pick<Code, "run" | "cost" | "type" | "describe"> & P
     path: null,
     asksFor: null,
     tests: null,
+    handsOn: null,
+    entries: null,
     ...parts,
   };
 }

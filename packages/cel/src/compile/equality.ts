@@ -78,11 +78,12 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
   if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
   const [typed, other] = isTyped(a, f) ? [a, b] : [b, a];
-  return unknown((other.fromBindings ? other : typed).describe(f), "type");
+  return unknown((other.fromBindings ? other : (typed.handsOn ?? typed)).describe(f), "type");
 }
 
 /** Whether the host declares what an operand is. */
-function isTyped({ fromBindings, type, describe }: Code, f: Frame): boolean {
+function isTyped(node: Code, f: Frame): boolean {
+  const { fromBindings, type, describe } = node.handsOn ?? node;
   if (!fromBindings || type.kind === "error") return false;
   return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
@@ -157,7 +158,7 @@ export function membership(a: Code, b: Code, describe: (f: Frame) => string): Co
     return done(run, tests);
   }
   const wanted = a.constant;
-  if (typeof wanted === "string") {
+  if (typeof wanted === "string" && b.entries === null) {
     const list = b.run;
     return done((f) => {
       const container = list(f);
@@ -185,15 +186,21 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     f.charge(container.length >> 2);
     if (f.left < 0) return SPENT;
     const scalar = typeof x === "string" || typeof x === "boolean";
-    const kind = isTyped(a, f) ? kindOf(x) : null;
-    let is_unlike = false;
+    const kind = kindOf(x);
+    const is_typed = isTyped(a, f);
+    /** What has a declared type, where a value of another kind was compared. */
+    let typed: Code | null = null;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
       const same = typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y;
       if (f.left < 0) return SPENT;
       if (same) return true;
-      // The literal null in a list is compared definitely, as everywhere.
-      if (kind !== null && y !== null && !(y instanceof NonValue) && kindOf(y) !== kind) is_unlike = true;
+      // The literal null is compared definitely, as everywhere.
+      if (x !== null && y !== null && !(y instanceof NonValue) && kindOf(y) !== kind) {
+        const entry = b.entries?.[i];
+        if (is_typed) typed = a;
+        else if (entry !== undefined && isTyped(entry, f)) typed = entry;
+      }
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
       // What was too much to compare to the end is not known to be the same.
@@ -203,7 +210,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
         unsure = merged(unsure, merged(own, marker(y, f)));
       }
     }
-    if (is_unlike) unsure = merged(unsure, unknown(a.describe(f), "type"));
+    if (typed !== null) unsure = merged(unsure, unknown((typed.handsOn ?? typed).describe(f), "type"));
     return f.left < 0 ? SPENT : (unsure ?? false);
   }
   if (isMap(container)) {

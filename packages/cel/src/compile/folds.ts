@@ -240,7 +240,8 @@ export function list(
     }
     return combine(out) ?? out;
   };
-  return code({ run, cost, type, describe });
+  const entries = elements.some((e) => e.optional) ? null : elements.map((e) => e.value);
+  return code({ run, cost, type, describe, entries });
 }
 
 interface EntryCode {

@@ -128,5 +128,6 @@ export function conditional(test: Code, yes: Code, no: Code, type: Type, describ
       return x instanceof NonValue ? (x as Value) : blame(x, test, f);
     };
   const small = yes.small !== null && no.small !== null ? choose(yes.small, no.small) : null;
-  return code({ run: choose(yes.run, no.run), small, cost: test.cost + 1, type, describe });
+  const [handsOn = null] = [yes, no].flatMap((arm) => (arm.fromBindings ? [arm] : (arm.handsOn ?? [])));
+  return code({ run: choose(yes.run, no.run), small, cost: test.cost + 1, type, describe, handsOn });
 }

@@ -22,8 +22,9 @@ export const CatalogueEntry = closed(
       maxItems: limits.data_classes_max,
     }),
     parameters: Type.Optional(
-      Type.Record(Type.String({ minLength: 1, maxLength: limits.label_chars_max }), ParameterType, {
+      Type.Record(Type.String({ pattern: `^[\\s\\S]{1,${limits.label_chars_max}}$` }), ParameterType, {
         maxProperties: limits.tool_parameters_max,
+        additionalProperties: false,
         description:
           "JSON types of members of payload.content, from the tool's input schema. A value of another type is unknown to " +
           "policies, and so is a comparison with a value of another type. absent: no types are known",

@@ -29,6 +29,10 @@ test.each<[string, Record<string, unknown>, string]>([
   ["params['cost-center'] == 'a'", { "cost-center": 7 }, 'params["cost-center"]'],
   ["intent.payload.content.urgent == true", { urgent: "true" }, "params.urgent"],
   ["intent.payload.content.amount == '5'", { amount: 5 }, "intent.payload.content.amount"],
+  ["params.`cost-center` == 7", { "cost-center": "7" }, "params.cost-center"],
+  ["'5' in [params.amount]", { amount: 5 }, "params.amount"],
+  ["params.?amount.orValue(0) == '5'", { amount: 5 }, "params.amount"],
+  ["(has(params.amount) ? params.amount : 0) == '5'", { amount: 5 }, "params.amount"],
   ["size(params.items) > 3", { items: "a, b, c, d" }, "params.items"],
 ])("%s is unknown for %j", (when, content, path) => {
   expect(unknownsOf(when, content)).toEqual([{ path, reason: "type" }]);
@@ -61,4 +65,9 @@ test("a reviewer may change a value to the recorded type, and to no other one", 
   expect(change(5)).toBeNull();
   expect(change([5])).toEqual({ path: "/amount", type: "list" });
   expect(changedType(inputOf([], { membrane }), [{ urgent: true }], { urgent: "yes" })).toMatchObject({ type: "text" });
+  const odd = {
+    action_catalogue: [{ ...membrane.action_catalogue[0], parameters: { "x/y": "number" } }],
+  } as typeof membrane;
+  expect(changedType(inputOf([], { membrane: odd }), [{ "x/y": "5" }], { "x/y": 5 })).toBeNull();
+  expect(changedType(inputOf([], { membrane: odd }), [{ x: { y: "5" } }], { x: { y: 5 } })).not.toBeNull();
 });

@@ -15,7 +15,7 @@ export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTy
   const byName = new Map(Object.entries(parameters));
   if (byName.size === 0) return null;
   const paths = [...byName.keys()].flatMap((name) =>
-    ["params", "intent.payload.content"].map((root) => below(root, name)),
+    ["params", "intent.payload.content"].flatMap((root) => [below(root, name), quoted(root, name)]),
   );
   return { byName, paths: new Set(paths) };
 }
@@ -23,6 +23,11 @@ export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTy
 /** Returns the path of a member as reasons and `declared` paths of an evaluation spell it. */
 function below(root: string, name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `${root}.${name}` : `${root}[${JSON.stringify(name)}]`;
+}
+
+/** Returns the path of a member that an expression writes between backticks. With a dot in its name it would be another path, too. */
+function quoted(root: string, name: string): string {
+  return name.includes(".") ? below(root, name) : `${root}.${name}`;
 }
 
 /** Whether a JSON value is of this type. A null counts as missing, so it is of every type. */

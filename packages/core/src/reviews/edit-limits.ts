@@ -37,7 +37,9 @@ const places_asked_max = 16;
  * new value it is not. A null counts as missing, so any value may replace it.
  */
 export function changedType(input: DecideInput, before: readonly Content[], after: Content): ChangedType | null {
-  const { parameters: types } = classify(input).action;
+  const types = new Map(
+    [...(classify(input).action.parameters?.byName ?? [])].map(([name, type]) => [`/${pointerToken(name)}`, type]),
+  );
   const earlier = before.map((content) => valuesByPlace(content));
   let causes: ReadonlySet<string> | null = null;
   let asked = 0;
@@ -48,7 +50,7 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
     if (replaced === undefined) continue;
     for (const type of values.keys()) {
       if (known.has(type)) continue;
-      const recorded = types?.byName.get(path.slice(1));
+      const recorded = types.get(path);
       if (recorded !== undefined && isOfType(values.get(type), recorded)) continue;
       asked += 1;
       if (asked > places_asked_max) return { path, type };

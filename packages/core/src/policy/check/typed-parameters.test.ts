@@ -29,6 +29,17 @@ test.each(["params.amount == '5'", "'5' != params['amount']", "params.amount in 
   },
 );
 
+test("a variable that is nothing but a parameter stands for it", () => {
+  const variables = [
+    { name: "given", expr: "params.amount" },
+    { name: "again", expr: "vars.given" },
+    { name: "twice", expr: "params.amount * 2.0" },
+  ];
+  expect(warned({ when: "vars.again in ['5'] || 5 in [vars.given] || vars.twice == 5", variables })).toEqual([
+    '/spec/when: The tool "send_money" gives amount the type number, so this comparison is unknown for it.',
+  ]);
+});
+
 test("variables and values of changes are looked at, too", () => {
   const variables = [{ name: "urgent", expr: "intent.payload.content.urgent == 'yes'" }];
   expect(warned({ when: "vars.urgent", variables })).toEqual([

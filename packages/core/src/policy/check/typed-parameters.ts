@@ -1,4 +1,4 @@
-import type { Expr } from "@countersign/cel";
+import { type Expr, parse } from "@countersign/cel";
 import { type CatalogueEntry, foldName, type ParameterType } from "@countersign/contract";
 import { accepts, folded } from "../action-index.ts";
 import type { PolicyDocument } from "../document.ts";
@@ -22,27 +22,52 @@ export function* typedParameterSteps(
   located: Located,
   catalogue: readonly Tool[],
 ): Generator<void, readonly PolicyDiagnostic[]> {
-  const match = folded(document.spec.match ?? {});
-  const tools = catalogue.filter(
-    ({ verb, type, parameters }) =>
-      parameters !== undefined && accepts(match, "actions", type) && accepts(match, "verbs", foldName(verb)),
-  );
-  if (tools.length === 0) return [];
+  const types = typesOf(document, catalogue);
+  if (types.size === 0) return [];
+  const aliases = aliasesOf(document);
   const findings = collectFindings();
   for (const expression of [...variablesOf(document), ...expressionsOf(document)]) {
-    for (const { name, literal, kind } of comparisonsIn(expression.source)) {
-      const tool = tools.find(
-        ({ parameters = {} }) => Object.hasOwn(parameters, name) && kindOf(parameters[name]) !== kind,
-      );
-      if (tool === undefined) continue;
-      const message = `The tool ${JSON.stringify(tool.verb)} gives ${name} the type ${tool.parameters?.[name]}, so this comparison is unknown for it.`;
-      const help = `Compare with a value of the type ${tool.parameters?.[name]}, or change the tool's parameters in the action catalogue.`;
+    for (const { name, literal, kind } of comparisonsIn(expression.source, aliases)) {
+      const typed = types.get(name)?.find((each) => kindOf(each.type) !== kind);
+      if (typed === undefined) continue;
+      const message = `The tool ${JSON.stringify(typed.verb)} gives ${name} the type ${typed.type}, so this comparison is unknown for it.`;
+      const help = `Compare with a value of the type ${typed.type}, or change the tool's parameters in the action catalogue.`;
       const finding = { code: "wrong_type", message, help };
       findings.add(() => diagnose(located, expression.path, finding, expression.offset + literal.start));
     }
     yield;
   }
   return findings.list();
+}
+
+/** A type of a parameter, and the first of the tools that give it. */
+interface Typed {
+  readonly type: ParameterType;
+  readonly verb: string;
+}
+
+/** Returns the types of each parameter among the tools that the policy matches. */
+function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): ReadonlyMap<string, readonly Typed[]> {
+  const match = folded(spec.match ?? {});
+  const types = new Map<string, Typed[]>();
+  for (const { verb, type: action, parameters = {} } of catalogue) {
+    if (!accepts(match, "actions", action) || !accepts(match, "verbs", foldName(verb))) continue;
+    for (const [name, type] of Object.entries(parameters)) {
+      const known = types.get(name) ?? [];
+      if (!known.some((each) => each.type === type)) types.set(name, [...known, { type, verb }]);
+    }
+  }
+  return types;
+}
+
+/** Returns the parameter that each variable stands for, of the variables that are nothing but a parameter. */
+function aliasesOf({ spec }: PolicyDocument): ReadonlyMap<string, string> {
+  const aliases = new Map<string, string>();
+  for (const { name, expr } of spec.variables ?? []) {
+    const parameter = parameterOf(parse(expr).root, aliases);
+    if (parameter !== null) aliases.set(name, parameter);
+  }
+  return aliases;
 }
 
 function variablesOf({ spec }: PolicyDocument): Pick<PlacedExpression, "path" | "source" | "offset">[] {
@@ -61,22 +86,29 @@ interface Comparison {
 }
 
 /** The comparisons by `==`, `!=` and `in`, either way round. The source must parse. */
-function* comparisonsIn(source: string): Generator<Comparison> {
+function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): Generator<Comparison> {
+  const comparison = (operand: Expr, literal: Expr): Comparison[] => {
+    const name = parameterOf(operand, aliases);
+    const kind = kindOfLiteral(literal);
+    return name === null || kind === null ? [] : [{ name, literal, kind }];
+  };
   for (const node of nodesOf(source)) {
     if (node.kind !== "binary") continue;
     const { op, left, right } = node;
     if (op === "==" || op === "!=") yield* [...comparison(left, right), ...comparison(right, left)];
-    if (op === "in" && right.kind === "list") for (const { value } of right.elements) yield* comparison(left, value);
+    if (op === "in" && right.kind === "list")
+      for (const { value } of right.elements) yield* [...comparison(left, value), ...comparison(value, left)];
   }
 }
 
-function comparison(operand: Expr, literal: Expr): Comparison[] {
-  const names = namesOf(operand);
-  const kind = kindOfLiteral(literal);
-  if (names === null || kind === null) return [];
+/** Returns the name of the parameter that an expression reads; null: it reads something else. */
+function parameterOf(node: Expr, aliases: ReadonlyMap<string, string>): string | null {
+  const names = namesOf(node);
+  if (names === null) return null;
   const name = names.at(-1) as string;
   const owner = names.slice(0, -1).join(".");
-  return owner === "params" || owner === "intent.payload.content" ? [{ name, literal, kind }] : [];
+  if (owner === "vars") return aliases.get(name) ?? null;
+  return owner === "params" || owner === "intent.payload.content" ? name : null;
 }
 
 function kindOf(type: ParameterType | undefined): Kind | undefined {

@@ -35,7 +35,7 @@ export async function readBody(
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
   // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
   if (headers.expect !== undefined) response.writeContinue();
-  const sent = await readBytes(request, bytes_max, roomForBody(response, holder));
+  const sent = await readBytes(request, bytes_max, roomForBody(response, holder), holder);
   return sent.length === 0 && (operation.body_optional ?? operation.body === undefined) ? Buffer.from("{}") : sent;
 }
 
@@ -49,7 +49,12 @@ export function hasNoBody({ headers }: IncomingMessage): boolean {
 export class ClientGone extends Error {}
 
 /** `takeRoom` is told of what has arrived before it is kept. */
-function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arrived: number) => void): Promise<Buffer> {
+function readBytes(
+  request: IncomingMessage,
+  bytes_max: number,
+  takeRoom: (arrived: number) => void,
+  holder: () => string,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -67,7 +72,8 @@ function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arriv
     };
     const onEnd = (): void => {
       stop();
-      handOn(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)), bytes);
+      const whole = () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      handOn(() => resolve(whole()), bytes, holder());
     };
     const onGone = (): void => {
       stop();
@@ -76,6 +82,8 @@ function readBytes(request: IncomingMessage, bytes_max: number, takeRoom: (arriv
     function stop(): void {
       request.off("data", onData).off("end", onEnd).off("close", onGone);
     }
+    // A client that left while it was admitted says nothing more.
+    if (request.destroyed && !request.complete) return onGone();
     request.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
   });
 }
@@ -97,6 +105,7 @@ export function dropRest(request: IncomingMessage): void {
     request.pause();
     setImmediate(() => request.resume());
   });
+  request.resume();
 }
 
 function tooLarge(bytes_max: number): Fault {

@@ -63,7 +63,7 @@ export async function submitBatch(
         over = resolve;
       });
       return places(async () => {
-        await new Promise<void>((go) => handOn(go, bytes / items.length));
+        await new Promise<void>((go) => handOn(go, bytes / items.length, caller.org_id));
         return submitItem(item, index, { come: before, over });
       }).finally(() => before.then(over));
     }),

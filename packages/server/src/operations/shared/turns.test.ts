@@ -8,7 +8,7 @@ afterEach(() => vi.useRealTimers());
 test("so many pieces a turn, in their order, none in the turn that it came in", async () => {
   const handOn = createTurns(3);
   const done: number[] = [];
-  for (let n = 0; n < 7; n += 1) handOn(() => done.push(n), 1);
+  for (let n = 0; n < 7; n += 1) handOn(() => done.push(n), 1, "a");
   const after: number[] = [done.length];
   while (done.length < 7) {
     await nextTurn();
@@ -21,7 +21,7 @@ test("so many pieces a turn, in their order, none in the turn that it came in", 
 test("one large piece a turn, and no small piece waits behind large ones", async () => {
   const handOn = createTurns(2);
   const done: number[] = [];
-  for (const bytes of [40_000, 4_097, 1_000_000, 1, 4_096, 2]) handOn(() => done.push(bytes), bytes);
+  for (const bytes of [40_000, 4_097, 1_000_000, 1, 4_096, 2]) handOn(() => done.push(bytes), bytes, "a");
   await nextTurn();
   expect(done).toEqual([40_000, 1, 4_096]);
   await nextTurn();
@@ -34,8 +34,8 @@ test("what a piece adds comes in a later turn, once, however much waits", async 
   for (const waiting of [0, 5]) {
     const handOn = createTurns(2);
     const done: string[] = [];
-    handOn(() => handOn(() => done.push("added"), 1), 1);
-    for (let n = 0; n < waiting; n += 1) handOn(() => done.push("waiting"), 1);
+    handOn(() => handOn(() => done.push("added"), 1, "a"), 1, "a");
+    for (let n = 0; n < waiting; n += 1) handOn(() => done.push("waiting"), 1, "a");
     for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     expect(done).toEqual([...Array(waiting).fill("waiting"), "added"]);
   }
@@ -45,15 +45,19 @@ test("after a long piece the next large one waits three times as long as the pie
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const handOn = createTurns(2);
   const done: string[] = [];
-  const addLarge = (name: string, took_ms: number) =>
-    handOn(() => {
-      vi.advanceTimersByTime(took_ms);
-      done.push(name);
-    }, 5_000);
+  const addLarge = (name: string, took_ms: number, holder = "a") =>
+    handOn(
+      () => {
+        vi.advanceTimersByTime(took_ms);
+        done.push(name);
+      },
+      5_000,
+      holder,
+    );
   addLarge("long", 10);
   addLarge("next", 0);
   await nextTurn();
-  handOn(() => done.push("small"), 1);
+  handOn(() => done.push("small"), 1, "a");
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   expect(done).toEqual(["long", "small"]);
   vi.advanceTimersByTime(29);
@@ -62,6 +66,26 @@ test("after a long piece the next large one waits three times as long as the pie
   vi.advanceTimersByTime(1);
   await nextTurn();
   expect(done).toEqual(["long", "small", "next"]);
+});
+
+test("each holder has a line: others' large pieces come between, and do not wait while one rests", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  const handOn = createTurns(2);
+  const done: string[] = [];
+  for (const name of ["a1", "a2", "b1", "b2", "c1"]) handOn(() => done.push(name), 5_000, name.charAt(0));
+  for (let turn = 0; turn < 6; turn += 1) await nextTurn();
+  expect(done).toHaveLength(5);
+  expect(done.slice(0, 3).toSorted()).toEqual(["a1", "b1", "c1"]);
+  const long = () => void vi.advanceTimersByTime(3_600_000);
+  handOn(long, 5_000, "a");
+  handOn(() => done.push("a3"), 5_000, "a");
+  handOn(() => done.push("b3"), 5_000, "b");
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect(done.slice(5)).toEqual(["b3"]);
+  // However long it took, the rest has an end.
+  vi.advanceTimersByTime(250);
+  await nextTurn();
+  expect(done.slice(5)).toEqual(["b3", "a3"]);
 });
 
 test("steps wait after a long one, too, and what a step throws is thrown", async () => {

@@ -9,18 +9,37 @@ const small_bytes_max = 4_096;
  */
 const long_ms = 2;
 
-/** After a long piece the thread is left to others for so many times as long as it took. More than once, because the work on a body goes on after its piece: it is decided and stored. */
+/**
+ * After a long piece whoever it was for waits so many times as long as it took. More than once, because the work on a body goes on after
+ * its piece: it is decided and stored.
+ */
 const rest_factor = 3;
+const rest_ms_max = 250;
+
+/** Calls `next`: at once, or after a long piece when others have had their time. */
+function afterPiece(took_ms: number, next: () => void): void {
+  if (took_ms > long_ms) setTimeout(next, Math.min(took_ms * rest_factor, rest_ms_max));
+  else next();
+}
+
+/** The large pieces of one holder. */
+interface Line {
+  readonly holder: string;
+  readonly waiting: (() => void)[];
+  /** A piece of it is due, or it rests after one. */
+  busy: boolean;
+}
 
 /**
- * Returns a function that queues work. Each turn of the event loop runs at most `pieces_max` small pieces and one large piece, in the
- * order in which they came. So a small piece never waits behind many large ones. The small pieces of a turn go through the same steps
- * together, which keeps code and data in the processor's caches. After a long piece the next large one waits.
+ * Returns a function that queues work for a holder. Each turn of the event loop runs at most `pieces_max` small pieces, in the order in
+ * which they came, and one large piece, of each holder in turn. So a small piece never waits behind large ones, and a large piece
+ * only behind one of each other holder. After a long piece the next large one of its holder waits. The small pieces of a turn go
+ * through the same steps together, which keeps code and data in the processor's caches.
  */
-export function createTurns(pieces_max: number): (go: () => void, bytes: number) => void {
+export function createTurns(pieces_max: number): (go: () => void, bytes: number, holder: string) => void {
   const small: (() => void)[] = [];
-  const large: (() => void)[] = [];
-  let large_begun_ms = 0;
+  const lines = new Map<string, Line>();
+  const ready: Line[] = [];
   let is_large_due = false;
 
   function runSmall(): void {
@@ -30,33 +49,41 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number)
   }
 
   function scheduleLarge(): void {
-    is_large_due = large.length > 0;
-    if (!is_large_due) return;
-    setImmediate(runLarge);
+    const line = is_large_due ? undefined : ready.shift();
+    if (line === undefined) return;
+    is_large_due = true;
+    let begun_ms = 0;
+    setImmediate(() => {
+      begun_ms = performance.now();
+      line.waiting.shift()?.();
+    });
     // Runs in the same turn, right after the piece and all that it sets off at once.
-    setImmediate(() => afterPiece(performance.now() - large_begun_ms, scheduleLarge));
+    setImmediate(() => {
+      is_large_due = false;
+      afterPiece(performance.now() - begun_ms, () => goOn(line));
+      scheduleLarge();
+    });
   }
 
-  function runLarge(): void {
-    large_begun_ms = performance.now();
-    large.shift()?.();
+  function goOn(line: Line): void {
+    line.busy = line.waiting.length > 0;
+    if (!line.busy) return void lines.delete(line.holder);
+    ready.push(line);
+    scheduleLarge();
   }
 
-  return (go, bytes) => {
-    if (bytes <= small_bytes_max) {
-      small.push(go);
-      if (small.length === 1) setImmediate(runSmall);
-    } else {
-      large.push(go);
-      if (!is_large_due) scheduleLarge();
-    }
+  function addLarge(go: () => void, holder: string): void {
+    const line = lines.get(holder) ?? { holder, waiting: [], busy: false };
+    lines.set(holder, line);
+    line.waiting.push(go);
+    if (!line.busy) goOn(line);
+  }
+
+  return (go, bytes, holder) => {
+    if (bytes > small_bytes_max) return addLarge(go, holder);
+    small.push(go);
+    if (small.length === 1) setImmediate(runSmall);
   };
-}
-
-/** Calls `next`: at once, or after a long piece when others have had their time. */
-function afterPiece(took_ms: number, next: () => void): void {
-  if (took_ms > long_ms) setTimeout(next, took_ms * rest_factor);
-  else next();
 }
 
 /** Takes the steps one by one, each in a turn of its own. After a long step others have their time first. */

@@ -71,8 +71,6 @@ export function connectCommit(
       query_timeout: statement_ms_max,
       pipeline: true,
     });
-    // A session that dies while idle says so here; unheard, the event would end the process. The next commit tells.
-    client.on("error", () => undefined);
     try {
       await client.connect();
       await client.query([session_settings, step_down, ...settings].join("; "));

@@ -85,8 +85,6 @@ export async function openClient(connection: ConnectionOptions, application_name
     ...sessionConfig(connection, application_name),
     connectionTimeoutMillis: open_ms_max,
   });
-  // Without a listener a server that goes away while the session is idle would end the process; the next query tells.
-  client.on("error", () => undefined);
   await client.connect();
   try {
     // A pooler that has no session to give takes ours all the same, and answers nothing.

@@ -114,9 +114,6 @@ export class SessionPool {
   }
 
   #watch(client: pg.ClientBase): void {
-    // A borrowed session can die between two statements. Without a listener the event would end the process; the next
-    // statement reports the loss.
-    client.on("error", () => undefined);
     const ended = new Promise<void>((resolve) => client.once("end", resolve));
     this.#ends.add(ended);
     void ended.then(() => this.#ends.delete(ended));

@@ -43,6 +43,9 @@ export class Session extends pg.Client {
     const servers = serversOf(config);
     super(servers[0]);
     this.#servers = servers;
+    // A server may end a session at any moment, even in the message after the one that opened it. Without a listener the event would
+    // end the process. The next statement reports the loss.
+    this.on("error", () => undefined);
   }
 
   override connect(): Promise<pg.Client>;
