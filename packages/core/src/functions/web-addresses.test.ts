@@ -117,6 +117,16 @@ test("no address holds a character that a database refuses", () => {
   expect(addresses(text).join("")).not.toMatch(/[\p{Cc}\p{Cs}]/u);
 });
 
+test.each(["https://evil.example/", "mailto:bob@evil.example?"])(
+  "a long row of marks in %s takes linear time",
+  (start) => {
+    const text = `${start}${")".repeat(1_000_000)}x`;
+    expect((links(text) as string[])[0]).toHaveLength(
+      text.length - (start.startsWith("https") ? "https://".length : 0),
+    );
+  },
+);
+
 test("addresses come in the order of the texts, each once", () => {
   const value = { b: ["https://two.example", "http://ONE.example/"], a: { c: "//one.example www.three.example" } };
   expect(links(value)).toEqual(["two.example", "one.example", "www.three.example"]);

@@ -178,7 +178,13 @@ function address(written: string): string {
 }
 
 /** Without the marks that end a sentence or a link. */
-const trimmed = (written: string): string => written.replace(/[.,;:!?)\]}*_~|]+$/u, "");
+function trimmed(written: string): string {
+  // Not by a pattern such as /[.,]+$/: it takes quadratic time for a long row of marks that ends in another character.
+  let to = written.length;
+  while (to > 0 && endMarks.has(written[to - 1])) to -= 1;
+  return written.slice(0, to);
+}
+const endMarks: ReadonlySet<unknown> = new Set(".,;:!?)]}*_~|");
 
 /** Without user and password, which only hide the host, and without the scheme where it says no more than "web". */
 function spelled({ protocol, hostname, port, pathname, search, hash }: URL): string {
