@@ -24,7 +24,7 @@ import {
   operationRows,
   problemCodes,
   pullFailures,
-  rateCategories,
+  rateTable,
   refusalCodes,
   type Setting,
   type SettingFormat,
@@ -160,12 +160,6 @@ function errorsPage(): string {
 }
 
 function rateLimitsPage(): string {
-  const categories = Object.entries(rateCategories).map(([name, { requests_max, applies_to, counted_by }]) => [
-    `\`${name}\``,
-    String(requests_max),
-    applies_to,
-    counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address",
-  ]);
   const operations = operationRows.map(([, { method, path, rate }]) => [
     `\`${method} ${path}\``,
     rate === null ? "not limited" : `\`${rate}\``,
@@ -174,7 +168,7 @@ function rateLimitsPage(): string {
     "# Rate limits",
     "Each operation belongs to one category. The table says how many requests a category allows in any " +
       `${limits.rate_window_seconds} seconds, and for whom it counts them:`,
-    table(["category", "requests", "applies to", "counted for each"], categories),
+    rateTable(),
     [
       "- The window slides: a request counts from its arrival until it is " +
         `${limits.rate_window_seconds} seconds old. Capacity comes back request by request.`,

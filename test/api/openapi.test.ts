@@ -5,6 +5,7 @@ import {
   operationRows,
   operations,
   product_version,
+  rateCategories,
   refusalsOf,
 } from "@countersign/contract";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -83,6 +84,17 @@ describe("the OpenAPI document", () => {
   it("says 503 unavailable of everything that asks the database", () => {
     for (const [id, operation] of operationRows)
       expect(refusalsOf(operation).has("unavailable"), id).toBe(operation.tag !== "Operating" || id === "getReadiness");
+  });
+
+  it("tells the requests of each rate category, and for whom they are counted, as docs/rate-limits.md does", () => {
+    const { description } = openapiDocument()["info"] as { readonly description: string };
+    const page = readFileSync(new URL("../../docs/rate-limits.md", import.meta.url), "utf8");
+    for (const [name, { requests_max, applies_to, counted_by }] of Object.entries(rateCategories)) {
+      const holder = counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address";
+      const row = `| \`${name}\` | ${requests_max} | ${applies_to} | ${holder} |`;
+      expect([description.includes(row), page.includes(row)], name).toEqual([true, true]);
+    }
+    expect(description).toContain("60 seconds");
   });
 
   it("says how an answer is repeated, and of which operations it comes as lines", () => {

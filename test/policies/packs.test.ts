@@ -49,13 +49,14 @@ test("quickstart switches on exactly security and meta", () => {
 });
 
 describe("without any facts", () => {
-  /** Decides one action of each type that the contract lists. */
-  const decided = (names: readonly string[]) => {
+  /** Decides one action of each type that the contract lists, with these facts of the category `security` alone. */
+  const decided = (names: readonly string[], security: Readonly<Record<string, unknown>> = {}) => {
     const policies = packSources(new Map(names.map((name) => [name, packOf(name)])), names);
     const policySet = compilePolicySet({ policies, version: 1 });
     return Object.keys(actionTypes).map((type) => {
       const intent = { agent: { id: "a" }, action: { type, verb: type }, payload: { content: { amount_usd: 5 } } };
-      const facts = mergeFacts([]);
+      const document = { contract_version: "1" as const, facts: { security } };
+      const facts = mergeFacts([{ source: "inline", document, received_us: 0 }]);
       return {
         type,
         ...decide({ intent, facts, policySet, membrane: plainMembrane, mode: "live", now_us: 0 }).content,
@@ -75,6 +76,14 @@ describe("without any facts", () => {
     const payments = decisions.filter(({ type }) => type.startsWith("payment."));
     expect(payments.map(({ verdict }) => verdict)).toEqual(payments.map(() => "escalate"));
     expect(missingIn(decisions)).toEqual(startingFacts.map((fact) => `facts.${fact}`));
+  });
+
+  test("payments pass once those facts are good, though nothing is known of the account, unless the pack account is on", () => {
+    const security = Object.fromEntries(startingFacts.map((fact) => [fact.replace("security.", ""), false]));
+    const payments = (names: readonly string[]) =>
+      decided(names, security).flatMap(({ type, verdict }) => (type.startsWith("payment.") ? [verdict] : []));
+    expect(new Set(payments(quickstartPacks))).toEqual(new Set(["approve"]));
+    expect(new Set(payments([...quickstartPacks, "account"]))).toEqual(new Set(["block"]));
   });
 
   test("the pack account blocks payments, and misses exactly the facts that quickstart names", () => {

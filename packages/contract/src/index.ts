@@ -12,6 +12,7 @@ export * from "./ids.ts";
 export * from "./limits.ts";
 export * from "./names.ts";
 export { openapiDocument } from "./openapi/index.ts";
+export { rateTable } from "./openapi/rate-table.ts";
 export * from "./operations/index.ts";
 export * from "./problem-codes.ts";
 export * from "./pull-failures.ts";

@@ -17,9 +17,14 @@ function refuseLost(this: unknown, name: string, value: unknown): unknown {
 
 const rounded = "a whole number whose last digits JavaScript may have lost. Send it as a text";
 
-/** Whether other whole numbers are read as this one. From 10^21 on a number is written with an exponent, which shows that. */
+/**
+ * Whether a longer whole number may have been read as this one. From 10^21 on only those with 16 digits or
+ * more count, such as 1.2345678901234568e+21: seldom is a longer number read as 1e21 or 1.5e300, which callers mean as they are.
+ */
 function isRounded(value: unknown): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value as number) < 1e21;
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return false;
+  if (Math.abs(value as number) < 1e21) return true;
+  return String(value).replace(/e.*$/, "").replace(/[-.]/g, "").length >= 16;
 }
 
 function lostAs(value: unknown, in_array: boolean): string | null {

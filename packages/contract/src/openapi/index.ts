@@ -1,12 +1,14 @@
 /** The API's own description, derived from the operation table. */
 
 import { deliveryHeaders } from "../event-types.ts";
+import { limits } from "../limits.ts";
 import { operationRows } from "../operations/index.ts";
 import { EventBody } from "../resources/index.ts";
 import { product_version } from "../version.ts";
 import { Components, type Json } from "./components.ts";
 import { headerComponents } from "./headers.ts";
 import { operationObject } from "./path-item.ts";
+import { rateTable } from "./rate-table.ts";
 
 /** An OpenAPI 3.1 document as plain JSON. */
 export interface OpenapiDocument {
@@ -29,6 +31,7 @@ export function openapiDocument(): OpenapiDocument {
       title: "Countersign",
       version: product_version,
       summary: "Decides, records and accounts for the actions that software agents propose.",
+      description: rateDescription(),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -58,6 +61,16 @@ export function openapiDocument(): OpenapiDocument {
       schemas: components.schemas(),
     },
   };
+}
+
+function rateDescription(): string {
+  return [
+    "## Rate limits",
+    `Each operation under /v1 belongs to one category, which allows so many requests in any ${limits.rate_window_seconds} seconds:`,
+    rateTable(),
+    `The window slides: a request counts until it is ${limits.rate_window_seconds} seconds old. A refused request (429) does not count, ` +
+      "and its answer says in `Retry-After` when to ask again. The operator can set other limits.",
+  ].join("\n\n");
 }
 
 function eventObject(components: Components): Json {

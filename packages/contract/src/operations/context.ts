@@ -5,6 +5,7 @@ import {
   ContextSource,
   ContextSourceInput,
   ContextValidation,
+  chosenName,
   closed,
   givenId,
   StoredContext,
@@ -14,6 +15,10 @@ import type { Operation } from "./operation.ts";
 
 const folded = "most HTTP clients fold `.` and `..`, escaped or not, into another path";
 const agentParams = closed({ agent_id: givenId(`the id that intents give as agent.id; ${folded}`) });
+/** Facts are stored only for an id that intents can have. */
+const namedAgentParams = closed({
+  agent_id: chosenName(limits.agent_id_chars_max, `${folded}; the id that intents give as agent.id`),
+});
 const targetParams = closed({
   type: givenId(`the intent's action.target.type; ${folded}`),
   identifier: Type.String({
@@ -66,7 +71,7 @@ export const contextOperations = {
     ...put,
     path: "/v1/context/agents/{agent_id}",
     summary: "Store facts for one agent",
-    params: agentParams,
+    params: namedAgentParams,
   },
   getAgentContext: {
     ...get,

@@ -43,6 +43,11 @@ describe("links and addresses are found, in one spelling:", () => {
     ["angle brackets", "<https://evil.example/x>", "evil.example/x"],
     ["another scheme", "s3://bucket/key", "s3://bucket/key"],
     ["a Windows share", "\\\\Evil\\Share", "\\\\evil\\share"],
+    ["a mail link", "Write to [Bob](MAILTO:Bob@evil.example).", "mailto:bob@evil.example"],
+    ["a mail link in HTML", '<a href="mailto&#58;bob&commat;evil.example">Bob</a>', "mailto:bob@evil.example"],
+    ["a mail link with its parameters", "<mailto:?to=bob@evil|Bob>", "mailto:?to=bob@evil"],
+    ["a phone link", "call tel:+1-201-555-0123, please", "tel:+1-201-555-0123"],
+    ["a phone link with brackets", "tel:(201)555-0123", "tel:(201)555-0123"],
     ["a host of another machine's file", "file://evil.example/x", "file://evil.example/x"],
   ])("%s", (_name, text, address) => {
     expect(both(text)).toEqual([[address], [address]]);
@@ -84,7 +89,8 @@ describe("links and addresses are found, in one spelling:", () => {
 describe("no address is", () => {
   test.each([
     ["a text", "Hi Bob, see you at 10:30 a.m. on 12.05.2026, e.g. in room 3.2"],
-    ["mail addresses", "bob.smith@corp.example and mailto:bob@corp.example"],
+    ["mail addresses", "bob.smith@corp.example and mailto: bob@corp.example"],
+    ["phone numbers", "Tel: +1 201 555 0123, hotel:5, tel:unknown, mailto:nobody"],
     ["a name of a file", "quarterly-report.v2.pdf and notes.txt"],
     ["a path of a file", "docs/readme.md ./src/main.rs ../a.sh /etc/hosts.d C:\\dir\\file.md"],
     ["a file of this machine", "file:///etc/hosts"],
@@ -110,6 +116,16 @@ test("no address holds a character that a database refuses", () => {
   const text = "http://a&#0;b http://c%00d http://&#xd800; //e\u0000.example \\\\f\u0000\\g";
   expect(addresses(text).join("")).not.toMatch(/[\p{Cc}\p{Cs}]/u);
 });
+
+test.each(["https://evil.example/", "mailto:bob@evil.example?"])(
+  "a long row of marks in %s takes linear time",
+  (start) => {
+    const text = `${start}${")".repeat(1_000_000)}x`;
+    expect((links(text) as string[])[0]).toHaveLength(
+      text.length - (start.startsWith("https") ? "https://".length : 0),
+    );
+  },
+);
 
 test("addresses come in the order of the texts, each once", () => {
   const value = { b: ["https://two.example", "http://ONE.example/"], a: { c: "//one.example www.three.example" } };

@@ -34,6 +34,8 @@ const unslashed = new RegExp(
   String.raw`(?<![a-z0-9])(?:https?|ftp|wss?):[\\/]?(?<after>[^\s<>"'${"`"}\\/]${rest})`,
   "giu",
 );
+/** Links that begin a mail or a call to somebody. */
+const contact = /(?<![a-z0-9])(?:mailto|tel):[^\s<>"'`|]+/giu;
 /** A Windows share: `\\host\share`. */
 const share = /(?<![^\s"'(<[])\\\\[^\s\\/<>"'`]+\\[^\s\\/<>"'`]+/gu;
 const bare = new RegExp(String.raw`(?<![${letter}.\\/-])${host}(?!@)${tail}`, "giu");
@@ -42,7 +44,7 @@ const hostFirst = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}`, "iu");
 
 /**
  * Returns the web addresses in the texts of a value, each once, in one spelling. A name with a dot (`evil.example`) and an IP
- * address count wherever they stand; mail addresses do not.
+ * address count wherever they stand. Mail addresses and phone numbers count only where they are links (`mailto:`, `tel:`).
  */
 export const addresses = (value: unknown): string[] => [...addressesIn(value, "", true)];
 
@@ -57,7 +59,7 @@ export const unnamedAddresses = (params: unknown, letters: unknown): string[] | 
 /**
  * Returns the same as far as a client that is given the parameters would connect to it. In a parameter without letters a bare
  * name (`public.users`, `notes.md`) does not count, because it is more often a table or a file. Counted are a scheme, `//`,
- * `www.`, a text that is nothing but an address with a path or a port, and any address under a name such as `url`.
+ * `www.`, `mailto:`, `tel:`, a text that is nothing but an address with a path or a port, and any address under a name such as `url`.
  */
 export const unnamedLinks = (params: unknown, letters: unknown): string[] | Unknown => unnamed(params, letters, false);
 
@@ -149,6 +151,10 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
     const url = parsed(`http://${groups?.["after"]}`);
     if (url !== null && isPublicName(url.hostname, true)) yield spelled(url);
   }
+  for (const [written] of text.matchAll(contact)) {
+    const link = trimmed(written).toLowerCase();
+    if (link.includes("@") || /^tel:\+?\(?\d/.test(link)) yield link;
+  }
   for (const [written] of text.matchAll(share)) yield written.toLowerCase();
   const { port, path } = wholeAddress.exec(text.trim())?.groups ?? {};
   if ((port ?? path) !== undefined && !isFileName(hostOf(text.trim()))) yield address(`http://${text.trim()}`);
@@ -166,10 +172,19 @@ const parsed = (text: string): URL | null => (URL.canParse(text) ? new URL(text)
 
 /** An address in one spelling; as it is written where no client could read it. */
 function address(written: string): string {
-  const trimmed = written.replace(/[.,;:!?)\]}*_~|]+$/u, "");
-  const url = parsed(trimmed.replaceAll("\\", "/"));
-  return url === null ? trimmed.toLowerCase() : spelled(url);
+  const address = trimmed(written);
+  const url = parsed(address.replaceAll("\\", "/"));
+  return url === null ? address.toLowerCase() : spelled(url);
 }
+
+/** Without the marks that end a sentence or a link. */
+function trimmed(written: string): string {
+  // Not by a pattern such as /[.,]+$/: it takes quadratic time for a long row of marks that ends in another character.
+  let to = written.length;
+  while (to > 0 && endMarks.has(written[to - 1])) to -= 1;
+  return written.slice(0, to);
+}
+const endMarks: ReadonlySet<unknown> = new Set(".,;:!?)]}*_~|");
 
 /** Without user and password, which only hide the host, and without the scheme where it says no more than "web". */
 function spelled({ protocol, hostname, port, pathname, search, hash }: URL): string {

@@ -253,12 +253,20 @@ describe("the action catalogue", () => {
       any: {},
       odd: { type: "decimal" },
       list: { type: "array", items: {} },
+      cc: { anyOf: [{ type: "array", items: { type: "string" } }, { type: "null" }], default: null },
+      limit: { oneOf: [{ type: "null" }, { type: ["integer", "null"] }] },
+      date: { anyOf: [{ type: "string" }, { type: "integer" }, { type: "null" }] },
+      target: { anyOf: [{ $ref: "#/$defs/Target" }, { type: "string" }] },
+      nothing: { anyOf: [{ type: "null" }] },
+      broken: { anyOf: [null, 5] },
     };
     for (const tool of [{ input_schema: { properties } }, { inputSchema: { properties } }])
       expect(classifyTool({ name: "save", ...tool }).parameters).toEqual({
         amount: "number",
         memo: "string",
         list: "array",
+        cc: "array",
+        limit: "integer",
       });
     for (const input_schema of [
       undefined,

@@ -11,17 +11,25 @@ const types: ReadonlySet<unknown> = new Set<ParameterType>([
 ]);
 
 /**
- * Returns the types of a tool's parameters from its input schema: of those that have one type, or one type and null. Other forms of
- * JSON Schema, such as anyOf, give none. At most `limits.tool_parameters_max`.
+ * Returns the types of a tool's parameters from its input schema: of those that have one type, or one type and null, also as
+ * anyOf or oneOf. Other forms of JSON Schema give none. At most `limits.tool_parameters_max`.
  */
 export function parametersOf({ input_schema, inputSchema }: Tool): Pick<ToolAction, "parameters"> {
   const { properties } = objectOf(input_schema ?? inputSchema);
   const typed = Object.entries(objectOf(properties)).flatMap(([name, schema]) => {
-    const type = oneType(objectOf(schema)["type"]);
+    const type = typeOf(objectOf(schema));
     return type === null || name === "" || name.length > limits.label_chars_max ? [] : [[name, type] as const];
   });
   if (typed.length === 0) return {};
   return { parameters: Object.fromEntries(typed.slice(0, limits.tool_parameters_max)) };
+}
+
+/** Pydantic writes an optional parameter as `anyOf: [{type: "string"}, {type: "null"}]`. */
+function typeOf({ type, anyOf, oneOf }: Readonly<Record<string, unknown>>): ParameterType | null {
+  if (type !== undefined) return oneType(type);
+  const members = [anyOf ?? oneOf].flat().map((member) => objectOf(member)["type"]);
+  const others = members.filter((member) => member !== "null");
+  return others.length === 1 ? oneType(others[0]) : null;
 }
 
 function oneType(type: unknown): ParameterType | null {

@@ -1,4 +1,4 @@
-/** What is said of a text that is no YAML document. */
+/** What is said of a text that is no YAML document, or holds what JSON does not. */
 import { expect, test } from "vitest";
 import { locateText } from "./locate-text.ts";
 
@@ -10,4 +10,22 @@ test.each([
 ])("%j is told in whole sentences to whoever wrote it", (text, line, message, help) => {
   const [first] = locateText(text).diagnostics;
   expect(first).toMatchObject({ code: "syntax", line, message, help: expect.stringMatching(help) });
+});
+
+test.each(["12345678901234567891", "-9007199254740993", "+4503599627370497.75", "1.2345678901234567891e+21", "1e-400"])(
+  "the number %s is refused, because it would be rounded",
+  (number) => {
+    const message = "This number has more digits than a number keeps.";
+    const finding = { path: "/a/0", line: 2, column: 5, code: "syntax", message, help: "Write it as a text." };
+    expect(locateText(`a:\n  - ${number}\n`).diagnostics).toMatchObject([finding]);
+    expect(locateText(`\n{"a": ${number.replace("+", "")}}`).diagnostics).toMatchObject([{ message, line: 2 }]);
+    expect(locateText(`"${number}"`)).toMatchObject({ value: number, diagnostics: [] });
+  },
+);
+
+test.each([
+  ...["0", "-0.0", "+1.50", ".5", "-.5", "5.", "+12e03", "1E+2", "1e21", "9007199254740991", "123456789012345680000"],
+  ...["0xff", "0o17"],
+])("the number %s is read as it is written", (number) => {
+  expect(locateText(number)).toMatchObject({ value: Number(number), diagnostics: [] });
 });

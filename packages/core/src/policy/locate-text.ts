@@ -1,4 +1,4 @@
-import { yaml_quoting_help, yamlFinding } from "@countersign/contract";
+import { isExactNumber, yaml_quoting_help, yamlFinding } from "@countersign/contract";
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from "yaml";
 import { pointerToken } from "../values/json-patch.ts";
 import { collectFindings } from "./check/findings.ts";
@@ -12,7 +12,7 @@ const tooDeep = {
 
 /**
  * Reads one YAML or JSON document into plain JSON values. Everything that JSON does not have is refused with a diagnostic:
- * anchors, tags, duplicate keys, `__proto__` and infinite numbers. Never throws.
+ * anchors, tags, duplicate keys, `__proto__` and infinite numbers. So are numbers that would be rounded. Never throws.
  */
 export function locateText(text: string): Located {
   const reader = new TextReader(text);
@@ -83,13 +83,15 @@ class TextReader {
     if (isMap(node)) return this.readMap(node.items as Pair[], path, depth);
     if (isSeq(node)) return node.items.map((item, index) => this.read(item, `${path}/${index}`, depth + 1));
     return isScalar(node)
-      ? this.readScalar(node.value, path)
+      ? this.readScalar(node, path)
       : this.refuse(path, "This is not a value.", "Write a JSON value.");
   }
 
-  private readScalar(value: unknown, path: string): unknown {
+  private readScalar({ value, source }: Scalar, path: string): unknown {
     if (typeof value === "number" && !Number.isFinite(value))
       return this.refuse(path, "This is not a number that JSON knows.", "Write a finite number.");
+    if (typeof value === "number" && source !== undefined && isRounded(source))
+      return this.refuse(path, "This number has more digits than a number keeps.", "Write it as a text.");
     if (typeof value === "string" && /\p{Surrogate}/u.test(value))
       return this.refuse(path, "Half of a surrogate pair stands in a text.", "Write the whole character.");
     if (typeof value === "string" && value.includes("\0"))
@@ -120,6 +122,12 @@ class TextReader {
     this.findings.add(() => diagnose(this, path, { code: "syntax", message, help }, within));
     return null;
   }
+}
+
+/** Whether a double does not hold a number in decimal form as it is written. */
+function isRounded(written: string): boolean {
+  const unsigned = written.replace(/^\+/, "");
+  return /^[-.\d]/.test(unsigned) && !/^-?0[xo]/.test(unsigned) && !isExactNumber(unsigned);
 }
 
 /** Returns the offset of each line. */

@@ -113,6 +113,17 @@ describe("checkWebhookUrl", () => {
   });
 });
 
+describe("checkWebhookUrl of a name that resolves nowhere", () => {
+  test.each(["hooks.onion", "HOOKS.example.Onion.", "hooks.alt"])("refuses it for everybody: %s", (host) => {
+    const rules = { allow_http: true, allow_networks: networkList(["0.0.0.0/0", "::/0"]) };
+    const refused = expect.stringMatching(/^Names under (onion|alt) have no address: they are not part of DNS\.$/);
+    expect(checkWebhookUrl(`https://${host}/hook`, rules)).toEqual({ refused });
+    expect(checkWebhookUrl(`https://${host}/hook`)).toEqual({ refused });
+    expect(verdict(`https://${host.replace(/\.$/, "")}.example/hook`, rules)).toBe("accept");
+    expect(verdict("https://alt/hook", rules)).toBe("accept");
+  });
+});
+
 describe("refusedAddresses", () => {
   test.each(names.filter((each) => each.stage === "resolve" && !each.url.includes("rebind")))(
     "$expect $url: $reason",

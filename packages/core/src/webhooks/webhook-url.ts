@@ -29,9 +29,10 @@ export type WebhookUrlVerdict =
   | { readonly refused: string };
 
 /** Suffixes that never resolve in the public DNS. Single labels are refused as such. */
-const localSuffixes = [
-  ...["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local", "onion", "alt"],
-];
+const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
+
+/** Suffixes under which no DNS has names, public or private. Source: RFC 7686, RFC 9476. */
+const foreignSuffixes = ["onion", "alt"];
 
 /** What clouds call their metadata. */
 const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
@@ -98,6 +99,8 @@ function refusedName(host: string, rules: WebhookUrlRules): string | null {
   if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
   const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
   if (metadataSuffixes.some(isUnder)) return `${host} is a name of a cloud's metadata.`;
+  const foreign = foreignSuffixes.find((suffix) => host.endsWith(`.${suffix}`));
+  if (foreign !== undefined) return `Names under ${foreign} have no address: they are not part of DNS.`;
   if (rules.allow_networks.length > 0) return null;
   if (!host.includes(".")) return `${host} is a name of a private network.`;
   const suffix = localSuffixes.find(isUnder);

@@ -1,8 +1,9 @@
 import { type Expr, environment } from "@countersign/cel";
+import { isExactNumber } from "@countersign/contract";
 import { nodesOf } from "../nodes-of.ts";
 
-/** A text in an expression that never gives the value that was meant, whatever the action. */
-export interface UnreadableLiteral {
+/** A text or number in an expression that never gives the value that was meant, whatever the action. */
+export interface OddLiteral {
   /** UTF-16 units before it in the source. */
   readonly start: number;
   readonly message: string;
@@ -22,15 +23,15 @@ const kinds = {
  * The literal texts that `timestamp`, `duration`, `double` and the `get…` functions of timestamps cannot read: evaluating them is an
  * error each time, so the rule would never be anything but unknown. The source must parse.
  */
-export function unreadableLiterals(source: string): UnreadableLiteral[] {
-  const found: UnreadableLiteral[] = [];
+export function unreadableLiterals(source: string): OddLiteral[] {
+  const found: OddLiteral[] = [];
   for (const node of nodesOf(source)) {
     if (node.kind === "call") found.push(...unreadable(source, node));
   }
   return found.sort((a, b) => a.start - b.start);
 }
 
-function unreadable(source: string, { name, target, args }: Expr & { kind: "call" }): UnreadableLiteral[] {
+function unreadable(source: string, { name, target, args }: Expr & { kind: "call" }): OddLiteral[] {
   const [arg] = args;
   if (args.length !== 1 || arg?.kind !== "literal" || typeof arg.value !== "string") return [];
   const text = source.slice(arg.start, arg.end);
@@ -41,3 +42,21 @@ function unreadable(source: string, { name, target, args }: Expr & { kind: "call
   const kind = kinds[isRead ? name : "zone"];
   return [{ start: arg.start, message: `This text is no ${kind.name}.`, help: kind.help }];
 }
+
+/**
+ * The numbers that a double does not hold as they are written. No parameter or fact has such a value, because requests with one are
+ * refused; a double literal stands for another number. The source must parse.
+ */
+export function inexactNumbers(source: string): OddLiteral[] {
+  return [...nodesOf(source)]
+    .filter((node) => {
+      if (node.kind !== "literal") return false;
+      if (node.type === "int") return !isExactNumber(String(node.value));
+      return node.type === "double" && !isExactNumber(source.slice(node.start, node.end).replace(/^-\s*/, ""));
+    })
+    .map(({ start }) => ({ start, message: inexact_message, help: inexact_help }))
+    .sort((a, b) => a.start - b.start);
+}
+
+const inexact_message = "This number has more digits than a number keeps, so no parameter or fact equals it.";
+const inexact_help = "Write at most 15 digits, or let the parameter be a text and compare it with a text.";

@@ -4,7 +4,7 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
 import { parseTemplate } from "../message.ts";
-import { unreadableLiterals } from "./check-literals.ts";
+import { inexactNumbers, unreadableLiterals } from "./check-literals.ts";
 import { costSteps, type PolicyCost } from "./cost.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
@@ -56,7 +56,11 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
       errors.add(() =>
         diagnose(located, expression.path, { code: "literal", message, help }, expression.offset + start),
       );
-    const odd = { undeclared_field: unknownMembers(expression.source), not_allowed: neverEqual(expression.source) };
+    const odd = {
+      undeclared_field: unknownMembers(expression.source),
+      not_allowed: neverEqual(expression.source),
+      literal: inexactNumbers(expression.source),
+    };
     for (const [code, places] of Object.entries(odd))
       for (const { start, message, help } of places)
         warnings.add(() => diagnose(located, expression.path, { code, message, help }, expression.offset + start));

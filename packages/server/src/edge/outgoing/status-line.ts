@@ -2,13 +2,16 @@ const line_feed = 0x0a;
 const carriage_return = 0x0d;
 /** How much of a line is kept; the rest of it says nothing about the status. */
 const line_chars_max = "HTTP/1.1 200 ".length;
+/** As far as the last digit of its status. */
+const unasked = /^HTTP\/\d\.\d 100$/;
 
 /**
  * Returns a function for the bytes of an answer. It calls `onStatus` once, as soon as the first final status line ends. A
  * receiver that answered 2xx has the event, even if no HTTP parser accepts the rest of its answer.
  *
- * It skips the interim answers 102 to 199, as the HTTP client does. It reports nothing after a line that is no status line, and
- * nothing after 100 and 101, because the HTTP client ends the exchange there.
+ * It skips interim answers, which are 100 and 102 to 199. The HTTP client ends the exchange at a 100 that it did not ask for, so the
+ * function makes a 102 of it in `bytes`, before the client reads them. Nothing is reported after 101, where the client ends the
+ * exchange, and after a line that is no status line.
  */
 export function statusLineReader(onStatus: (status: number) => void): (bytes: Buffer) => void {
   let state: "before" | "interim" | "over" = "before";
@@ -18,18 +21,19 @@ export function statusLineReader(onStatus: (status: number) => void): (bytes: Bu
     if (ended === "") state = "before";
     if (ended === "" || state === "interim") return;
     const status = Number(/^HTTP\/\d\.\d ([1-9]\d\d)(?: |$)/.exec(ended)?.[1]);
-    state = status > 101 && status < 200 ? "interim" : "over";
+    state = status < 200 && status !== 101 ? "interim" : "over";
     if (status >= 200) onStatus(status);
   }
 
   return (bytes) => {
-    for (const byte of bytes) {
+    for (const [at, byte] of bytes.entries()) {
       if (state === "over") return;
       if (byte === line_feed) {
         endLine(line);
         line = "";
       } else if (byte !== carriage_return && line.length < line_chars_max) {
         line += String.fromCharCode(byte);
+        if (state === "before" && unasked.test(line)) bytes[at] = "2".charCodeAt(0);
       }
     }
   };

@@ -73,6 +73,18 @@ describe("PUT, GET and DELETE", () => {
     expect((await call(url, "GET", "/v1/context/agents/broken", { key: admin })).status).toBe(404);
   });
 
+  test.each([
+    ["agent%E2%80%8B-1", "Remove the character U+200B: names have no control or format characters."],
+    ["agent%0A1", "Remove the character U+000A: names have no control or format characters."],
+    ["agent-1%20", "Remove the white space U+0020 around the name."],
+  ])("facts for %s are refused, because no intent can come from such an agent", async (agent_id, message) => {
+    const path = `/v1/context/agents/${agent_id}`;
+    const refused = await put(path, document({ siem_ref: "a" }));
+    expect(refused).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
+    expect(refused.json.error.details).toEqual([{ path: "/agent_id", code: "forbidden_character", message }]);
+    expect((await call(url, "GET", path, { key: admin })).status).toBe(404);
+  });
+
   test("recipient_state is stored in upper case", async () => {
     const body = { contract_version: "1", facts: { regulatory: { recipient_state: "tx" } } };
     const stored = await put("/v1/context/agents/lower", body);
