@@ -111,6 +111,8 @@ function formatSentence(format: SettingFormat): string {
       return `URL: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
     case "integer":
       return `${format.min} to ${format.max}`;
+    case "count_or_auto":
+      return `1 to ${format.max}, or \`auto\``;
     case "choice":
       return format.of.map((value) => `\`${value}\``).join(", ");
     case "cidr_list":

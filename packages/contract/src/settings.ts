@@ -7,6 +7,8 @@ export type SettingFormat =
   | { readonly kind: "integer"; readonly min: number; readonly max: number }
   | { readonly kind: "choice"; readonly of: readonly string[] }
   | { readonly kind: "boolean" }
+  /** A whole number from 1 to `max`, or `auto`. */
+  | { readonly kind: "count_or_auto"; readonly max: number }
   | { readonly kind: "cidr_list" }
   | { readonly kind: "base64_bytes"; readonly bytes: number }
   | { readonly kind: "base64_list"; readonly bytes: number }
@@ -111,6 +113,14 @@ export const settings = {
     meaning:
       "Days for which deliveries that were delivered or cancelled are kept. " +
       "Failed deliveries, and what was sent of them again, are kept always: they can be sent again.",
+  },
+  COUNTERSIGN_WORKERS: {
+    name: "COUNTERSIGN_WORKERS",
+    fallback: "1",
+    format: { kind: "count_or_auto", max: 64 },
+    meaning:
+      "Processes that serve behind the one port. `auto`: one on up to three processors, else half as many as there are processors. " +
+      "Rate limits count for all of them together. SIGUSR2 replaces them one after another.",
   },
   COUNTERSIGN_DRAIN_SECONDS: {
     name: "COUNTERSIGN_DRAIN_SECONDS",

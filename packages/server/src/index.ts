@@ -4,11 +4,14 @@
  */
 import type * as instance from "./edge/instance/instance.ts";
 import type * as main from "./edge/main.ts";
+import type * as supervisor from "./edge/workers/supervisor.ts";
+import type * as worker from "./edge/workers/worker.ts";
 
 export type { InspectedDatabase, Instance } from "./edge/instance/instance.ts";
 export type { SecretsStatus } from "./edge/instance/secrets.ts";
 export { findPostgres, openKeyRing, readPacks, replaceMasterKeyFile } from "./edge/instance/without-database.ts";
 export { type Config, readConfig } from "./edge/start/config.ts";
+export { isWorker, workersOf } from "./edge/workers/worker-count.ts";
 export type { Verified } from "./operations/audit/verify-organization.ts";
 export type { Log } from "./ports.ts";
 export type { StartRefused } from "./store/database/start-refused.ts";
@@ -18,6 +21,14 @@ export { inspectRedis } from "./store/upkeep/inspect-redis.ts";
 /** `startService` of edge/main.ts. */
 export const startService: typeof main.startService = async (...given) =>
   (await import("./edge/main.ts")).startService(...given);
+
+/** `startSupervisor` of edge/workers/supervisor.ts. */
+export const startSupervisor: typeof supervisor.startSupervisor = async (...given) =>
+  (await import("./edge/workers/supervisor.ts")).startSupervisor(...given);
+
+/** `meetSupervisor` of edge/workers/worker.ts. */
+export const meetSupervisor: typeof worker.meetSupervisor = async () =>
+  (await import("./edge/workers/worker.ts")).meetSupervisor();
 
 /** `openInstance` of edge/instance/instance.ts. */
 export const openInstance: typeof instance.openInstance = async (...given) =>

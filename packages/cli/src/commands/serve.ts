@@ -1,4 +1,5 @@
 import { limits } from "@countersign/contract";
+import type { Config } from "@countersign/server";
 import type { Command } from "commander";
 import { onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../terminal.ts";
@@ -7,6 +8,7 @@ const help = `
 Prints "listening on http://…" when it serves. SIGTERM, Ctrl-C or a closed terminal ends it in order: what is in flight is
 answered, the write queue settled, the embedded database stopped. A second signal, two seconds later or more, ends it at once;
 nothing that was answered is lost. With COUNTERSIGN_DRAIN_SECONDS the service first goes on for so long, while /readyz is 503.
+With COUNTERSIGN_WORKERS several processes serve. One that crashes is replaced; SIGUSR2 replaces all, one after another.
 
 Examples:
   $ countersign serve
@@ -21,26 +23,49 @@ export function addServe(program: Command, terminal: Terminal): void {
     .command("serve")
     .description("run the service (settings: docs/configuration.md)")
     .addHelpText("after", help)
-    .action(async () => {
-      const { readConfig, startService } = await import("@countersign/server");
-      const config = readConfig(terminal.env);
-      // From here on: a signal during the start, or the moment after the line below, ends the service in order, too. The
-      // start is not cut short for it, and has no time limit; a later signal is for those who cannot wait.
-      const signalled = new Promise<void>((resolve) => {
-        onInterrupt(terminal, resolve);
-      });
-      const service = await startService(config);
-      // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
-      terminal.print(`listening on ${service.url}`);
-      await signalled;
-      const seconds_max = config.drain_seconds + limits.shutdown_seconds_max;
-      const late = setTimeout(() => {
-        terminal.printError(`countersign: not done after ${seconds_max} s, ending anyway`);
-        terminal.exit(1);
-      }, seconds_max * 1000);
-      await service.stop();
-      clearTimeout(late);
-      // All that is left are connections whose other end does not take our goodbye.
-      setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
-    });
+    .action(() => serve(terminal));
+}
+
+async function serve(terminal: Terminal): Promise<void> {
+  const { isWorker, readConfig, startService, startSupervisor, workersOf } = await import("@countersign/server");
+  const config = readConfig(terminal.env);
+  if (isWorker()) return serveAsWorker(terminal, config);
+  // From here on: a signal during the start, or the moment after the line below, ends the service in order, too. The
+  // start is not cut short for it, and has no time limit; a later signal is for those who cannot wait.
+  const signalled = new Promise<void>((resolve) => {
+    onInterrupt(terminal, resolve);
+  });
+  const workers = workersOf(config);
+  const supervised = workers > 1 ? await startSupervisor(config, workers) : null;
+  if (supervised !== null) terminal.signals.on("SIGUSR2", () => void supervised.restart());
+  const service = supervised ?? (await startService(config));
+  // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
+  terminal.print(`listening on ${service.url}`);
+  await signalled;
+  await endInTime(terminal, config, service);
+  // All that is left are connections whose other end does not take our goodbye.
+  setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
+}
+
+/** A worker ends when its supervisor says so, or is gone. Signals are for the supervisor, but a terminal sends them to all. */
+async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> {
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR2"]) terminal.signals.on(name, () => undefined);
+  const { meetSupervisor, startService } = await import("@countersign/server");
+  const supervised = await meetSupervisor();
+  const service = await startService(config, undefined, { supervised });
+  supervised.listening(service.url);
+  await supervised.stopped;
+  await endInTime(terminal, config, service);
+  supervised.leave();
+  setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
+}
+
+async function endInTime(terminal: Terminal, config: Config, service: { stop(): Promise<void> }): Promise<void> {
+  const seconds_max = config.drain_seconds + limits.shutdown_seconds_max;
+  const late = setTimeout(() => {
+    terminal.printError(`countersign: not done after ${seconds_max} s, ending anyway`);
+    terminal.exit(1);
+  }, seconds_max * 1000);
+  await service.stop();
+  clearTimeout(late);
 }

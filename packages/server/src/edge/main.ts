@@ -23,6 +23,7 @@ import { createSealer } from "./start/sealer.ts";
 import { startDeliveryThread } from "./threads/delivery-thread-host.ts";
 import type { ThreadProgram } from "./threads/thread-program.ts";
 import { timers } from "./timers.ts";
+import type { Supervised } from "./workers/worker.ts";
 
 const missing_key =
   "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
@@ -52,6 +53,8 @@ export interface StartParts {
   readonly packs_folder?: string;
   /** Packs that several services of one process share, for tests. */
   readonly packs?: Promise<PackLibrary>;
+  /** What a worker process has from its supervisor; absent: the process serves alone. */
+  readonly supervised?: Supervised;
   /** Another program of the thread that delivers, for tests. */
   readonly deliveryThread?: ThreadProgram | undefined;
 }
@@ -68,7 +71,11 @@ export async function startService(
   // The packs are checked while the database's own process starts.
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
-  const database = await startDatabase({ ...config, search: { path: config.path } }, log);
+  const { supervised } = parts;
+  const database =
+    supervised === undefined
+      ? await startDatabase({ ...config, search: { path: config.path } }, log)
+      : { connection: supervised.connection, stop: async () => undefined };
   const db = openDb(database.connection, log);
   try {
     const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
@@ -100,6 +107,7 @@ export async function startService(
       passwords: createPasswords(),
       mailer,
       console: await loadConsole(),
+      supervised,
       spans: tracing,
       deliveries: (runtime, requests) => startDeliveryThread({ ...receivers, requests }, runtime, parts.deliveryThread),
     });

@@ -61,6 +61,7 @@ import type { PackLibrary } from "./start/pack-files.ts";
 import { createBacktestThreads } from "./threads/backtest-threads.ts";
 import { newRequestCount, type RequestCount } from "./threads/give-way.ts";
 import type { ThreadProgram } from "./threads/thread-program.ts";
+import type { Supervised } from "./workers/worker.ts";
 
 /** The parts that differ between a process, a test and the simulation. */
 export interface NodeParts {
@@ -85,6 +86,8 @@ export interface NodeParts {
   readonly mailer: Mailer;
   /** The built console; absent or null: none is served. */
   readonly console?: ConsoleFiles | null;
+  /** What a worker process shares with the others. */
+  readonly supervised?: Pick<Supervised, "windows" | "metricsText" | "watchMetrics"> | undefined;
   /** Starts the loop over deliveries somewhere else; absent: it runs in this thread, on these terms (tests, simulation). */
   readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
@@ -136,7 +139,8 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
   watchNode(metrics, parts, writer, clockWatch);
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
-  const windows = await openWindows(config.redis_url, log, metrics);
+  const windows = await openWindows(parts, metrics);
+  parts.supervised?.watchMetrics(() => metrics.values());
   const waits = createDecisionWaits(db, timers, log);
   const { sealer, httpOut } = parts;
   const pulls = createContextPulls({
@@ -205,7 +209,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       runtime,
       packs: parts.packs.packs,
       cookies,
-      metrics,
+      metrics: parts.supervised === undefined ? metrics : { ...metrics, text: parts.supervised.metricsText },
       metrics_token: config.metrics_token,
       stopping: () => stopping,
     }),
@@ -266,11 +270,10 @@ function warnOfOpenMode({ config, log }: NodeParts, trust: ReturnType<typeof net
 
 /** The Redis client is loaded only where it is used. */
 async function openWindows(
-  redis_url: string | null,
-  log: Log,
+  { config: { redis_url }, log, supervised }: NodeParts,
   metrics: Metrics,
 ): Promise<{ windows: RateWindows; close(): void }> {
-  if (redis_url === null) return { windows: new NodeRateWindows(), close: () => undefined };
+  if (redis_url === null) return { windows: supervised?.windows ?? new NodeRateWindows(), close: () => undefined };
   const { openRedisRateWindows } = await import("../store/rate-windows/rate-windows-redis.ts");
   const windows = openRedisRateWindows({
     url: redis_url,

@@ -32,6 +32,8 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   watchBacklog(count: () => Promise<Backlog | null>): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
+  /** The same as values, to be added to those of other processes. */
+  values(): Promise<readonly object[]>;
   readonly content_type: string;
 }
 
@@ -49,6 +51,7 @@ export function createMetrics(): Metrics {
     ...rateMetrics(registry),
     ...watchedMetrics(registry),
     text: () => registry.metrics(),
+    values: () => registry.getMetricsAsJSON(),
     content_type: registry.contentType,
   };
 }
@@ -165,6 +168,7 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
   });
   const degraded = new Gauge({
     name: "countersign_rate_limits_degraded",
+    aggregator: "max",
     help: "1 while Redis does not answer and rate limits are counted per node.",
     registers: [registry],
   });
@@ -206,6 +210,7 @@ function watchedMetrics(
     watchClock(offset_s) {
       new Gauge({
         name: "countersign_clock_offset_seconds",
+        aggregator: "max",
         help: "Seconds by which the node's clock is ahead of the database's; negative: behind. From 300 on the node decides nothing.",
         registers,
         collect() {
@@ -216,6 +221,8 @@ function watchedMetrics(
     watchBacklog(count) {
       new Gauge({
         name: "countersign_backlog_rows",
+        // Each process counts the rows of all.
+        aggregator: "max",
         help: `What waits to leave the service, of all nodes and organizations; counted up to ${backlog_counted_max}.`,
         labelNames: ["what"],
         registers,

@@ -26,6 +26,7 @@ export interface Config {
   readonly webhook_allow_cidrs: readonly string[];
   readonly webhook_allow_http: boolean;
   readonly deliveries_kept_days: number;
+  readonly workers: number | "auto";
   readonly drain_seconds: number;
   /** Requests per minute that replace the contract's, by category. */
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>>;
@@ -89,6 +90,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     webhook_allow_cidrs: read("COUNTERSIGN_WEBHOOK_ALLOW_CIDRS") ?? [],
     webhook_allow_http: always("COUNTERSIGN_WEBHOOK_ALLOW_HTTP"),
     deliveries_kept_days: always("COUNTERSIGN_DELIVERIES_KEPT_DAYS"),
+    workers: always("COUNTERSIGN_WORKERS"),
     drain_seconds: always("COUNTERSIGN_DRAIN_SECONDS"),
     rate_limits: read("COUNTERSIGN_RATE_LIMITS") ?? {},
     trust_proxy: read("COUNTERSIGN_TRUST_PROXY") ?? [],

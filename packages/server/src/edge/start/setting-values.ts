@@ -17,6 +17,10 @@ export function readValue(text: string, format: SettingFormat): Reading {
       return readUrl(text, format.schemes);
     case "integer":
       return readInteger(text, format.min, format.max);
+    case "count_or_auto": {
+      const reading = text === "auto" ? { value: text } : readInteger(text, 1, format.max);
+      return "value" in reading ? reading : { expected: `${reading.expected}, or auto` };
+    }
     case "choice":
       return format.of.includes(text) ? { value: text } : { expected: `one of ${format.of.join(", ")}` };
     case "boolean":

@@ -1,0 +1,168 @@
+/** The worker processes of one service: started, replaced where they crash or are outdated, and ended. */
+import cluster, { type Worker } from "node:cluster";
+import type { RateTake } from "@countersign/core";
+import type { Log } from "../../ports.ts";
+import type { ConnectionOptions } from "../../store/database/connection.ts";
+import { StartRefused } from "../../store/database/start-refused.ts";
+import { NodeRateWindows } from "../../store/rate-windows/rate-windows.ts";
+import { timers } from "../timers.ts";
+import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
+
+const pause_ms_min = 100;
+const pause_ms_max = 10_000;
+/** How long one scrape waits for the metrics of a worker. A worker that says nothing is left out. */
+const metrics_ms_max = 2_000;
+
+/** A scrape that waits for the metrics of workers. */
+interface Scrape {
+  readonly waiting: Set<Worker>;
+  readonly gathered: ProcessMetrics[];
+  readonly end: () => void;
+}
+
+/** The workers of one service. */
+export class Crew {
+  readonly #connection: ConnectionOptions;
+  readonly #log: Log;
+  readonly #windows = new NodeRateWindows();
+  readonly #serving = new Set<Worker>();
+  readonly #leaving = new Set<Worker>();
+  /** Workers that do not serve yet. */
+  readonly #hiring = new Set<Promise<string>>();
+  readonly #scrapes = new Map<number, Scrape>();
+  #scrape_ids = 0;
+  #stopping = false;
+  #restarting: Promise<void> = Promise.resolve();
+
+  constructor(connection: ConnectionOptions, log: Log) {
+    this.#connection = connection;
+    this.#log = log;
+    // Workers run the same program with the same arguments.
+    cluster.setupPrimary({ serialization: "advanced" });
+  }
+
+  /** Starts the workers. Resolves with the address when all of them serve. Throws `StartRefused` if one does not. */
+  async start(count: number): Promise<string> {
+    // The first one alone: what refuses it refuses the others, too, and one message is enough.
+    const url = await this.#hire();
+    await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
+    return url;
+  }
+
+  /** Replaces the workers one after another. Each one ends when the next serves, so requests are served all the time. */
+  restart(): Promise<void> {
+    this.#restarting = this.#restarting.then(async () => {
+      await Promise.allSettled(this.#hiring);
+      for (const worker of [...this.#serving]) {
+        if (this.#stopping || !this.#serving.has(worker)) continue;
+        try {
+          await this.#hire();
+        } catch (error) {
+          this.#log.error({ err: error }, "a new worker does not start; the former ones go on");
+          return;
+        }
+        await this.#dismiss(worker);
+      }
+      this.#log.info({ workers: this.#serving.size }, "all workers were replaced");
+    });
+    return this.#restarting;
+  }
+
+  /** Ends all workers in order. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && this.#dismiss(worker)));
+  }
+
+  /** Starts one worker. Resolves with its address when it serves. */
+  #hire(): Promise<string> {
+    const worker = cluster.fork();
+    const hiring = new Promise<string>((resolve, reject) => {
+      worker.on("message", (message: WorkerSays) => {
+        if (message.kind !== "listening") return this.#hear(worker, message);
+        this.#serving.add(worker);
+        resolve(message.url);
+      });
+      worker.once("exit", (code, signal) => {
+        this.#leftAlone(worker);
+        const served = this.#serving.delete(worker);
+        if (!served) reject(new StartRefused("a worker process did not start: its message stands above"));
+        else if (!this.#leaving.has(worker)) this.#replace(worker.process.pid, code, signal);
+        this.#leaving.delete(worker);
+      });
+    });
+    this.#hiring.add(hiring);
+    const over = (): void => void this.#hiring.delete(hiring);
+    hiring.then(over, over);
+    return hiring;
+  }
+
+  #replace(pid: number | undefined, code: number | null, signal: string | null): void {
+    this.#log.error({ pid, code, signal }, "a worker ended; another one follows");
+    const tryAgain = (pause_ms: number): void => {
+      timers.after(pause_ms, () => {
+        if (this.#stopping) return;
+        this.#hire().catch((error: unknown) => {
+          this.#log.error({ err: error }, "a worker could not be replaced; it is tried again");
+          tryAgain(Math.min(pause_ms * 2, pause_ms_max));
+        });
+      });
+    };
+    tryAgain(pause_ms_min);
+  }
+
+  async #dismiss(worker: Worker): Promise<void> {
+    if (worker.isDead()) return;
+    this.#leaving.add(worker);
+    const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    this.#say(worker, { kind: "stop" });
+    await gone;
+  }
+
+  #say(worker: Worker, message: SupervisorSays): void {
+    // A worker that is on its way out may have closed its channel; its exit tells.
+    if (worker.isConnected()) worker.send(message, () => undefined);
+  }
+
+  #hear(worker: Worker, message: Exclude<WorkerSays, { kind: "listening" }>): void {
+    const { kind } = message;
+    if (kind === "begun") this.#say(worker, { kind: "database", connection: this.#connection });
+    else if (kind === "all_metrics") this.#gather(worker, message.id);
+    else if (kind === "rates") {
+      const takes = message.calls.map((call) => this.#count(call));
+      this.#say(worker, { kind, id: message.id, takes });
+    } else {
+      this.#scrapes.get(message.id)?.gathered.push(message.metrics);
+      this.#gathered(message.id, worker);
+    }
+  }
+
+  #count(call: RateCall): RateTake {
+    if (call.kind === "refund") return this.#windows.refund(call.bucket, call.taken, call.now_ms);
+    return this.#windows[call.kind](call.bucket, call.limit, call.now_ms);
+  }
+
+  #gather(asker: Worker, asked_id: number): void {
+    this.#scrape_ids += 1;
+    const id = this.#scrape_ids;
+    const end = (): void => {
+      cancel();
+      this.#scrapes.delete(id);
+      this.#say(asker, { kind: "all_metrics", id: asked_id, metrics: scrape.gathered });
+    };
+    const scrape: Scrape = { waiting: new Set(this.#serving), gathered: [], end };
+    const cancel = timers.after(metrics_ms_max, end);
+    this.#scrapes.set(id, scrape);
+    for (const worker of scrape.waiting) this.#say(worker, { kind: "own_metrics", id });
+    if (scrape.waiting.size === 0) end();
+  }
+
+  #gathered(id: number, worker: Worker): void {
+    const scrape = this.#scrapes.get(id);
+    if (scrape?.waiting.delete(worker) === true && scrape.waiting.size === 0) scrape.end();
+  }
+
+  #leftAlone(worker: Worker): void {
+    for (const id of [...this.#scrapes.keys()]) this.#gathered(id, worker);
+  }
+}

@@ -1,0 +1,95 @@
+/** The side of a worker process: what it shares with the others through the supervisor. */
+import type { RateTake } from "@countersign/core";
+import { AggregatorRegistry } from "prom-client";
+import type { RateWindows } from "../../ports.ts";
+import type { ConnectionOptions } from "../../store/database/connection.ts";
+import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
+
+/** What a worker has from its supervisor. */
+export interface Supervised {
+  readonly connection: ConnectionOptions;
+  /** The rate windows of all workers. */
+  readonly windows: RateWindows;
+  /** The metrics of all workers as one text. */
+  metricsText(): Promise<string>;
+  /** Sets what returns the metrics of this worker. */
+  watchMetrics(own: () => Promise<ProcessMetrics>): void;
+  /** Tells the supervisor that this worker serves. */
+  listening(url: string): void;
+  /** Resolves when this worker is to end: it was told to, or the supervisor is gone. */
+  readonly stopped: Promise<void>;
+  /** Closes the channel, so that nothing keeps the process alive. */
+  leave(): void;
+}
+
+/** Meets the supervisor. Resolves when it has named the database. */
+export async function meetSupervisor(): Promise<Supervised> {
+  const asked = new Map<number, (answer: never) => void>();
+  let ids = 0;
+  let ownMetrics: () => Promise<ProcessMetrics> = async () => [];
+  let calls: { readonly call: RateCall; readonly resolve: (take: RateTake) => void }[] = [];
+
+  function say(message: WorkerSays): void {
+    // A supervisor that is gone hears nothing; `stopped` tells.
+    if (process.connected) process.send?.(message);
+  }
+  function ask<Answer>(message: (id: number) => WorkerSays): Promise<Answer> {
+    ids += 1;
+    const id = ids;
+    return new Promise((resolve) => {
+      asked.set(id, resolve);
+      say(message(id));
+    });
+  }
+  function answered(id: number, answer: unknown): void {
+    asked.get(id)?.(answer as never);
+    asked.delete(id);
+  }
+
+  /** Sends all calls of a turn of the event loop in one message. */
+  async function sendCalls(): Promise<void> {
+    const sent = calls;
+    calls = [];
+    const takes = await ask<readonly RateTake[]>((id) => ({ kind: "rates", id, calls: sent.map(({ call }) => call) }));
+    for (const [at, { resolve }] of sent.entries()) resolve(takes[at] as RateTake);
+  }
+  function count(call: RateCall): Promise<RateTake> {
+    return new Promise((resolve) => {
+      if (calls.push({ call, resolve }) === 1) setImmediate(() => void sendCalls());
+    });
+  }
+
+  let stop = (): void => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  process.once("disconnect", () => stop());
+  const connection = await new Promise<ConnectionOptions>((resolve) => {
+    process.on("message", (message: SupervisorSays) => {
+      if (message.kind === "database") resolve(message.connection);
+      else if (message.kind === "rates") answered(message.id, message.takes);
+      else if (message.kind === "all_metrics") answered(message.id, message.metrics);
+      else if (message.kind === "stop") stop();
+      else void ownMetrics().then((metrics) => say({ kind: "own_metrics", id: message.id, metrics }));
+    });
+    say({ kind: "begun" });
+  });
+  return {
+    connection,
+    windows: {
+      take: (bucket, limit, now_ms) => count({ kind: "take", bucket, limit, now_ms }),
+      look: (bucket, limit, now_ms) => count({ kind: "look", bucket, limit, now_ms }),
+      refund: (bucket, taken, now_ms) => count({ kind: "refund", bucket, taken, now_ms }),
+    },
+    async metricsText() {
+      const all = await ask<ProcessMetrics[]>((id) => ({ kind: "all_metrics", id }));
+      return AggregatorRegistry.aggregate(all as object[]).metrics();
+    },
+    watchMetrics(own) {
+      ownMetrics = own;
+    },
+    listening: (url) => say({ kind: "listening", url }),
+    stopped,
+    leave: () => void (process.connected && process.disconnect()),
+  };
+}
