@@ -14,7 +14,7 @@ import {
 } from "./deliveries.ts";
 import {
   countWebhooks,
-  deleteWebhook,
+  deleteWebhooks,
   escalationExists,
   insertWebhook,
   lockWebhook,
@@ -78,7 +78,7 @@ test("what is cancelled is what is pending for this webhook, and it has ended th
     [await delivery(own, "wh_2", "pending")]: "pending",
     [await delivery(other, "wh_1", "pending")]: "pending",
   };
-  await db.system((query) => cancelDeliveries(query, own, "wh_1"));
+  await db.system((query) => cancelDeliveries(query, own, ["wh_1"]));
   const rows = await db.query<{ delivery_id: string; status: string; ended: boolean }>(
     "select delivery_id, status, settled_at > $2::timestamptz as ended from deliveries where org_id = any($1)",
     [[own, other], at],
@@ -173,8 +173,8 @@ test("webhooks are read, counted, held and deleted of this organization, newest 
       others("select from webhooks where webhook_id = $1 for update nowait", [oldest.id]),
     );
     await expect(taken).rejects.toThrow(/could not obtain lock/);
-    await deleteWebhook(query, own, middle.id);
-    await deleteWebhook(query, other, oldest.id);
+    expect(await deleteWebhooks(query, own, [middle.id])).toEqual([middle]);
+    expect(await deleteWebhooks(query, other, [oldest.id])).toEqual([]);
     expect(await escalationExists(query, own, "esc_none")).toBe(false);
   });
   expect(await list(9, null)).toEqual([newest, oldest]);
