@@ -69,24 +69,25 @@ test("failed deliveries are listed of this organization and webhook, newest firs
   expect(await list({ webhook_id: "wh_1", before: failed[0] as string })).toEqual(failed.slice(1));
 });
 
-test("what is cancelled is what is pending for this webhook, and it has ended then", async () => {
+test("what is cancelled is what is pending for these webhooks, and it has ended then", async () => {
   const [own, other] = await organizations();
-  const pending = await delivery(own, "wh_1", "pending");
+  const pending = [await delivery(own, "wh_1", "pending"), await delivery(own, "wh_3", "pending")].sort();
   const kept = {
     [await delivery(own, "wh_1", "failed")]: "failed",
     [await delivery(own, "wh_1", "delivered")]: "delivered",
     [await delivery(own, "wh_2", "pending")]: "pending",
     [await delivery(other, "wh_1", "pending")]: "pending",
   };
-  await db.system((query) => cancelDeliveries(query, own, ["wh_1"]));
+  await db.system((query) => cancelDeliveries(query, own, ["wh_1", "wh_3"]));
   const rows = await db.query<{ delivery_id: string; status: string; ended: boolean }>(
     "select delivery_id, status, settled_at > $2::timestamptz as ended from deliveries where org_id = any($1)",
     [[own, other], at],
   );
   expect(Object.fromEntries(rows.map(({ delivery_id, status }) => [delivery_id, status]))).toEqual({
-    ...{ ...kept, [pending]: "cancelled" },
+    ...kept,
+    ...Object.fromEntries(pending.map((id) => [id, "cancelled"])),
   });
-  expect(rows.filter(({ ended }) => ended).map(({ delivery_id }) => delivery_id)).toEqual([pending]);
+  expect(rows.filter(({ ended }) => ended).map(({ delivery_id }) => delivery_id).sort()).toEqual(pending);
 });
 
 test("a delivery is read with what it sends, by its own organization", async () => {
