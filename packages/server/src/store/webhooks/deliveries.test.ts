@@ -87,7 +87,12 @@ test("what is cancelled is what is pending for these webhooks, and it has ended 
     ...kept,
     ...Object.fromEntries(pending.map((id) => [id, "cancelled"])),
   });
-  expect(rows.filter(({ ended }) => ended).map(({ delivery_id }) => delivery_id).sort()).toEqual(pending);
+  expect(
+    rows
+      .filter(({ ended }) => ended)
+      .map(({ delivery_id }) => delivery_id)
+      .sort(),
+  ).toEqual(pending);
 });
 
 test("a delivery is read with what it sends, by its own organization", async () => {
