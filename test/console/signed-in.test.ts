@@ -109,19 +109,23 @@ inBrowser("the account", () => {
     expect(wrongs).toEqual([]);
   });
 
+  const newKeyOf = async (session: string, name: string) => {
+    const made = await fetch(`${console_.url}/v1/api-keys`, {
+      method: "POST",
+      headers: { Cookie: session, Origin: console_.url, "Content-Type": "application/json" },
+      body: JSON.stringify({ name, role: "operator" }),
+    });
+    return (await made.json()) as { api_key: string; key_id: string };
+  };
+  const acceptedKey = async (api_key: string) =>
+    (await fetch(`${console_.url}/v1/me`, { headers: { "X-API-Key": api_key } })).status;
+
   test("who removes a person is asked what becomes of the person's keys, and a revoked key is refused from then on", {
     timeout: test_timeout_ms,
   }, async () => {
     await console_.join(seeded.admin, "ines@example.com", "admin");
     const former = await console_.join(seeded.admin, "max@example.com", "admin");
-    const newKey = async (name: string) => {
-      const made = await fetch(`${console_.url}/v1/api-keys`, {
-        method: "POST",
-        headers: { Cookie: former.session, Origin: console_.url, "Content-Type": "application/json" },
-        body: JSON.stringify({ name, role: "operator" }),
-      });
-      return (await made.json()) as { api_key: string; key_id: string };
-    };
+    const newKey = (name: string) => newKeyOf(former.session, name);
     const { api_key } = await newKey("nightly export");
     const ended = await newKey("ended meanwhile");
     const watched = await console_.open({ api_key: seeded.admin });
@@ -146,7 +150,31 @@ inBrowser("the account", () => {
     await dialog.getByText("ended meanwhile").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Remove" }).click();
     await row.waitFor({ state: "detached" });
-    const refused = await fetch(`${console_.url}/v1/me`, { headers: { "X-API-Key": api_key } });
-    expect(refused.status).toBe(401);
+    expect(await acceptedKey(api_key)).toBe(401);
+  });
+
+  test("a person who goes on making keys is removed with all of them, also those that no list had", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const former = await console_.join(seeded.admin, "eva@example.com", "admin");
+    const keys = [await newKeyOf(former.session, "listed first")];
+    const watched = await console_.open({ api_key: seeded.admin });
+    const { page } = watched;
+    await page.goto("/people");
+    const row = page.getByRole("row", { name: /eva@example\.com/ });
+    await row.getByRole("button", { name: "Remove" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await dialog.getByText("listed first").waitFor();
+    expect(await dialog.getByText("There may be more than this list shows.").count()).toBe(0);
+    await dialog.getByRole("button", { name: "Revoke all" }).click();
+    keys.push(await newKeyOf(former.session, "made meanwhile"));
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await dialog.getByText("There may be more than this list shows.").waitFor();
+    await dialog.getByRole("button", { name: "Revoke all" }).click();
+    keys.push(await newKeyOf(former.session, "in no list"));
+    await dialog.getByRole("button", { name: "Remove" }).click();
+    await row.waitFor({ state: "detached" });
+    for (const { api_key } of keys) expect(await acceptedKey(api_key)).toBe(401);
   });
 });

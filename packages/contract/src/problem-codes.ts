@@ -63,7 +63,7 @@ export const refusalCodes = {
   undecided: {
     statuses: [409],
     meaning:
-      "`made` lists what the person made, each with `kind`, `id`, `name` and `created_at`. Say for each id, and for no other, whether it is kept or revoked.",
+      "`made` lists what the person made, each with `kind`, `id`, `name` and `created_at`. Say for each id, and for no other, whether it is kept or revoked, or send `*` for all that you do not name.",
   },
   turn_over: { statuses: [503], meaning: "The backtest has run for long, and another organization's waits." },
   provider: { statuses: [503], meaning: "The provider cannot be reached or gave no usable answer." },

@@ -2,6 +2,7 @@ import Type from "typebox";
 import { limits } from "../limits.ts";
 import {
   AcceptInvitationInput,
+  all_others,
   closed,
   EmailInput,
   givenId,
@@ -42,7 +43,8 @@ const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
 const made =
   "Where the person made keys, webhooks or invitations that are still in force, or a key of that person did, the answer is 409 with " +
-  "the list in `details[0].made`, until `made` says keep or revoke for each of these ids, and for no other.";
+  "the list in `details[0].made`, until `made` says keep or revoke for each of these ids, and for no other. With an entry " +
+  `\`${all_others}\` for everything that is not named, one request is enough: \`{"${all_others}": "revoke"}\` revokes all.`;
 const userParam = closed({ user_id: givenId("the person") });
 
 /**

@@ -100,8 +100,8 @@ function memberCalls(call: Transport) {
     listPeople: (query: PageQuery & { readonly role?: Role } = {}) =>
       call<Page<"people", User>>("GET", "/v1/people", { query: { ...query } }),
     /**
-     * Gives a person another role; its sessions end. `made`: "keep" or "revoke" by id for each thing that the person made; without it a
-     * weaker role may answer 409, with the list in `details[0].made` of the error.
+     * Gives a person another role; its sessions end. `made`: "keep" or "revoke" by id for each thing that the person made, and by `*` for
+     * all others; without it a weaker role may answer 409, with the list in `details[0].made` of the error.
      */
     changeRole: async (user_id: string, role: Role, made?: MadeChoices) =>
       (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...(made && { made }) } })).user,

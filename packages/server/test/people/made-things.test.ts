@@ -133,3 +133,64 @@ test.each([
   expect([answer.status, answer.code]).toEqual([400, "invalid_request"]);
   expect(answer.json.error.details[0].path).toMatch(/^\/made/);
 });
+
+test('"*" revokes or keeps everything that is not named, also what the list did not have', async () => {
+  const { admin, maker, first, second, webhook, invitation } = await withMade();
+  const later = await newKey({ cookie: maker.cookie });
+  const choices = { [later.key_id]: "keep", [invitation.invitation_id]: "keep", key_ended: "revoke", "*": "revoke" };
+  expect((await demote(admin.cookie, maker.user_id, "operator", choices)).status).toBe(200);
+  const accepted = async ({ api_key }: Made) => (await nodes.send("GET", "/v1/me", { key: `${api_key}` })).status;
+  expect([await accepted(first), await accepted(second), await accepted(later)]).toEqual([401, 401, 200]);
+  const { cookie } = admin;
+  expect((await nodes.send("GET", `/v1/escalations/webhooks/${webhook.id}`, { cookie })).status).toBe(404);
+  expect((await nodes.send("GET", "/v1/auth/invitations", { cookie })).json.invitations).toMatchObject([
+    { invitation_id: invitation.invitation_id },
+  ]);
+  expect((await remove(cookie, maker.user_id, { "*": "keep" })).status).toBe(204);
+  expect(await accepted(later)).toBe(200);
+});
+
+test('with "*" nobody who made too much for a list, or nothing, stands in the way', async () => {
+  const { admin, maker, webhook } = await withMade();
+  const { cookie } = admin;
+  await database.db.query(
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_by, created_at, expires_at, lifetime_seconds)
+     select $1, 'key_' || $2 || n, sha256(($2 || n)::bytea), 'key_' || $2 || n, 'live', 'org', 'operator', $2, now(), now() + interval '1 day', 86400
+     from generate_series(1, $3::integer) n`,
+    [admin.session.org_id, maker.user_id, limits.made_choices_max],
+  );
+  const listed = (await remove(cookie, maker.user_id)).json.error.details[0];
+  expect([listed.made.length, listed.message]).toEqual([
+    limits.made_choices_max,
+    expect.stringContaining('"*" is needed'),
+  ]);
+  // What gains rights keeps what it made, whatever is sent.
+  expect((await demote(cookie, maker.user_id, "admin", { "*": "revoke" })).status).toBe(200);
+  expect((await nodes.send("GET", `/v1/escalations/webhooks/${webhook.id}`, { cookie })).status).toBe(200);
+  expect((await remove(cookie, maker.user_id, { "*": "revoke" })).status).toBe(204);
+  const left = "select from api_keys where created_by = $1 and revoked_at is null";
+  expect(await database.db.query(left, [maker.user_id])).toEqual([]);
+  const idle = await nodes.joined(cookie, "reviewer");
+  expect((await remove(cookie, idle.user_id, { "*": "revoke" })).status).toBe(204);
+});
+
+test.each(["the key", "a key that the key made", "a rotation of the key"])(
+  "an invitation that is kept stays where %s both asks for that and is revoked",
+  async (which) => {
+    const { admin, maker, first, invitation } = await withMade();
+    let calling = first;
+    if (which === "a key that the key made") calling = await newKey({ key: first.api_key }, "admin");
+    if (which === "a rotation of the key")
+      calling = (await nodes.send("POST", `/v1/api-keys/${first.key_id}/rotate`, { key: first.api_key })).json;
+    const body = { made: { [invitation.invitation_id]: "keep", "*": "revoke" } };
+    const answer = await nodes.send("DELETE", `/v1/people/${maker.user_id}`, { key: calling.api_key, body });
+    expect(answer.status).toBe(204);
+    const { cookie } = admin;
+    expect((await nodes.send("GET", "/v1/me", { key: calling.api_key })).status).toBe(401);
+    expect((await nodes.send("GET", "/v1/auth/invitations", { cookie })).json.invitations).toMatchObject([
+      { invitation_id: invitation.invitation_id },
+    ]);
+    const senders = "select invited_by from invitations where invitation_id = $1";
+    expect(await database.db.query(senders, [invitation.invitation_id])).toEqual([{ invited_by: "system" }]);
+  },
+);

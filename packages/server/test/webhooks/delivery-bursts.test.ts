@@ -5,7 +5,7 @@ import { createIds } from "../../src/edge/ids.ts";
 import { timers } from "../../src/edge/timers.ts";
 import type { Db, GiveWay } from "../../src/ports.ts";
 import { cancelDeliveries } from "../../src/store/webhooks/deliveries.ts";
-import { deleteWebhook } from "../../src/store/webhooks/webhooks.ts";
+import { deleteWebhooks } from "../../src/store/webhooks/webhooks.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { testOrganization } from "../../src/testing/nodes/http-node.ts";
 import { silentLog } from "../../src/testing/nodes/silent-log.ts";
@@ -107,8 +107,8 @@ describe("a backlog", () => {
     // One of them rests before a lease, the other before a dispatch.
     await expect.poll(() => resting).toHaveLength(2);
     await db.tenant(org_id, async (query) => {
-      await cancelDeliveries(query, org_id, "wh_listens");
-      await deleteWebhook(query, org_id, "wh_listens");
+      await cancelDeliveries(query, org_id, ["wh_listens"]);
+      await deleteWebhooks(query, org_id, ["wh_listens"]);
     });
     gone = true;
     for (const goOn of resting) goOn();

@@ -238,7 +238,7 @@ test.each(
     const cancelling = () =>
       db.system((query) => {
         runs += 1;
-        return cancelDeliveries(query, org_id, webhook_ids[0]);
+        return cancelDeliveries(query, org_id, [webhook_ids[0]]);
       });
     const settlements = delivery_ids.map(took);
     const settling = () => settle(db, org_id, sorted === "rising" ? settlements : settlements.toReversed());
@@ -258,7 +258,7 @@ test("what a receiver took is delivered although settling it waited for its webh
   const delivery_id = await add(org_id, webhook_ids[0]);
   await leasedNow();
   const settlement = took(delivery_id);
-  await meanwhile(db, (query) => cancelDeliveries(query, org_id, webhook_ids[0]), [
+  await meanwhile(db, (query) => cancelDeliveries(query, org_id, [webhook_ids[0]]), [
     () => settle(db, org_id, [settlement]),
   ]);
   expect(await rowOf(delivery_id)).toMatchObject({ status: "delivered" });

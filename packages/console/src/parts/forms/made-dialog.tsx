@@ -1,5 +1,5 @@
 /** Asks what becomes of each thing that a person made, before the person is removed, demoted or leaves. */
-import type { MadeChoices, MadeThing } from "@countersign/contract";
+import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useState } from "react";
 import { Data } from "../tables/data.tsx";
@@ -29,16 +29,24 @@ export function MadeDialog({
   readonly onClose: () => void;
 }) {
   const [chosen, setChosen] = useState<MadeChoices>({});
+  const [first] = useState(things);
+  // Another list came back, because the person goes on making things, or the list may not have all of them.
+  const may_be_more = things !== first || things.length >= limits.made_choices_max;
   // A thing that ended since is not in the list any more: the service takes no choice for it.
-  const listed = new Set(things.map(({ id }) => id));
+  const listed = new Set([all_others, ...things.map(({ id }) => id)]);
   const choices = Object.fromEntries(Object.entries(chosen).filter(([id]) => listed.has(id)));
-  const whole = Object.keys(choices).length === things.length;
-  const all = (choice: "keep" | "revoke") => setChosen(Object.fromEntries(things.map(({ id }) => [id, choice])));
+  const whole = all_others in choices || Object.keys(choices).length === things.length;
+  const all = (choice: MadeChoice) => setChosen(Object.fromEntries(things.map(({ id }) => [id, choice])));
   return (
     <Dialog title="What becomes of what this person made?" onClose={onClose} broad>
       <p>These go on without the person. Say for each whether it is kept or revoked.</p>
+      {may_be_more && <p>There may be more than this list shows. “Revoke all” revokes what it does not show, too.</p>}
       <div className="actions start">
-        <button type="button" className="button small" onClick={() => all("revoke")}>
+        <button
+          type="button"
+          className="button small"
+          onClick={() => (may_be_more ? setChosen({ [all_others]: "revoke" }) : all("revoke"))}
+        >
           Revoke all
         </button>
         <button type="button" className="button small" onClick={() => all("keep")}>
@@ -47,29 +55,12 @@ export function MadeDialog({
       </div>
       <ul className="plain stack">
         {things.map((thing) => (
-          <li key={thing.id}>
-            <fieldset className="row">
-              <legend>
-                {`${kinds[thing.kind]} `}
-                <Data text={thing.name ?? thing.id} />
-                <span className="small muted">
-                  {", made "}
-                  <Time at={thing.created_at} />
-                </span>
-              </legend>
-              {(["revoke", "keep"] as const).map((choice) => (
-                <label key={choice} className="row">
-                  <input
-                    type="radio"
-                    name={thing.id}
-                    checked={chosen[thing.id] === choice}
-                    onChange={() => setChosen({ ...chosen, [thing.id]: choice })}
-                  />
-                  {choice === "keep" ? "Keep" : "Revoke"}
-                </label>
-              ))}
-            </fieldset>
-          </li>
+          <Choice
+            key={thing.id}
+            thing={thing}
+            chosen={chosen[thing.id] ?? chosen[all_others]}
+            onChoose={(choice) => setChosen({ ...chosen, [thing.id]: choice })}
+          />
         ))}
       </ul>
       <div className="actions">
@@ -81,5 +72,37 @@ export function MadeDialog({
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** One thing of the list, with what becomes of it. */
+function Choice({
+  thing,
+  chosen,
+  onChoose,
+}: {
+  readonly thing: MadeThing;
+  readonly chosen: MadeChoice | undefined;
+  readonly onChoose: (choice: MadeChoice) => void;
+}) {
+  return (
+    <li>
+      <fieldset className="row">
+        <legend>
+          {`${kinds[thing.kind]} `}
+          <Data text={thing.name ?? thing.id} />
+          <span className="small muted">
+            {", made "}
+            <Time at={thing.created_at} />
+          </span>
+        </legend>
+        {(["revoke", "keep"] as const).map((choice) => (
+          <label key={choice} className="row">
+            <input type="radio" name={thing.id} checked={chosen === choice} onChange={() => onChoose(choice)} />
+            {choice === "keep" ? "Keep" : "Revoke"}
+          </label>
+        ))}
+      </fieldset>
+    </li>
   );
 }

@@ -85,18 +85,23 @@ export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) }
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
+/** The entry of `made` that stands for everything that `made` does not name. */
+export const all_others = "*";
 const madeChoices = () =>
   Type.Optional(
     Type.Record(Type.String(), oneOf(["keep", "revoke"]), {
       maxProperties: limits.made_choices_max,
       description:
-        "by id of a key, webhook or invitation that the person made; needed where the answer is 409 `undecided`",
+        "by id of a key, webhook or invitation that the person made; needed where the answer is 409 `undecided`. The entry " +
+        `\`${all_others}\` is for everything that is not named, also for what is made meanwhile. With it, the ids need not be exactly ` +
+        "those of the list, and an id that the person did not make is ignored",
     }),
   );
 export const RoleChange = closed({ role: oneOf(roleNames), made: madeChoices() });
 export const PersonRemoval = closed({ made: madeChoices() });
 export type PersonRemoval = Static<typeof PersonRemoval>;
 export type MadeChoices = NonNullable<PersonRemoval["made"]>;
+export type MadeChoice = MadeChoices[string];
 
 /** What a person made that goes on without the person, as a 409 lists it in `details[0].made`. */
 export interface MadeThing {

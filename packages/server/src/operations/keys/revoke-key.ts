@@ -1,7 +1,7 @@
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
-import { countOtherAdmins, lockKey, markRevoked } from "../../store/keys/keys.ts";
+import { countOtherAdmins, lockKeys, markAllRevoked } from "../../store/keys/keys.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
@@ -23,34 +23,39 @@ export async function revokeKey(
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
-      const audit = await revokedKey(runtime, query, caller, key_id);
+      const audit = await revokedKeys(runtime, query, caller, [key_id]);
       return audit.length === 0 ? null : { raise: ["auth"], audit };
     });
   });
 }
 
 /**
- * Revokes a key under the head's lock and returns the rows for the audit trail; none: it was revoked before. The caller raises the
- * epoch of keys. Faults: not_found.
+ * Revokes keys under the head's lock and returns the rows for the audit trail; none: all were revoked before. The number of statements
+ * does not grow with the number of keys. The caller raises the epoch of keys. Faults: not_found.
  */
-export async function revokedKey(
+export async function revokedKeys(
   runtime: Pick<Runtime, "clock" | "ids" | "log">,
   query: Query,
   caller: Pick<KnownCaller, "org_id" | "actor">,
-  key_id: string,
+  key_ids: readonly string[],
 ): Promise<AuditRow[]> {
   const { org_id, actor } = caller;
-  const key = await lockKey(query, org_id, key_id);
-  if (key === undefined) throw new Fault("not_found");
+  const keys = await lockKeys(query, org_id, key_ids);
+  if (keys.length < key_ids.length) throw new Fault("not_found");
   const at = await databaseNow(query);
-  if (!(await markRevoked(query, org_id, key_id, at))) return [];
-  if (key.role === "admin" && (await countOtherAdmins(query, org_id, key_id)) === 0) {
+  const marked = new Set(await markAllRevoked(query, org_id, key_ids, at));
+  const revoked = keys.filter(({ key_id }) => marked.has(key_id));
+  if (revoked.length === 0) return [];
+  const admin = revoked.findLast(({ role }) => role === "admin");
+  if (admin !== undefined && (await countOtherAdmins(query, org_id, admin.key_id)) === 0) {
     runtime.log.warn(
-      { org_id, key_id },
+      { org_id, key_id: admin.key_id },
       "the last admin key of an organization was revoked: the command line can create another",
     );
   }
-  const data = { key_id, name: key.name };
-  const revoked = auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data });
-  return [revoked, ...(await withdrawn(runtime, query, caller, { sent_by_chain: key.lineage_id }))];
+  const audit = revoked.map(({ key_id, name }) =>
+    auditRow(runtime.ids, { intent_id: null, at, actor, type: "key_revoked", data: { key_id, name } }),
+  );
+  const sent_by_chains = revoked.map(({ lineage_id }) => lineage_id);
+  return [...audit, ...(await withdrawn(runtime, query, caller, { sent_by_chains }))];
 }

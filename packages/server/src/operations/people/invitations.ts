@@ -28,7 +28,7 @@ import {
   insertPerson,
   readPerson,
 } from "../../store/people/people.ts";
-import { deleteToken, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
+import { deleteTokens, insertToken, readToken, takeToken } from "../../store/people/person-tokens.ts";
 import { readSingleSignOn } from "../../store/people/single-sign-on.ts";
 import { countStrangerInvitation } from "../../store/people/stranger-invitations.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
@@ -142,15 +142,18 @@ export async function revokeInvitation(runtime: Recording, caller: Caller, invit
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
-      const audit = await withdrawn(runtime, query, caller, { invitation_id });
+      const audit = await withdrawn(runtime, query, caller, { invitation_ids: [invitation_id] });
       if (audit.length === 0) throw new Fault("not_found");
       return { audit };
     });
   });
 }
 
-/** `sent_by_chain`: those that any key of a chain of rotations sent, by its lineage_id. */
-type Which = { readonly invitation_id: string } | { readonly sent_by_chain: string } | { readonly email: string };
+/** `sent_by_chains`: those that any key of these chains of rotations sent, by their lineage_id. */
+type Which =
+  | { readonly invitation_ids: readonly string[] }
+  | { readonly sent_by_chains: readonly string[] }
+  | { readonly email: string };
 
 /**
  * Withdraws invitations under the head's lock and returns the rows for the audit trail. The invitations of a key end with the key.
@@ -173,7 +176,8 @@ export async function withdrawn(
 async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
   const wanted = "email" in which ? { email: emailKey(which.email) } : which;
   const deleted = await deleteInvitations(query, org_id, wanted);
-  for (const { token_sha256 } of deleted) await deleteToken(query, token_sha256);
+  const tokens = deleted.map(({ token_sha256 }) => token_sha256);
+  if (tokens.length > 0) await deleteTokens(query, tokens);
   return deleted;
 }
 
@@ -202,7 +206,7 @@ export async function acceptInvitation(
     await withHead(query, org_id, async () => {
       if ((await takeToken(query, "invitation", token_sha256)) === undefined) throw linkFault();
       await refuseTooMany(query, org_id);
-      await deleteInvitations(query, org_id, { invitation_id });
+      await deleteInvitations(query, org_id, { invitation_ids: [invitation_id] });
       const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
       if (!(await insertPerson(query, joined))) throw taken("/token", address_taken, "address_taken");
       await forgetRemoved(query, org_id, email);

@@ -1,15 +1,16 @@
 /** What becomes of the keys, webhooks and invitations that a person made, when the person loses rights or leaves. */
-import { limits, type MadeChoices, type MadeThing } from "@countersign/contract";
+import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { AuditRow } from "../../store/audit/audit.ts";
-import { giveInvitation } from "../../store/people/invitations.ts";
-import { idPlace } from "../../store/rows/cursor.ts";
+import { isRotationOf } from "../../store/keys/keys.ts";
+import { giveInvitations } from "../../store/people/invitations.ts";
+import { readMade } from "../../store/people/made.ts";
 import { cancelDeliveries } from "../../store/webhooks/deliveries.ts";
-import { revokedKey } from "../keys/revoke-key.ts";
+import { revokedKeys } from "../keys/revoke-key.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { deletedWebhook } from "../webhooks/delete-webhook.ts";
+import { deletedWebhooks } from "../webhooks/delete-webhook.ts";
 import { withdrawn } from "./invitations.ts";
 
 /** What settling changes in the head. */
@@ -19,22 +20,25 @@ interface SettledMade {
   readonly webhooks_delta: number;
 }
 
-const isWebhook = idPlace("webhook");
-
 /**
- * Cancels the pending deliveries of the webhooks that are to be revoked. Call it before the head is locked, because settling locks
- * deliveries first, too. The ids are sorted, so two transactions never wait for each other in a circle.
+ * Cancels the pending deliveries of the person's webhooks that are to be revoked. Call it before the head is locked, because settling
+ * locks deliveries first, too. If a webhook is made between this and the lock, the deliverer cancels its deliveries.
  */
-export async function cancelMadeDeliveries(query: Query, org_id: string, choices: MadeChoices): Promise<void> {
-  for (const id of Object.keys(choices).sort()) {
-    if (choices[id] === "revoke" && isWebhook(id)) await cancelDeliveries(query, org_id, id);
-  }
+export async function cancelMadeDeliveries(
+  query: Query,
+  org_id: string,
+  user_id: string,
+  choices: MadeChoices,
+): Promise<void> {
+  if (!Object.values(choices).includes("revoke")) return;
+  const webhooks = idsOf(await readMade(query, org_id, user_id), "webhook", choices, "revoke");
+  if (webhooks.length > 0) await cancelDeliveries(query, org_id, webhooks);
 }
 
 /**
- * Keeps or revokes each of these things, under the head's lock. A kept invitation becomes the caller's, or the organization's if the
- * caller is the person. Returns the changes for the head. Faults: state_conflict with the list of things, where `choices` does not name
- * exactly these things.
+ * Keeps or revokes each of these things, under the head's lock. The number of statements does not grow with the number of things,
+ * because the organization's decisions wait, and with them the commits of other organizations. Returns the changes for the head.
+ * Faults: state_conflict with the list of things, where `choices` has no choice for all others and does not name exactly these things.
  */
 export async function settleMade(
   runtime: Recording & Pick<Runtime, "log">,
@@ -44,26 +48,50 @@ export async function settleMade(
   things: readonly MadeThing[],
   choices: MadeChoices,
 ): Promise<SettledMade> {
-  const { org_id, actor } = caller;
-  const all_chosen = things.every(({ id }) => Object.hasOwn(choices, id));
-  if (!all_chosen || Object.keys(choices).length !== things.length) throw undecided(things);
-  for (const { id, kind } of things) {
-    if (kind === "invitation" && choices[id] === "keep")
-      await giveInvitation(query, org_id, id, actor === user_id ? "system" : actor);
+  const { org_id } = caller;
+  if (!Object.hasOwn(choices, all_others)) {
+    const all_chosen = things.every(({ id }) => Object.hasOwn(choices, id));
+    if (!all_chosen || Object.keys(choices).length !== things.length) throw undecided(things);
   }
+  const keys = idsOf(things, "api_key", choices, "revoke");
+  const invitations = idsOf(things, "invitation", choices, "revoke");
+  const webhooks = idsOf(things, "webhook", choices, "revoke");
+  const kept = idsOf(things, "invitation", choices, "keep");
+  // First, because a revoked key takes its invitations with it.
+  if (kept.length > 0) await giveInvitations(query, org_id, kept, await newSender(query, caller, user_id, keys));
   const audit: AuditRow[] = [];
-  let webhooks_delta = 0;
-  for (const { id, kind } of things) {
-    if (choices[id] !== "revoke") continue;
-    if (kind === "invitation") audit.push(...(await withdrawn(runtime, query, caller, { invitation_id: id })));
-    else if (kind === "api_key") audit.push(...(await revokedKey(runtime, query, caller, id)));
-    else {
-      const deleted = await deletedWebhook(runtime, query, caller, id);
-      audit.push(deleted.audit);
-      if (deleted.was_active) webhooks_delta -= 1;
-    }
-  }
-  return { audit, webhooks_delta, raise: webhooks_delta === 0 ? [] : ["policy"] };
+  if (keys.length > 0) audit.push(...(await revokedKeys(runtime, query, caller, keys)));
+  if (invitations.length > 0) audit.push(...(await withdrawn(runtime, query, caller, { invitation_ids: invitations })));
+  if (webhooks.length === 0) return { audit, webhooks_delta: 0, raise: [] };
+  const deleted = await deletedWebhooks(runtime, query, caller, webhooks);
+  return { ...deleted, audit: [...audit, ...deleted.audit] };
+}
+
+/** Returns the ids of one kind for which this is the choice. */
+function idsOf(
+  things: readonly MadeThing[],
+  kind: MadeThing["kind"],
+  choices: MadeChoices,
+  choice: MadeChoice,
+): string[] {
+  return things
+    .filter(({ id, kind: its }) => its === kind && choices[Object.hasOwn(choices, id) ? id : all_others] === choice)
+    .map(({ id }) => id);
+}
+
+/**
+ * Returns who sends the kept invitations from now on: the caller, or the organization (`system`) if the caller is the person or calls
+ * with a key that is revoked here. Otherwise the invitations would end with that key.
+ */
+async function newSender(
+  query: Query,
+  { org_id, actor, key_id, lineage_id }: Caller,
+  user_id: string,
+  revoked_keys: readonly string[],
+): Promise<string> {
+  if (actor === user_id) return "system";
+  const ends = key_id !== null && (await isRotationOf(query, org_id, revoked_keys, lineage_id));
+  return ends ? "system" : actor;
 }
 
 function undecided(things: readonly MadeThing[]): Fault {
@@ -73,10 +101,11 @@ function undecided(things: readonly MadeThing[]): Fault {
     made.length === 0
       ? "This person made nothing that would go on without the person. Leave `made` out."
       : `This person made ${things.length} ${things.length === 1 ? "thing" : "things"} that would go on without the person. ` +
-        'Send `made` with "revoke" or "keep" for each id of the list, and with no other id.';
+        'Send `made` with "revoke" or "keep" for each id of the list, and with no other id. ' +
+        `Or send it with "${all_others}", for everything that you do not name.`;
   const message =
     things.length > made_choices_max
-      ? `${told} One request names at most ${made_choices_max}, so revoke some of the things before.`
+      ? `${told} The list has the first ${made_choices_max} of them, so "${all_others}" is needed.`
       : told;
   return new Fault("state_conflict", { details: [{ path: "/made", code: "undecided", message, made }] });
 }

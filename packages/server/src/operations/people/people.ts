@@ -58,11 +58,12 @@ export async function changeRole(
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
     if (person.role === role) return shownUser(person);
-    await cancelMadeDeliveries(query, org_id, made);
+    const loses_rights = !roleMeets(role, [person.role]);
+    if (loses_rights) await cancelMadeDeliveries(query, org_id, user_id, made);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();
-      const things = roleMeets(role, [person.role]) ? [] : await readMade(query, org_id, user_id);
+      const things = loses_rights ? await readMade(query, org_id, user_id) : [];
       const settled = await settleMade(runtime, query, caller, user_id, things, made);
       await updatePerson(query, org_id, user_id, { role });
       const at = formatTimestampUs(runtime.clock.now_us());
@@ -93,7 +94,7 @@ export async function removePerson(
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw new Fault("not_found");
-    await cancelMadeDeliveries(query, org_id, made);
+    await cancelMadeDeliveries(query, org_id, user_id, made);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       if (person.role === "admin" && !(await hasOtherAdmin(query, org_id, user_id))) throw lastAdmin();

@@ -32,7 +32,7 @@ export async function changeWebhook(
   return runtime.db.tenant(org_id, async (query) => {
     // Deliveries before the head, as settling does: two transactions never wait for each other in a circle.
     if (change.active !== undefined)
-      await cancelDeliveries(query, org_id, webhook_id, { unless_active: change.active });
+      await cancelDeliveries(query, org_id, [webhook_id], { unless_active: change.active });
     let after: StoredWebhook | undefined;
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);

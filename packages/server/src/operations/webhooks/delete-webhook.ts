@@ -3,7 +3,7 @@ import type { Query } from "../../ports.ts";
 import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { cancelDeliveries } from "../../store/webhooks/deliveries.ts";
-import { lockWebhook, deleteWebhook as removeWebhook } from "../../store/webhooks/webhooks.ts";
+import { deleteWebhooks } from "../../store/webhooks/webhooks.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Recording } from "../runtime.ts";
 
@@ -11,30 +11,31 @@ import type { Recording } from "../runtime.ts";
 export async function deleteWebhook(runtime: Recording, caller: KnownCaller, webhook_id: string): Promise<void> {
   const { org_id } = caller;
   await runtime.db.tenant(org_id, async (query) => {
-    await cancelDeliveries(query, org_id, webhook_id);
+    await cancelDeliveries(query, org_id, [webhook_id]);
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
-      const { audit, was_active } = await deletedWebhook(runtime, query, caller, webhook_id);
-      return was_active ? { audit: [audit], webhooks_delta: -1, raise: ["policy"] } : { audit: [audit] };
+      const changes = await deletedWebhooks(runtime, query, caller, [webhook_id]);
+      if (changes.audit.length === 0) throw new Fault("not_found");
+      return changes;
     });
   });
 }
 
 /**
- * Deletes a webhook under the head's lock. Its pending deliveries are cancelled before. Returns the row for the audit trail, and whether
- * the head counted it as active. Faults: not_found.
+ * Deletes webhooks under the head's lock. Their pending deliveries are cancelled before. Returns the changes for the head, with a row
+ * for the audit trail for each webhook that was there.
  */
-export async function deletedWebhook(
+export async function deletedWebhooks(
   runtime: Pick<Recording, "clock" | "ids">,
   query: Query,
   { org_id, actor }: Pick<KnownCaller, "org_id" | "actor">,
-  webhook_id: string,
-): Promise<{ readonly audit: AuditRow; readonly was_active: boolean }> {
-  const webhook = await lockWebhook(query, org_id, webhook_id);
-  if (webhook === undefined) throw new Fault("not_found");
-  await removeWebhook(query, org_id, webhook_id);
+  webhook_ids: readonly string[],
+): Promise<{ readonly audit: AuditRow[]; readonly webhooks_delta: number; readonly raise: readonly "policy"[] }> {
+  const deleted = await deleteWebhooks(query, org_id, webhook_ids);
   const at = formatTimestampUs(runtime.clock.now_us());
-  const data = { webhook_id, url: webhook.url };
-  const audit = auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_deleted", data });
-  return { audit, was_active: webhook.active };
+  const audit = deleted.map(({ id: webhook_id, url }) =>
+    auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_deleted", data: { webhook_id, url } }),
+  );
+  const active = deleted.filter((webhook) => webhook.active).length;
+  return { audit, webhooks_delta: -active, raise: active === 0 ? [] : ["policy"] };
 }

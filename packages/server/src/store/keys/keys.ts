@@ -134,12 +134,17 @@ export interface KeyRow extends ApiKey {
 
 /** One key, locked against every other change of it until the transaction ends; undefined: not in this organization. */
 export async function lockKey(query: Query, org_id: string, key_id: string): Promise<KeyRow | undefined> {
-  const rows = await query<KeyRow>(
+  const [key] = await lockKeys(query, org_id, [key_id]);
+  return key;
+}
+
+/** Those of these keys that are of this organization, locked in the order of their ids, as `noteKeyUses` locks them. */
+export function lockKeys(query: Query, org_id: string, key_ids: readonly string[]): Promise<KeyRow[]> {
+  return query<KeyRow>(
     `select ${listed}, lineage_id, rate_limits, lifetime_seconds, ${key_state}
-     from api_keys k where org_id = $1 and key_id = $2 for update`,
-    [org_id, key_id],
+     from api_keys k where org_id = $1 and key_id = any($2::text[]) order by key_id for update`,
+    [org_id, key_ids],
   );
-  return rows[0];
 }
 
 /**
@@ -156,11 +161,22 @@ export async function keyStands(query: Query, org_id: string, key_id: string): P
 
 /** Marks a key as revoked. False when it was already, or does not exist. */
 export async function markRevoked(query: Query, org_id: string, key_id: string, at: string): Promise<boolean> {
-  const rows = await query(
-    `update api_keys set revoked_at = $3::timestamptz where org_id = $1 and key_id = $2 and revoked_at is null returning key_id`,
-    [org_id, key_id, at],
+  return (await markAllRevoked(query, org_id, [key_id], at)).length > 0;
+}
+
+/** Marks keys as revoked. Returns the ids of those that were not revoked before. Lock several keys before, with `lockKeys`. */
+export async function markAllRevoked(
+  query: Query,
+  org_id: string,
+  key_ids: readonly string[],
+  at: string,
+): Promise<string[]> {
+  const rows = await query<{ key_id: string }>(
+    `update api_keys set revoked_at = $3::timestamptz where org_id = $1 and key_id = any($2::text[]) and revoked_at is null
+     returning key_id`,
+    [org_id, key_ids, at],
   );
-  return rows.length > 0;
+  return rows.map(({ key_id }) => key_id);
 }
 
 /**

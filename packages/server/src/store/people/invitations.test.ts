@@ -71,10 +71,10 @@ test("what is withdrawn by id, address or chain of keys takes nothing else along
     ...[await invite(other, { email: "who@example.com" }), await invite(other, { by: "usr_1" })],
     await invite(other, { by: "key_first" }),
   ];
-  expect(await remove(own, { invitation_id: theirs[0] as string })).toEqual([]);
-  expect(await remove(own, { invitation_id: byId })).toEqual([byId]);
+  expect(await remove(own, { invitation_ids: theirs })).toEqual([]);
+  expect(await remove(own, { invitation_ids: [byId] })).toEqual([byId]);
   expect(await remove(own, { email: "who@example.com" })).toEqual([byAddress]);
-  expect(await remove(own, { sent_by_chain: "key_first" })).toEqual(byChain.sort());
+  expect(await remove(own, { sent_by_chains: ["key_first", "key_none"] })).toEqual(byChain.sort());
   expect([(await open(own)).sort(), (await open(other)).sort()]).toEqual([kept.sort(), theirs.sort()]);
 });
 

@@ -56,11 +56,16 @@ export function listInvitations(
   );
 }
 
-/** Makes somebody else (key_id, user_id, `system`) the sender of an invitation: it ends with the new sender. */
-export async function giveInvitation(query: Query, org_id: string, invitation_id: string, to: string): Promise<void> {
-  await query("update invitations set invited_by = $3 where org_id = $1 and invitation_id = $2", [
+/** Makes somebody else (key_id, user_id, `system`) the sender of invitations: they end with the new sender. */
+export async function giveInvitations(
+  query: Query,
+  org_id: string,
+  invitation_ids: readonly string[],
+  to: string,
+): Promise<void> {
+  await query("update invitations set invited_by = $3 where org_id = $1 and invitation_id = any($2::text[])", [
     org_id,
-    invitation_id,
+    invitation_ids,
     to,
   ]);
 }
@@ -75,22 +80,23 @@ export async function countInvitations(query: Query, org_id: string): Promise<nu
 }
 
 /**
- * Deletes the invitation with this id, all for this address (lower case), or all of a chain of rotated keys (lineage_id). Returns the
- * deleted invitations.
+ * Deletes the invitations with these ids, all for this address (lower case), or all of these chains of rotated keys (by their
+ * lineage_id). Returns the deleted invitations.
  */
 export function deleteInvitations(
   query: Query,
   org_id: string,
   which: {
-    readonly invitation_id?: string;
+    readonly invitation_ids?: readonly string[];
     readonly email?: string;
-    readonly sent_by_chain?: string;
+    readonly sent_by_chains?: readonly string[];
   },
 ): Promise<KeptInvitation[]> {
   return query<KeptInvitation>(
-    `delete from invitations where org_id = $1 and ($2::text is null or invitation_id = $2) and ($3::text is null or lower(email collate "C") = $3)
-       and ($4::text is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = $4))
+    `delete from invitations where org_id = $1 and ($2::text[] is null or invitation_id = any($2))
+       and ($3::text is null or lower(email collate "C") = $3)
+       and ($4::text[] is null or invited_by in (select key_id from api_keys where org_id = $1 and lineage_id = any($4)))
      returning ${columns}`,
-    [org_id, which.invitation_id ?? null, which.email ?? null, which.sent_by_chain ?? null],
+    [org_id, which.invitation_ids ?? null, which.email ?? null, which.sent_by_chains ?? null],
   );
 }

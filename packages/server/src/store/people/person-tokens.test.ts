@@ -8,7 +8,7 @@ import { testPeople } from "../../testing/people/person.ts";
 import type { Person } from "./people.ts";
 import {
   deleteOldTokens,
-  deleteToken,
+  deleteTokens,
   deleteTokensOf,
   hasRecentToken,
   insertToken,
@@ -87,7 +87,7 @@ test("a person has a recent token, and loses it, by kind and by person", async (
   expect([await has("password", own, 3_600), await has("passkey", own), await has("password", colleague)]).toEqual([
     ...[false, true, true],
   ]);
-  await db.system((query) => deleteToken(query, hash("theirs")));
+  await db.system((query) => deleteTokens(query, [hash("theirs")]));
   expect([await has("password", colleague), await has("passkey", own)]).toEqual([false, true]);
 });
 

@@ -58,9 +58,12 @@ export async function takeToken(query: Query, kind: TokenKind, token_sha256: str
   return token;
 }
 
-/** Deletes a token that was not used. System scope. */
-export async function deleteToken(query: Query, token_sha256: string): Promise<void> {
-  await query("delete from person_tokens where token_sha256 = decode($1, 'hex')", [token_sha256]);
+/** Deletes tokens that were not used, by the SHA-256 of their texts (hex). System scope. */
+export async function deleteTokens(query: Query, tokens_sha256: readonly string[]): Promise<void> {
+  await query(
+    "delete from person_tokens where token_sha256 = any (array(select decode(hex, 'hex') from unnest($1::text[]) as t(hex)))",
+    [tokens_sha256],
+  );
 }
 
 /** Whether a person got a token of this kind within the last `seconds` that was not used. System scope. */

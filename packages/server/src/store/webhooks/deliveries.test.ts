@@ -14,7 +14,7 @@ import {
 } from "./deliveries.ts";
 import {
   countWebhooks,
-  deleteWebhook,
+  deleteWebhooks,
   escalationExists,
   insertWebhook,
   lockWebhook,
@@ -69,24 +69,30 @@ test("failed deliveries are listed of this organization and webhook, newest firs
   expect(await list({ webhook_id: "wh_1", before: failed[0] as string })).toEqual(failed.slice(1));
 });
 
-test("what is cancelled is what is pending for this webhook, and it has ended then", async () => {
+test("what is cancelled is what is pending for these webhooks, and it has ended then", async () => {
   const [own, other] = await organizations();
-  const pending = await delivery(own, "wh_1", "pending");
+  const pending = [await delivery(own, "wh_1", "pending"), await delivery(own, "wh_3", "pending")].sort();
   const kept = {
     [await delivery(own, "wh_1", "failed")]: "failed",
     [await delivery(own, "wh_1", "delivered")]: "delivered",
     [await delivery(own, "wh_2", "pending")]: "pending",
     [await delivery(other, "wh_1", "pending")]: "pending",
   };
-  await db.system((query) => cancelDeliveries(query, own, "wh_1"));
+  await db.system((query) => cancelDeliveries(query, own, ["wh_1", "wh_3"]));
   const rows = await db.query<{ delivery_id: string; status: string; ended: boolean }>(
     "select delivery_id, status, settled_at > $2::timestamptz as ended from deliveries where org_id = any($1)",
     [[own, other], at],
   );
   expect(Object.fromEntries(rows.map(({ delivery_id, status }) => [delivery_id, status]))).toEqual({
-    ...{ ...kept, [pending]: "cancelled" },
+    ...kept,
+    ...Object.fromEntries(pending.map((id) => [id, "cancelled"])),
   });
-  expect(rows.filter(({ ended }) => ended).map(({ delivery_id }) => delivery_id)).toEqual([pending]);
+  expect(
+    rows
+      .filter(({ ended }) => ended)
+      .map(({ delivery_id }) => delivery_id)
+      .sort(),
+  ).toEqual(pending);
 });
 
 test("a delivery is read with what it sends, by its own organization", async () => {
@@ -173,8 +179,8 @@ test("webhooks are read, counted, held and deleted of this organization, newest 
       others("select from webhooks where webhook_id = $1 for update nowait", [oldest.id]),
     );
     await expect(taken).rejects.toThrow(/could not obtain lock/);
-    await deleteWebhook(query, own, middle.id);
-    await deleteWebhook(query, other, oldest.id);
+    expect(await deleteWebhooks(query, own, [middle.id])).toEqual([middle]);
+    expect(await deleteWebhooks(query, other, [oldest.id])).toEqual([]);
     expect(await escalationExists(query, own, "esc_none")).toBe(false);
   });
   expect(await list(9, null)).toEqual([newest, oldest]);

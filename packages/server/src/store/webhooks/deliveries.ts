@@ -34,18 +34,18 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
 }
 
 /**
- * Cancels the pending deliveries of a webhook that is deleted, switched off or switched on again. With `unless_active` it
- * changes nothing if the webhook is active already. Locks in the order of the ids, as settling does.
+ * Cancels the pending deliveries of webhooks that are deleted, switched off or switched on again. With `unless_active` it
+ * changes nothing of those that are active already. Locks in the order of the ids, as settling does.
  */
 export async function cancelDeliveries(
   query: Query,
   org_id: string,
-  webhook_id: string,
+  webhook_ids: readonly string[],
   { unless_active = false } = {},
 ): Promise<void> {
-  const pending = `org_id = $1 and webhook_id = $2 and status = 'pending'
-    and not ($3 and exists (select from webhooks where org_id = $1 and webhook_id = $2 and active))`;
-  const params = [org_id, webhook_id, unless_active];
+  const pending = `org_id = $1 and webhook_id = any($2::text[]) and status = 'pending'
+    and not ($3 and webhook_id in (select w.webhook_id from webhooks w where w.org_id = $1 and w.webhook_id = any($2) and w.active))`;
+  const params = [org_id, webhook_ids, unless_active];
   const locked = `select from deliveries where ${pending} order by delivery_id for update`;
   await query(`select count(*) from (${locked}) locked`, params);
   await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, params);

@@ -110,9 +110,12 @@ export async function updateWebhookSecret(
   ]);
 }
 
-/** Deletes a webhook. */
-export async function deleteWebhook(query: Query, org_id: string, webhook_id: string): Promise<void> {
-  await query("delete from webhooks where org_id = $1 and webhook_id = $2", [org_id, webhook_id]);
+/** Deletes webhooks and returns those that were there. */
+export function deleteWebhooks(query: Query, org_id: string, webhook_ids: readonly string[]): Promise<StoredWebhook[]> {
+  return query<StoredWebhook>(
+    `delete from webhooks where org_id = $1 and webhook_id = any($2::text[]) returning ${columns}`,
+    [org_id, webhook_ids],
+  );
 }
 
 /** What the secret is sealed for: it opens for this webhook of this organization only. */
