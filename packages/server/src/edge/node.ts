@@ -190,6 +190,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const app: HttpServer = buildServer({
     ids,
     clock,
+    timers,
     log,
     metrics,
     spans: parts.spans,

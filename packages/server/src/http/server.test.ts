@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { operationRows } from "@countersign/contract";
 import { expect, test } from "vitest";
+import { timers } from "../edge/timers.ts";
 import { createMetrics } from "./metrics.ts";
 import type { RouterDeps } from "./router.ts";
 import { buildServer } from "./server.ts";
@@ -14,7 +15,7 @@ test("on localhost, every address of it reaches the server, and close ends all o
     metrics: createMetrics(),
     handlers: Object.fromEntries(operationRows.map(([id]) => [id, () => undefined])),
   } as unknown as RouterDeps;
-  const app = buildServer(deps);
+  const app = buildServer({ ...deps, timers });
   const port = Number(new URL(await app.listen({ host: "localhost", port: 0 })).port);
   const addresses = new Set((await lookup("localhost", { all: true })).map(({ address }) => address));
   expect(addresses.size).toBeGreaterThan(0);

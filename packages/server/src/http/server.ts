@@ -7,6 +7,7 @@
 import { lookup } from "node:dns/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
+import type { Timers } from "../ports.ts";
 import { parserRefusal } from "./answer/faults.ts";
 import { head_bytes_max, nodeHeadersMax } from "./request/request-head.ts";
 import { createRouter, type RouterDeps } from "./router.ts";
@@ -16,6 +17,8 @@ const request_timeout_ms = 30_000;
 const headers_timeout_ms = 10_000;
 /** Longer than the idle timeout of common load balancers, which otherwise send into a connection that just closed. */
 const keep_alive_timeout_ms = 72_000;
+/** How long the end of the server waits for the first request of those that have just connected. */
+const fresh_ms_max = 200;
 
 /** The server. The caller starts it with `listen` and ends it with `close`. */
 export interface HttpServer {
@@ -35,7 +38,7 @@ type HttpSocket = Socket & {
 };
 
 /** Builds the server with the routes of all operations. */
-export function buildServer(deps: RouterDeps): HttpServer {
+export function buildServer(deps: RouterDeps & { readonly timers: Timers }): HttpServer {
   let closing = false;
   const respond = createRouter(deps);
   const server = createServer(
@@ -84,9 +87,15 @@ export function buildServer(deps: RouterDeps): HttpServer {
     },
     async close() {
       closing = true;
+      const closed = [server, ...more].map((each) => new Promise<void>((resolve) => each.close(() => resolve())));
       // Node's own close waits for connections that send nothing, and ends idle ones only once.
-      for (const socket of connections) endAfterAnswer(socket);
-      await Promise.all([server, ...more].map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
+      const fresh = [...connections].filter(({ bytesRead }) => bytesRead === 0);
+      for (const socket of connections) if (!fresh.includes(socket)) endAfterAnswer(socket);
+      if (fresh.length > 0) {
+        await new Promise<void>((resolve) => deps.timers.after(fresh_ms_max, resolve));
+        for (const socket of fresh) endAfterAnswer(socket);
+      }
+      await Promise.all(closed);
     },
   };
 }

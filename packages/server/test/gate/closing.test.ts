@@ -49,7 +49,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 test.each([
   ["nothing", ""],
   ["half a head", "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A"],
-])("a connection that has sent %s is closed at once", async (_, text) => {
+])("a connection that has sent %s is closed", async (_, text) => {
   const { url, close, app } = await node();
   const { closed } = await connected(url, text);
   await expect
@@ -57,6 +57,19 @@ test.each([
     .toBe(1);
   const closing = close();
   await closed;
+  await closing;
+});
+
+test("who has just connected may still ask", async () => {
+  const { url, close, app } = await node();
+  const { socket, said, closed } = await connected(url, "");
+  const connections = () => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+  await expect.poll(connections).toBe(1);
+  const closing = close();
+  await expect.poll(() => app.server.listening).toBe(false);
+  socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  await closed;
+  expect(said()).toMatch(/^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Connection: close\r\n/i);
   await closing;
 });
 

@@ -85,6 +85,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const app = buildServer({
     ids,
     clock,
+    timers,
     log,
     metrics,
     spans: null,
