@@ -8,6 +8,7 @@ import {
   type Instance,
   inspectRedis,
   openInstance,
+  workersOf,
 } from "@countersign/server";
 import { isStartRefused } from "../command-failed.ts";
 import type { Output } from "../terminal.ts";
@@ -43,7 +44,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
         ...writing(state),
         ...durability(state),
         ...vacuum(state),
-        ...sessions(state),
+        ...sessions(state, config),
         ...longTransactions(state),
         schema(state),
         ...role(state),
@@ -119,9 +120,13 @@ function vacuum({ unvacuumed }: InspectedDatabase): Finding[] {
   });
 }
 
-function sessions({ sessions_max, node_sessions_max }: InspectedDatabase): Finding[] {
-  if (sessions_max >= node_sessions_max) return [];
-  const text = `only ${sessions_max} sessions are let in, and a node opens up to ${node_sessions_max}: requests wait, and get 503`;
+/** The embedded server lets in as many as the workers need. */
+function sessions({ sessions_max, node_sessions_max }: InspectedDatabase, config: Config): Finding[] {
+  const workers = config.database_url === null ? 1 : workersOf(config);
+  const needed = node_sessions_max * workers;
+  if (sessions_max >= needed) return [];
+  const whose = workers === 1 ? "a node opens" : `the ${workers} workers of this node open`;
+  const text = `only ${sessions_max} sessions are let in, and ${whose} up to ${needed}: requests wait, and get 503`;
   return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
 }
 

@@ -4,7 +4,7 @@ import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
 import { openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";
-import { startDatabase, startRefusal } from "../store/database/start-database.ts";
+import { type StartedDatabase, startDatabase, startRefusal } from "../store/database/start-database.ts";
 import { StartRefused } from "../store/database/start-refused.ts";
 import { countLostOrganizations } from "../store/organizations/organizations.ts";
 import { createClock } from "./clock.ts";
@@ -71,11 +71,7 @@ export async function startService(
   // The packs are checked while the database's own process starts.
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
-  const { supervised } = parts;
-  const database =
-    supervised === undefined
-      ? await startDatabase({ ...config, search: { path: config.path } }, log)
-      : { connection: supervised.connection, stop: async () => undefined };
+  const database = await databaseFor(config, log, parts.supervised);
   const db = openDb(database.connection, log);
   try {
     const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
@@ -94,21 +90,13 @@ export async function startService(
     const organizations = await db.system((query) => countLostOrganizations(query, looked_at_max));
     if (organizations > 0) log.error({ organizations }, lost_organizations);
     const node = await assembleNode({
-      config,
-      db,
+      ...{ config, db, clock, timers, log, packs, sealer, httpOut, mailer },
       connection: database.connection,
-      clock,
       ids: createIds(clock),
-      timers,
-      log,
-      packs,
-      sealer,
-      httpOut,
       passwords: createPasswords(),
-      mailer,
       console: await loadConsole(),
-      supervised,
       spans: tracing,
+      supervised: parts.supervised,
       deliveries: (runtime, requests) => startDeliveryThread({ ...receivers, requests }, runtime, parts.deliveryThread),
     });
     try {
@@ -141,6 +129,16 @@ export async function startService(
     await database.stop();
     throw startRefusal(error);
   }
+}
+
+/** The database of a worker is its supervisor's, which also ends it. */
+async function databaseFor(
+  config: Config,
+  log: ProcessLog,
+  supervised: Supervised | undefined,
+): Promise<Pick<StartedDatabase, "connection" | "stop">> {
+  if (supervised !== undefined) return { connection: supervised.connection, stop: async () => undefined };
+  return startDatabase({ ...config, search: { path: config.path } }, log);
 }
 
 /** Waits for the end of the service for at most `limit_ms`. Rejects as `end` does. */

@@ -188,11 +188,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   };
   const cookies = sessionCookies(runtime.settings.public_url);
   const app: HttpServer = buildServer({
-    ids,
-    clock,
-    timers,
-    log,
-    metrics,
+    ...{ ids, clock, timers, log, metrics },
     spans: parts.spans,
     console: createConsole(parts.console ?? null),
     gate: {
