@@ -74,7 +74,10 @@ function readTimes(pid: number): ProcessTimes | null {
   }
 }
 
-/** CPU time so far of a program's own process and of everything it started, children that ended included. */
+/**
+ * CPU time so far of a program and of everything it started, children that ended included. Workers, which run the same program, count
+ * as its own.
+ */
 export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
   const all = new Map<number, ProcessTimes>();
   for (const entry of readdirSync("/proc")) {
@@ -82,11 +85,14 @@ export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
     if (times !== null) all.set(Number(entry), times);
   }
   const own = all.get(pid);
+  let own_ms = own?.cpu_ms ?? 0;
   let children_ms = own?.reaped_ms ?? 0;
   for (const [other, times] of all) {
-    if (other !== pid && isUnder(other, pid, all)) children_ms += times.cpu_ms + times.reaped_ms;
+    if (other === pid || !isUnder(other, pid, all)) continue;
+    if (times.name === own?.name) own_ms += times.cpu_ms;
+    else children_ms += times.cpu_ms + times.reaped_ms;
   }
-  return { own_ms: own?.cpu_ms ?? 0, children_ms };
+  return { own_ms, children_ms };
 }
 
 function isUnder(pid: number, ancestor: number, all: ReadonlyMap<number, ProcessTimes>): boolean {
