@@ -63,8 +63,8 @@ export const deliveryFaults: readonly DeliveryFault[] = [
   {
     name: "deleting leaves what is pending",
     seed: 1,
-    right: "webhook_id = $2 and status = 'pending'",
-    wrong: "webhook_id = $2 and false",
+    right: "webhook_id = any($2::text[]) and status = 'pending'",
+    wrong: "webhook_id = any($2::text[]) and false",
   },
   {
     name: "two retries of one delivery",

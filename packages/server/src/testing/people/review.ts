@@ -75,7 +75,7 @@ export async function deadlineIn(db: Database, escalation_ids: readonly string[]
     query(
       `update escalations e set expires_at = d.at, record = (record::jsonb || jsonb_build_object('expires_at',
          to_char(d.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')))::json
-       from (select clock_timestamp() + $2::interval as at) as d where escalation_id = any($1)`,
+       from (select statement_timestamp() + $2::interval as at) as d where escalation_id = any($1)`,
       [escalation_ids, interval],
     ),
   );
