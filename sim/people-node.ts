@@ -115,6 +115,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     backtests: unused,
     settings: unused,
     refuseUnknownPacks: () => undefined,
+    refuseUnknownRules: () => undefined,
   };
   return { runtime, fate };
 }

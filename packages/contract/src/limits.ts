@@ -91,6 +91,7 @@ export const limits = {
   // Membranes and onboarding. Source: api.md §10
   action_catalogue_max: 1_000,
   tool_parameters_max: 100,
+  rules_off_max: 200,
   covered_actions_max: 200,
   missing_facts_max: 20,
   intake_tools_max: 200,

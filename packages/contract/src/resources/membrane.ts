@@ -86,6 +86,11 @@ const settingFields = {
   }),
   thresholds: closed(thresholds, { description: thresholds_text }),
   packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
+  rules_off: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9._-]*$", maxLength: limits.label_chars_max }), {
+    maxItems: limits.rules_off_max,
+    uniqueItems: true,
+    description: "names of rules of packs that decide nothing here, although their pack is on",
+  }),
   action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
   facts_max_age: closed(
     Object.fromEntries(factCategoryNames.map((name) => [name, maxAge()])) as Record<

@@ -18,11 +18,11 @@ export interface Candidate {
 /** The policies of a set: those of the membrane's packs and the organization's own, with the candidate's changes. */
 export function sourcesWith(
   packs: PackRules,
-  membrane_packs: readonly string[],
+  membrane: { readonly packs: readonly string[]; readonly rules_off?: readonly string[] },
   own: readonly PolicySource[],
   candidate: Candidate | null,
 ): PolicySource[] {
-  const base = packSources(packs, candidate?.packs ?? membrane_packs);
+  const base = packSources(packs, candidate?.packs ?? membrane.packs, membrane.rules_off);
   if (candidate === null) return [...base, ...own];
   const ids = new Map(own.map((each) => [each.document.metadata.name, each.policy_id]));
   const added = (candidate.policies ?? []).map((document): PolicySource => {

@@ -37,8 +37,8 @@ export const confirm_below = 0.7;
 
 const startingFactSteps = [
   `Supply these facts: ${names(startingFacts)} (true or false). ${waysToSupply} While one is missing, people decide about payments, ` +
-    "exports, deletions, grants and changes of systems. If you cannot supply them, take the pack security off the membrane: " +
-    "PATCH /v1/membranes/{membrane_id}.",
+    "exports, deletions, grants and changes of systems. If you cannot supply one, add the rules that ask for it to the membrane's " +
+    "rules_off (PATCH /v1/membranes/{membrane_id}); GET /v1/overview names them.",
   `Switch on the pack account when you supply ${names(accountFacts)} and the parameter amount_usd. It is off, because ` +
     "it blocks every payment for which one of them is missing.",
 ];

@@ -19,14 +19,14 @@ test("the steps name the facts with their types, their share, how to supply them
       "Missing facts: security.prompt_injection_detected (boolean), organizational.desk.",
   );
   expect(supply).toContain("context.facts");
-  expect(off).toMatch(/take the packs security off the membrane .*; retire the policies big-wire /);
+  expect(off).toMatch(/add security.prompt-injection to the membrane's rules_off .*; retire the policies big-wire /);
   expect(more).toEqual([]);
 });
 
 test("the steps name only what there is to switch off, and nothing if no fact is missing", () => {
   const [fact] = found.facts as [(typeof found.facts)[number]];
   expect(missingFactSteps({ ...found, facts: [fact] }).join(" ")).not.toContain("retire");
-  expect(missingFactSteps({ ...found, facts: [{ ...fact, rules: [own] }] }).join(" ")).not.toContain("packs");
+  expect(missingFactSteps({ ...found, facts: [{ ...fact, rules: [own] }] }).join(" ")).not.toContain("rules_off");
   expect(missingFactSteps({ decisions: 0, share: 0, facts: [] })).toEqual([]);
 });
 

@@ -11,13 +11,13 @@ export const waysToSupply =
 export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts, "next_steps">): string[] {
   if (facts.length === 0) return [];
   const rules = facts.flatMap((fact) => fact.rules);
-  const packs = [...new Set(rules.flatMap(({ pack }) => pack ?? []))].sort();
+  const ofPacks = [...new Set(rules.flatMap(({ pack, policy }) => (pack === null ? [] : [policy])))].sort();
   const own = [...new Set(rules.flatMap(({ pack, policy }) => (pack === null ? [policy] : [])))].sort();
   const shown = (count: number): string => count.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const switchOff = [
-    ...(packs.length === 0
+    ...(ofPacks.length === 0
       ? []
-      : [`take the packs ${names(packs)} off the membrane (PATCH /v1/membranes/{membrane_id})`]),
+      : [`add ${names(ofPacks)} to the membrane's rules_off (PATCH /v1/membranes/{membrane_id})`]),
     ...(own.length === 0 ? [] : [`retire the policies ${names(own)} (POST /v1/policies/{policy_id}/retire)`]),
   ];
   return [

@@ -12,10 +12,15 @@ export function knownPacks(packs: PackRules, names: readonly string[]): string[]
 /** Returns the policy id of a pack's rule. */
 export const packRuleId = (rule: string): string => `pol_${rule}`;
 
-/** The rules of these packs as policies of a set; all live, each with an id of its name. */
-export function packSources(packs: PackRules, names: readonly string[]): PolicySource[] {
+/** The rules of these packs as policies of a set, without those that are off; all live, each with an id of its name. */
+export function packSources(
+  packs: PackRules,
+  names: readonly string[],
+  rules_off: readonly string[] = [],
+): PolicySource[] {
+  const isOn = ({ metadata }: PolicyDocument): boolean => !rules_off.includes(metadata.name);
   return knownPacks(packs, names).flatMap((pack) =>
-    (packs.get(pack)?.rules ?? []).map((document) => ({
+    (packs.get(pack)?.rules ?? []).filter(isOn).map((document) => ({
       policy_id: packRuleId(document.metadata.name),
       version: 1,
       document,

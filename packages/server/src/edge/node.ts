@@ -75,7 +75,7 @@ export interface NodeParts {
   readonly ids: Ids;
   readonly timers: Timers;
   readonly log: Log;
-  readonly packs: Pick<PackLibrary, "packs" | "policySetOf" | "refuseUnknownPacks">;
+  readonly packs: Pick<PackLibrary, "packs" | "policySetOf" | "refuseUnknownPacks" | "refuseUnknownRules">;
   readonly sealer: Sealer;
   /** Null: no traces. */
   readonly spans: Spans | null;
@@ -181,10 +181,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     mails: { wake: () => mails?.wake() },
     rateWindows: windows.windows,
     backtests,
-    settings: {
-      public_url: () => config.public_url ?? app.url(),
-    },
+    settings: { public_url: () => config.public_url ?? app.url() },
     refuseUnknownPacks: (packs) => parts.packs.refuseUnknownPacks(packs),
+    refuseUnknownRules: (rules) => parts.packs.refuseUnknownRules(rules),
   };
   const cookies = sessionCookies(runtime.settings.public_url);
   const app: HttpServer = buildServer({

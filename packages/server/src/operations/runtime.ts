@@ -101,6 +101,8 @@ export interface Runtime {
   readonly backtests: Backtests;
   /** Throws Fault invalid_request with the name of each pack that this service does not have. */
   refuseUnknownPacks(packs: readonly string[]): void;
+  /** Faults: invalid_request naming each rule that no pack has. */
+  refuseUnknownRules(rules: readonly string[]): void;
 }
 
 /** What an operation needs that stores rows with new ids and the time. */

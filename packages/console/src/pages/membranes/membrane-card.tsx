@@ -101,6 +101,14 @@ function Settings({ membrane }: { readonly membrane: Membrane }) {
       <dd>{share(membrane.thresholds.block_at)}</dd>
       <dt>Packs</dt>
       <dd>{membrane.packs.length === 0 ? "none" : <Data text={membrane.packs.join(", ")} />}</dd>
+      {membrane.rules_off.length > 0 && (
+        <>
+          <dt>Rules that are off</dt>
+          <dd>
+            <Data text={membrane.rules_off.join(", ")} />
+          </dd>
+        </>
+      )}
       <dt>Reviews</dt>
       <dd>
         {`${quorum} approval${quorum === 1 ? "" : "s"} within ${spanText(timeout_seconds)}, else ${on_timeout === "block" ? "blocked" : "approved"}`}

@@ -13,6 +13,7 @@ import {
   packSources,
   policySetSteps,
   SharedPolicies,
+  suggestName,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { inTurns } from "../../operations/shared/turns.ts";
@@ -33,9 +34,14 @@ export interface PackLibrary {
    * combination of packs and list of policies, and kept as long as that list is. The rules of packs are compiled once for
    * all sets. Packs that no longer exist add nothing.
    */
-  policySetOf(membrane: Pick<Membrane, "packs">, own?: readonly PolicySource[]): Promise<PolicySet>;
+  policySetOf(
+    membrane: Pick<Membrane, "packs"> & Partial<Pick<Membrane, "rules_off">>,
+    own?: readonly PolicySource[],
+  ): Promise<PolicySet>;
   /** Faults: invalid_request naming each pack that does not exist. */
   refuseUnknownPacks(packs: readonly string[]): void;
+  /** Faults: invalid_request naming each rule that no pack has. */
+  refuseUnknownRules(rules: readonly string[]): void;
 }
 
 /**
@@ -81,6 +87,7 @@ async function readPackFiles(dir: string, folder: string): Promise<PackFiles> {
 
 function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
   const shared = new SharedPolicies();
+  const rules = new Set([...packs.values()].flatMap((pack) => pack.rules.map(({ metadata }) => metadata.name)));
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
   // A set goes with the policies it was made of: kept by their names, every change of one of 300 left another 32 MB behind.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
@@ -99,10 +106,13 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
     policySetOf(membrane, own = []) {
       const names = knownPacks(packs, membrane.packs);
       const sets = setsWith(own);
-      const key = names.join(" ");
+      const { rules_off = [] } = membrane;
+      const key = [...names, ...rules_off.toSorted().map((rule) => `-${rule}`)].join(" ");
       let set = sets.get(key);
       if (set === undefined) {
-        set = inTurns(policySetSteps({ policies: [...packSources(packs, names), ...own], version: 1, shared }));
+        set = inTurns(
+          policySetSteps({ policies: [...packSources(packs, names, rules_off), ...own], version: 1, shared }),
+        );
         sets.set(key, set);
         set.catch(() => sets.delete(key));
       }
@@ -120,6 +130,14 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
               },
             ],
       );
+      if (details.length > 0) throw new Fault("invalid_request", { details });
+    },
+    refuseUnknownRules(names) {
+      const details = names.flatMap((name, index) => {
+        if (rules.has(name)) return [];
+        const help = suggestName(name, [...rules]) ?? "GET /v1/packs/{name} lists the rules of a pack.";
+        return [{ path: `/rules_off/${index}`, code: "not_allowed", message: `No pack has a rule ${name}. ${help}` }];
+      });
       if (details.length > 0) throw new Fault("invalid_request", { details });
     },
   };

@@ -39,7 +39,7 @@ export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers
     async createMembrane({ caller, body, idempotency_key }) {
       const { response, replayed } = await createMembrane(runtime, caller, body, idempotency_key);
       const Location = `/v1/membranes/${response.membrane_id}`;
-      const warnings = await packCostWarnings(runtime, packs, caller.org_id, body.packs ?? []);
+      const warnings = await packCostWarnings(runtime, packs, caller.org_id, body);
       return answerOnce(replayed, { status: 201, body: { membrane: response, warnings }, headers: { Location } });
     },
 
@@ -51,7 +51,10 @@ export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers
       const membrane = await changeMembrane(runtime, caller, params.membrane_id, body);
       return {
         status: 200,
-        body: { membrane, warnings: await packCostWarnings(runtime, packs, caller.org_id, body.packs ?? []) },
+        body: {
+          membrane,
+          warnings: await packCostWarnings(runtime, packs, caller.org_id, body.packs === undefined ? {} : membrane),
+        },
       };
     },
 

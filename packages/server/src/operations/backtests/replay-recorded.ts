@@ -262,13 +262,15 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
+      // Membranes of before had none.
+      ...[...(membrane.rules_off ?? [])].sort().map((rule) => `-${rule}`),
       ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");
     let policySet = this.sets.get(key);
     if (policySet === undefined) {
       const own = await this.ownOf(then);
       if (own === null) return { missing: "policy_unknown" };
-      const policies = sourcesWith(this.needs.packs, membrane.packs, own, candidate);
+      const policies = sourcesWith(this.needs.packs, membrane, own, candidate);
       policySet = compilePolicySet({ policies, version: 1, shared: this.shared });
       this.sets.set(key, policySet);
     }

@@ -30,6 +30,7 @@ export const membraneDefaults = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
   packs: [],
+  rules_off: [],
   action_catalogue: [],
   facts_max_age: {},
   escalation: {
@@ -45,7 +46,7 @@ export const membraneDefaults = {
  * may not decide, verb that stands twice), idempotency_conflict.
  */
 export function createMembrane(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
   caller: Caller,
   input: MembraneInput,
   idempotency_key: string | undefined,
@@ -104,7 +105,7 @@ export async function getMembrane(
  * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export function changeMembrane(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
   caller: Caller,
   membrane_id: string,
   change: MembraneChange,
@@ -134,14 +135,15 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
 
 /** Faults: invalid_request naming all that the schema cannot know of. Of what was set before, only what the change touches counts. */
 function refuseWrongSettings(
-  runtime: Pick<Runtime, "refuseUnknownPacks">,
+  runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules">,
   query: Query,
   org_id: string,
-  { packs = [], action_catalogue = [], escalation: { reviewers, quorum } = {} }: MembraneChange,
+  { packs = [], rules_off = [], action_catalogue = [], escalation: { reviewers, quorum } = {} }: MembraneChange,
   { escalation }: Pick<Membrane, "escalation">,
 ): Promise<void> {
   return refuseAllProblems([
     () => runtime.refuseUnknownPacks(packs),
+    () => runtime.refuseUnknownRules(rules_off),
     () => refuseVerbsTwice(action_catalogue),
     () => (reviewers === undefined && quorum === undefined ? undefined : refuseUnfit(query, org_id, escalation)),
   ]);

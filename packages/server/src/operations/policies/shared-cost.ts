@@ -1,5 +1,5 @@
 /** What the policies that match one action may cost together, because all of them share one budget. */
-import type { PolicyDiagnostic } from "@countersign/contract";
+import type { MembraneChange, PolicyDiagnostic } from "@countersign/contract";
 import {
   type CostlyPolicy,
   canMeet,
@@ -38,11 +38,12 @@ export async function sharedCostWarnings(
     in_force: await readDocumentsInForce(query, org_id),
   }));
   const own = in_force.filter((each) => each.mode === status && each.policy_id !== policy_id);
-  const listed = status === "live" ? membranes.map((membrane) => JSON.stringify(membrane.packs)) : ["[]"];
+  const listed =
+    status === "live" ? membranes.map(({ packs, rules_off }) => JSON.stringify([packs, rules_off])) : ["[[]]"];
   const policy = await costly(document, sha256);
   for (const names of new Set(listed)) {
     const others: CostlyPolicy[] = [];
-    for (const each of [...own, ...packSources(packs, JSON.parse(names))]) {
+    for (const each of [...own, ...packSources(packs, ...(JSON.parse(names) as [string[], string[]?]))]) {
       if (!canMeet(policy.match, folded(each.document.spec.match ?? {}))) continue;
       others.push(await costly(each.document, "sha256" in each ? each.sha256 : policySha256(each.document)));
     }
@@ -60,11 +61,12 @@ export async function packCostWarnings(
   { db }: Pick<Runtime, "db">,
   packs: Packs,
   org_id: string,
-  names: readonly string[],
+  { packs: names = [], rules_off = [] }: Pick<MembraneChange, "packs" | "rules_off">,
 ): Promise<PolicyDiagnostic[]> {
   const in_force = await db.tenant(org_id, (query) => readDocumentsInForce(query, org_id));
   const rules: CostlyPolicy[] = [];
-  for (const { document } of packSources(packs, names)) rules.push(await costly(document, policySha256(document)));
+  for (const { document } of packSources(packs, names, rules_off))
+    rules.push(await costly(document, policySha256(document)));
   const own: CostlyPolicy[] = [];
   for (const each of in_force) if (each.mode === "live") own.push(await costly(each.document, each.sha256));
   const warning = await inTurns(sharedBudgetSteps(rules, own));
