@@ -1,7 +1,10 @@
 /** A service of two worker processes: one port, one count of rates, and nobody misses a worker. Source: docs/operating.md. */
+
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { request } from "node:http";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -95,6 +98,24 @@ test("they end when the process that started them is killed", async () => {
   running.process.kill("SIGKILL");
   await running.finished;
   await expect.poll(() => left.filter((pid) => existsSync(`/proc/${pid}`)), patience).toEqual([]);
+});
+
+test("a start that is refused says why once, and leaves no process", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const { code, stderr } = await startCli(["serve"], { ...settings, PORT: String(port) }).finished;
+  server.close();
+  expect(code).toBe(1);
+  expect(stderr).toContain("another program listens on");
+});
+
+test("SIGTERM while they are being replaced ends the service with 0", async () => {
+  const again = startCli(["serve"], settings);
+  await again.printed(/^listening on/m);
+  again.process.kill("SIGUSR2");
+  again.process.kill("SIGTERM");
+  expect((await again.finished).code).toBe(0);
 });
 
 test("SIGTERM to all of them, as a terminal sends it, ends the service with 0", async () => {

@@ -36,8 +36,14 @@ async function serve(terminal: Terminal): Promise<void> {
     onInterrupt(terminal, resolve);
   });
   const workers = workersOf(config);
+  let restart: (() => Promise<void>) | null = null;
+  terminal.signals.on("SIGUSR2", () => {
+    if (workers === 1) terminal.printError("countersign: SIGUSR2 replaces workers, and this service has none");
+    // During the start the workers are new anyway.
+    void restart?.();
+  });
   const supervised = workers > 1 ? await startSupervisor(config, workers) : null;
-  if (supervised !== null) terminal.signals.on("SIGUSR2", () => void supervised.restart());
+  restart = supervised?.restart ?? null;
   const service = supervised ?? (await startService(config));
   // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
   terminal.print(`listening on ${service.url}`);
@@ -52,12 +58,16 @@ async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> 
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR2"]) terminal.signals.on(name, () => undefined);
   const { meetSupervisor, startService } = await import("@countersign/server");
   const supervised = await meetSupervisor();
-  const service = await startService(config, undefined, { supervised });
-  supervised.listening(service.url);
-  await supervised.stopped;
-  await endInTime(terminal, config, service);
-  supervised.leave();
-  setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
+  try {
+    const service = await startService(config, undefined, { supervised });
+    supervised.listening(service.url);
+    const { drains } = await supervised.stopped;
+    await endInTime(terminal, config, { stop: () => service.stop(drains) });
+    supervised.leave();
+  } finally {
+    // Also where the start was refused: the channel to the supervisor keeps a process alive.
+    setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
+  }
 }
 
 async function endInTime(terminal: Terminal, config: Config, service: { stop(): Promise<void> }): Promise<void> {

@@ -43,8 +43,11 @@ const ending_ms_max = 7_500;
 export interface Service {
   /** `http://host:port`, with the port that was really chosen. */
   readonly url: string;
-  /** SIGTERM's way out: drain for as long as is set, finish what is in flight, settle the write queue, stop the embedded database. */
-  stop(): Promise<void>;
+  /**
+   * SIGTERM's way out: drain for as long as is set (unless `drains` is false), finish what is in flight, settle the write queue, stop
+   * the embedded database.
+   */
+  stop(drains?: boolean): Promise<void>;
 }
 
 /** The parts that are not a setting, because a service decides by the packs that it was released with. */
@@ -109,8 +112,8 @@ export async function startService(
     const url = `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${port}`;
     return {
       url,
-      async stop() {
-        const drain_ms = config.drain_seconds * 1000;
+      async stop(drains = true) {
+        const drain_ms = drains ? config.drain_seconds * 1000 : 0;
         async function end(): Promise<void> {
           await node.close(drain_ms);
           mailer.close();

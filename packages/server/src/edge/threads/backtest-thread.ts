@@ -47,11 +47,11 @@ function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "f
 
 async function work({ job, connection, packs, requests, ...ports }: ThreadData): Promise<void> {
   // One page is read while the other's overrides are: two sessions, which one organization has of four. The statement's time
-  // limit is that of every other statement.
+  // limit is that of every other statement. A session may come late: on a busy machine this thread hardly runs, as it stands back.
   const db = openDb(
     connection,
     { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    { tenant_sessions_max: 4, system_sessions_max: 1 },
+    { tenant_sessions_max: 4, system_sessions_max: 1, acquire_timeout_ms: 30_000 },
   );
   const { turn, pass, close } = ring(ports);
   const giveWay = createGiveWay(requests, manners);

@@ -33,6 +33,8 @@ export class Crew {
   #scrape_ids = 0;
   #stopping = false;
   #restarting: Promise<void> = Promise.resolve();
+  /** Without it nothing would keep the process alive while all workers are being replaced. */
+  readonly #alive = setInterval(() => undefined, 2 ** 30);
 
   constructor(connection: ConnectionOptions, log: Log) {
     this.#connection = connection;
@@ -58,10 +60,10 @@ export class Crew {
         try {
           await this.#hire();
         } catch (error) {
-          this.#log.error({ err: error }, "a new worker does not start; the former ones go on");
+          if (!this.#stopping) this.#log.error({ err: error }, "a new worker does not start; the former ones go on");
           return;
         }
-        await this.#dismiss(worker);
+        await this.#dismiss(worker, { drains: false });
       }
       this.#log.info({ workers: this.#serving.size }, "all workers were replaced");
     });
@@ -71,13 +73,17 @@ export class Crew {
   /** Ends all workers in order. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await Promise.all(Object.values(cluster.workers ?? {}).map((worker) => worker && this.#dismiss(worker)));
+    const workers = Object.values(cluster.workers ?? {});
+    await Promise.all(workers.map((worker) => worker && this.#dismiss(worker, { drains: true })));
+    clearInterval(this.#alive);
   }
 
   /** Starts one worker. Resolves with its address when it serves. */
   #hire(): Promise<string> {
-    const worker = cluster.fork();
     const hiring = new Promise<string>((resolve, reject) => {
+      const worker = cluster.fork();
+      // The program is gone, or the system has no room for another process.
+      worker.once("error", reject);
       worker.on("message", (message: WorkerSays) => {
         if (message.kind !== "listening") return this.#hear(worker, message);
         this.#serving.add(worker);
@@ -87,7 +93,7 @@ export class Crew {
         this.#leftAlone(worker);
         const served = this.#serving.delete(worker);
         if (!served) reject(new StartRefused("a worker process did not start: its message stands above"));
-        else if (!this.#leaving.has(worker)) this.#replace(worker.process.pid, code, signal);
+        else if (!this.#leaving.has(worker) && !this.#stopping) this.#replace(worker.process.pid, code, signal);
         this.#leaving.delete(worker);
       });
     });
@@ -103,6 +109,7 @@ export class Crew {
       timers.after(pause_ms, () => {
         if (this.#stopping) return;
         this.#hire().catch((error: unknown) => {
+          if (this.#stopping) return;
           this.#log.error({ err: error }, "a worker could not be replaced; it is tried again");
           tryAgain(Math.min(pause_ms * 2, pause_ms_max));
         });
@@ -111,11 +118,13 @@ export class Crew {
     tryAgain(pause_ms_min);
   }
 
-  async #dismiss(worker: Worker): Promise<void> {
+  async #dismiss(worker: Worker, { drains }: { readonly drains: boolean }): Promise<void> {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    this.#say(worker, { kind: "stop" });
+    // One that does not serve yet might not hear it, and has nothing to end.
+    if (this.#serving.has(worker)) this.#say(worker, { kind: "stop", drains });
+    else worker.process.kill("SIGKILL");
     await gone;
   }
 

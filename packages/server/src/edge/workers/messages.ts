@@ -27,5 +27,5 @@ export type SupervisorSays =
   | { readonly kind: "rates"; readonly id: number; readonly takes: readonly RateTake[] }
   | { readonly kind: "own_metrics"; readonly id: number }
   | { readonly kind: "all_metrics"; readonly id: number; readonly metrics: readonly ProcessMetrics[] }
-  /** End in order. */
-  | { readonly kind: "stop" };
+  /** End in order. `drains`: the whole service ends, so load balancers are given the time that is set for it. */
+  | { readonly kind: "stop"; readonly drains: boolean };

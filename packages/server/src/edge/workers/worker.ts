@@ -1,4 +1,5 @@
 /** The side of a worker process: what it shares with the others through the supervisor. */
+import cluster from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import { AggregatorRegistry } from "prom-client";
 import type { RateWindows } from "../../ports.ts";
@@ -16,8 +17,8 @@ export interface Supervised {
   watchMetrics(own: () => Promise<ProcessMetrics>): void;
   /** Tells the supervisor that this worker serves. */
   listening(url: string): void;
-  /** Resolves when this worker is to end: it was told to, or the supervisor is gone. */
-  readonly stopped: Promise<void>;
+  /** Resolves when this worker is to end: it was told to, or the supervisor is gone. Then nobody waits for a drain. */
+  readonly stopped: Promise<{ readonly drains: boolean }>;
   /** Closes the channel, so that nothing keeps the process alive. */
   leave(): void;
 }
@@ -27,7 +28,6 @@ export async function meetSupervisor(): Promise<Supervised> {
   const asked = new Map<number, (answer: never) => void>();
   let ids = 0;
   let ownMetrics: () => Promise<ProcessMetrics> = async () => [];
-  let calls: { readonly call: RateCall; readonly resolve: (take: RateTake) => void }[] = [];
 
   function say(message: WorkerSays): void {
     // A supervisor that is gone hears nothing; `stopped` tells.
@@ -46,41 +46,26 @@ export async function meetSupervisor(): Promise<Supervised> {
     asked.delete(id);
   }
 
-  /** Sends all calls of a turn of the event loop in one message. */
-  async function sendCalls(): Promise<void> {
-    const sent = calls;
-    calls = [];
-    const takes = await ask<readonly RateTake[]>((id) => ({ kind: "rates", id, calls: sent.map(({ call }) => call) }));
-    for (const [at, { resolve }] of sent.entries()) resolve(takes[at] as RateTake);
-  }
-  function count(call: RateCall): Promise<RateTake> {
-    return new Promise((resolve) => {
-      if (calls.push({ call, resolve }) === 1) setImmediate(() => void sendCalls());
-    });
-  }
-
-  let stop = (): void => undefined;
-  const stopped = new Promise<void>((resolve) => {
+  let stop: (how: { readonly drains: boolean }) => void = () => undefined;
+  const stopped = new Promise<{ readonly drains: boolean }>((resolve) => {
     stop = resolve;
   });
-  process.once("disconnect", () => stop());
+  // Otherwise Node ends the process at once when the supervisor is gone.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
+  process.once("disconnect", () => stop({ drains: false }));
   const connection = await new Promise<ConnectionOptions>((resolve) => {
     process.on("message", (message: SupervisorSays) => {
       if (message.kind === "database") resolve(message.connection);
       else if (message.kind === "rates") answered(message.id, message.takes);
       else if (message.kind === "all_metrics") answered(message.id, message.metrics);
-      else if (message.kind === "stop") stop();
+      else if (message.kind === "stop") stop(message);
       else void ownMetrics().then((metrics) => say({ kind: "own_metrics", id: message.id, metrics }));
     });
     say({ kind: "begun" });
   });
   return {
     connection,
-    windows: {
-      take: (bucket, limit, now_ms) => count({ kind: "take", bucket, limit, now_ms }),
-      look: (bucket, limit, now_ms) => count({ kind: "look", bucket, limit, now_ms }),
-      refund: (bucket, taken, now_ms) => count({ kind: "refund", bucket, taken, now_ms }),
-    },
+    windows: sharedWindows((calls) => ask((id) => ({ kind: "rates", id, calls }))),
     async metricsText() {
       const all = await ask<ProcessMetrics[]>((id) => ({ kind: "all_metrics", id }));
       return AggregatorRegistry.aggregate(all as object[]).metrics();
@@ -91,5 +76,28 @@ export async function meetSupervisor(): Promise<Supervised> {
     listening: (url) => say({ kind: "listening", url }),
     stopped,
     leave: () => void (process.connected && process.disconnect()),
+  };
+}
+
+/** Windows that `ask` counts for. All calls of a turn of the event loop are asked together. */
+function sharedWindows(ask: (calls: readonly RateCall[]) => Promise<readonly RateTake[]>): RateWindows {
+  let waiting: { readonly call: RateCall; readonly resolve: (take: RateTake) => void }[] = [];
+
+  async function askAll(): Promise<void> {
+    const asked = waiting;
+    waiting = [];
+    const takes = await ask(asked.map(({ call }) => call));
+    for (const [at, { resolve }] of asked.entries()) resolve(takes[at] as RateTake);
+  }
+  function count(call: RateCall): Promise<RateTake> {
+    return new Promise((resolve) => {
+      if (waiting.push({ call, resolve }) === 1) setImmediate(() => void askAll());
+    });
+  }
+
+  return {
+    take: (bucket, limit, now_ms) => count({ kind: "take", bucket, limit, now_ms }),
+    look: (bucket, limit, now_ms) => count({ kind: "look", bucket, limit, now_ms }),
+    refund: (bucket, taken, now_ms) => count({ kind: "refund", bucket, taken, now_ms }),
   };
 }
