@@ -19,6 +19,7 @@ test("so many pieces a turn, in their order, none in the turn that it came in", 
 });
 
 test("one large piece a turn, and no small piece waits behind large ones", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   const handOn = createTurns(2);
   const done: number[] = [];
   for (const bytes of [40_000, 4_097, 1_000_000, 1, 4_096, 2]) handOn(() => done.push(bytes), bytes, "a");
