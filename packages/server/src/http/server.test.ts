@@ -8,14 +8,16 @@ import { createMetrics } from "./metrics.ts";
 import type { RouterDeps } from "./router.ts";
 import { buildServer } from "./server.ts";
 
-test("on localhost, every address of it reaches the server, and close ends all of them", async () => {
-  const deps = {
+const depsOf = () =>
+  ({
     ids: { next: () => "req_1" },
     log: { info: () => undefined },
     metrics: createMetrics(),
     handlers: Object.fromEntries(operationRows.map(([id]) => [id, () => undefined])),
-  } as unknown as RouterDeps;
-  const app = buildServer({ ...deps, timers });
+  }) as unknown as RouterDeps;
+
+test("on localhost, every address of it reaches the server, and close ends all of them", async () => {
+  const app = buildServer({ ...depsOf(), timers });
   const port = Number(new URL(await app.listen({ host: "localhost", port: 0 })).port);
   const addresses = new Set((await lookup("localhost", { all: true })).map(({ address }) => address));
   expect(addresses.size).toBeGreaterThan(0);
@@ -29,4 +31,24 @@ test("on localhost, every address of it reaches the server, and close ends all o
     const [error] = await once(connect(port, address), "error");
     expect(error.code).toBe("ECONNREFUSED");
   }
+});
+
+test("who has just connected may still ask when the server ends", async () => {
+  let end = (): void => undefined;
+  const after = (_wait_ms: number, run: () => void) => {
+    end = run;
+    return () => undefined;
+  };
+  const app = buildServer({ ...depsOf(), timers: { after } });
+  const port = Number(new URL(await app.listen({ host: "127.0.0.1", port: 0 })).port);
+  const [asking, silent] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
+  const connections = () => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
+  await expect.poll(connections).toBe(2);
+  const closing = app.close();
+  asking.write("no request\r\n\r\n");
+  const [answer] = await once(asking, "data");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(.+\r\n)*Connection: close\r\n/i);
+  const ended = once(silent.resume(), "end");
+  end();
+  await Promise.all([ended, closing]);
 });

@@ -60,19 +60,6 @@ test.each([
   await closing;
 });
 
-test("who has just connected may still ask", async () => {
-  const { url, close, app } = await node();
-  const { socket, said, closed } = await connected(url, "");
-  const connections = () => new Promise((resolve) => app.server.getConnections((_error, count) => resolve(count)));
-  await expect.poll(connections).toBe(1);
-  const closing = close();
-  await expect.poll(() => app.server.listening).toBe(false);
-  socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-  await closed;
-  expect(said()).toMatch(/^HTTP\/1\.1 200 OK\r\n(.+\r\n)*Connection: close\r\n/i);
-  await closing;
-});
-
 test("requests in flight on connections that are kept are answered, and their connections end with the answer", async () => {
   const { url, close, app, api_key } = await node();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
