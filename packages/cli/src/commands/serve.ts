@@ -49,7 +49,7 @@ async function serve(terminal: Terminal): Promise<void> {
   terminal.print(`listening on ${service.url}`);
   await signalled;
   await endInTime(terminal, config, service);
-  // All that is left are connections whose other end does not take our goodbye.
+  // Only connections are left now whose other end does not close them.
   setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
 }
 

@@ -6,8 +6,9 @@ import { roleMeets, roleNames } from "../roles.ts";
 import { PolicyDiagnostic } from "./policy.ts";
 import { chosenName, closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** The JSON type of a tool's parameter, as JSON Schema names it. */
-const ParameterType = oneOf(["string", "number", "integer", "boolean", "array", "object"]);
+/** The JSON types of a tool's parameters, as JSON Schema names them. */
+export const parameterTypeNames = ["string", "number", "integer", "boolean", "array", "object"] as const;
+const ParameterType = oneOf(parameterTypeNames);
 export type ParameterType = Static<typeof ParameterType>;
 
 /** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */

@@ -1,14 +1,7 @@
-import { limits, type ParameterType } from "@countersign/contract";
+import { limits, type ParameterType, parameterTypeNames } from "@countersign/contract";
 import type { Tool, ToolAction } from "./classify-tool.ts";
 
-const types: ReadonlySet<unknown> = new Set<ParameterType>([
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "array",
-  "object",
-]);
+const types: ReadonlySet<unknown> = new Set(parameterTypeNames);
 
 /**
  * Returns the types of a tool's parameters from its input schema: of those that have one type, or one type and null, also as

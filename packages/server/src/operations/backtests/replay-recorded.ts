@@ -262,7 +262,7 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
-      // Membranes of before had none.
+      // Older records of membranes do not have the field.
       ...[...(membrane.rules_off ?? [])].sort().map((rule) => `-${rule}`),
       ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");

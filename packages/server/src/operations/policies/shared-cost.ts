@@ -38,12 +38,12 @@ export async function sharedCostWarnings(
     in_force: await readDocumentsInForce(query, org_id),
   }));
   const own = in_force.filter((each) => each.mode === status && each.policy_id !== policy_id);
-  const listed =
-    status === "live" ? membranes.map(({ packs, rules_off }) => JSON.stringify([packs, rules_off])) : ["[[]]"];
+  const settings = status === "live" ? membranes : [{ packs: [], rules_off: [] }];
+  const distinct = new Map(settings.map((each) => [JSON.stringify([each.packs, each.rules_off]), each]));
   const policy = await costly(document, sha256);
-  for (const names of new Set(listed)) {
+  for (const membrane of distinct.values()) {
     const others: CostlyPolicy[] = [];
-    for (const each of [...own, ...packSources(packs, ...(JSON.parse(names) as [string[], string[]?]))]) {
+    for (const each of [...own, ...packSources(packs, membrane.packs, membrane.rules_off)]) {
       if (!canMeet(policy.match, folded(each.document.spec.match ?? {}))) continue;
       others.push(await costly(each.document, "sha256" in each ? each.sha256 : policySha256(each.document)));
     }

@@ -10,8 +10,8 @@ const small_bytes_max = 4_096;
 const long_ms = 2;
 
 /**
- * After a long piece whoever it was for waits so many times as long as it took. More than once, because the work on a body goes on after
- * its piece: it is decided and stored.
+ * After a long piece, the next large piece of the same holder waits this many times as long as the long one took. The factor is more
+ * than 1, because the work on a body is not over with its piece: it is still to be decided and stored.
  */
 const rest_factor = 3;
 const rest_ms_max = 250;

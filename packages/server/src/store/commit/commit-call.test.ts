@@ -33,6 +33,18 @@ async function organization(hard_limit: number | null = null, used = 0, period =
   return org_id;
 }
 
+/** Commits a decision, and returns an override of it that is good. */
+async function overrideOf(org_id: string): Promise<string> {
+  const blocked = decisionRows(ids, org_id);
+  await commit([blocked]);
+  const override_id = ids.next("override");
+  const { intent_id, decision_id, agent_id } = blocked.intent;
+  const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
+  const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
+  await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
+  return override_id;
+}
+
 const headOf = async (org_id: string) =>
   (await db.query("select audit_seq, usage_used, usage_period from org_heads where org_id = $1", [org_id]))[0];
 
@@ -166,13 +178,7 @@ describe("a call", () => {
 
   it("spends an override once, however many of its decisions rest on it", async () => {
     const org_id = await organization();
-    const blocked = decisionRows(ids, org_id);
-    await commit([blocked]);
-    const override_id = ids.next("override");
-    const { intent_id, decision_id, agent_id } = blocked.intent;
-    const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
-    const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
-    await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
+    const override_id = await overrideOf(org_id);
     const batch = [null, override_id, override_id, override_id].map((each) => ({
       ...decisionRows(ids, org_id),
       override_id: each,
@@ -190,13 +196,7 @@ describe("a call", () => {
 
   it("leaves an override good if the limit refuses the decision", async () => {
     const org_id = await organization(1);
-    const blocked = decisionRows(ids, org_id);
-    await commit([blocked]);
-    const override_id = ids.next("override");
-    const { intent_id, decision_id, agent_id } = blocked.intent;
-    const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
-    const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
-    await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
+    const override_id = await overrideOf(org_id);
     expect(await commit([{ ...decisionRows(ids, org_id), override_id }])).toMatchObject([
       [0, { outcome: "quota_exceeded" }],
     ]);

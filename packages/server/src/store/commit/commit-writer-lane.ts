@@ -107,7 +107,10 @@ class RetryingLane {
     return () => undefined;
   }
 
-  /** Makes the calls of the batch once. Returns what answers the callers. Throws if a call failed; then those wait whose call it was. */
+  /**
+   * Makes the calls of the batch once, and returns the function that answers the callers. If a call failed, it answers the callers of
+   * the other calls and throws; `carried` then has the row sets of the failed calls.
+   */
   async #attempt(session: CommitConnection, carried: Carried): Promise<() => void> {
     const { clock, metrics } = this.#options;
     const { waiting, again, queue_rows } = carried;
@@ -193,7 +196,7 @@ function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "rec
   return carried.conflicts < conflicts_max ? "at_once" : "reconnect";
 }
 
-/** What a call answered, and whose row sets it had, in its order. */
+/** The row sets of one call, in its order, and what it did not store. */
 interface Answer {
   readonly rows: readonly Pending[];
   readonly refused: readonly RefusedDecision[];
