@@ -33,3 +33,10 @@ test("a tag that ends like a suffix by chance is named only by itself, with or w
   expect(isNamedBy('"x-br"', '"x-br-gzip"')).toBe(true);
   expect(isNamedBy('"x-br"', '"x"')).toBe(false);
 });
+
+test("a tag that ends with a hyphen is named with each suffix, too", () => {
+  for (const suffix of suffixes) {
+    expect(isNamedBy('"x-"', `"x-${suffix}"`), suffix).toBe(true);
+    expect(isNamedBy('"x-"', `"x-"${suffix}`), suffix).toBe(true);
+  }
+});
