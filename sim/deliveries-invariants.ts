@@ -1,6 +1,6 @@
 /** What must hold about deliveries after every step, and once everything has healed. */
 import type { Db } from "../packages/server/src/ports.ts";
-import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
+import { verifyAudit } from "../packages/server/src/store/audit/verify-audit.ts";
 import { InvariantBroken } from "./invariants.ts";
 
 /** One request that reached a receiver. */

@@ -1,7 +1,8 @@
 /** What holds after every step, whatever happened: the promises of the commit writer, checked against the tables. */
 
+import { leafHash } from "@countersign/core";
 import type { Db } from "../packages/server/src/ports.ts";
-import { type AuditRow, auditHash, genesisRoot, nextRoot } from "../packages/server/src/store/audit/audit.ts";
+import { genesisRoot, nextRoot } from "../packages/server/src/store/audit/audit.ts";
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { Head } from "../packages/server/src/store/organizations/heads.ts";
 import type { Journal } from "./journal.ts";
@@ -24,12 +25,25 @@ interface Tables {
     facts: string;
     decision: string;
   }[];
-  readonly audit: readonly (AuditRow & { org_id: string; seq: number })[];
-  readonly roots: ReadonlyMap<string, string>;
+  readonly ledger: readonly Entry[];
   readonly events: readonly { org_id: string; event_id: string; intent_id: string | null }[];
   readonly keys: readonly { org_id: string; idempotency_key: string; intent_id: string; request_sha256: string }[];
   readonly periods: readonly { org_id: string; used: number }[];
   readonly escalations: ReadonlySet<string>;
+}
+
+/** An entry of the ledger. */
+interface Entry {
+  readonly org_id: string;
+  readonly seq: number;
+  readonly entry: number;
+  readonly audit_id: string | null;
+  readonly intent_id: string | null;
+  /** Audit records that it stands for. */
+  readonly records: number;
+  readonly leaf: string;
+  readonly hash: string;
+  readonly root: string | null;
 }
 
 /** Reads one snapshot and checks everything. Throws InvariantBroken. */
@@ -45,19 +59,16 @@ function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
     await query("set transaction isolation level repeatable read");
     const of = <Row extends object>(select: string, order = "") =>
       query<Row>(`select ${select} where org_id = any ($1) ${order}`, [organizations]);
-    const roots = await of<{ org_id: string; last_seq: number; root: string }>(
-      "org_id, last_seq, encode(root, 'hex') as root from audit_heads",
-    );
     return {
       heads: await of<Head>("*, encode(audit_root, 'hex') as audit_root from org_heads"),
       intents: await of(
         "org_id, intent_id, mode, intent::text as intent, facts::text as facts, decision::text as decision from intents",
       ),
-      audit: await of(
-        "org_id, seq, audit_id, intent_id, type, actor, at, data::text as data, encode(hash, 'hex') as hash from audit",
+      ledger: await of(
+        `org_id, seq, entry, audit_id, intent_id, ledger_leaf(l) as leaf, encode(hash, 'hex') as hash, encode(root, 'hex') as root,
+         (select count(*) from audit a where a.org_id = l.org_id and a.entry_seq = l.seq) as records from ledger l`,
         "order by org_id, seq",
       ),
-      roots: new Map(roots.map((row) => [`${row.org_id} ${row.last_seq}`, row.root])),
       events: await of("org_id, event_id, intent_id from events"),
       keys: await of(
         "org_id, idempotency_key, intent_id, encode(request_sha256, 'hex') as request_sha256 from idempotency_keys",
@@ -70,27 +81,28 @@ function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
   });
 }
 
-/** Replays the organization's audit trail: its order is the order in which everything was committed. */
+/** Replays the organization's ledger: its order is the order in which everything was committed. */
 function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   const { org_id } = head;
-  const rows = tables.audit.filter((row) => row.org_id === org_id);
+  const entries = tables.ledger.filter((row) => row.org_id === org_id);
   let epochs: Epochs = { auth: 0, policy: 0, context: 0 };
   let webhooks = 0;
+  let seq = 0;
   let root = genesisRoot;
   let hashes: string[] = [];
-  const unheard = new Map<string, AuditRow[]>();
+  const decided = new Set<string>();
   const expectedEvents = new Set<string>();
-  rows.forEach((row, index) => {
-    demand(row.seq === index + 1, `${org_id}: audit row ${index + 1} has seq ${row.seq}`);
-    demand(auditHash(row) === row.hash, `${org_id}: audit row ${row.seq} does not have its hash`);
+  entries.forEach((row, index) => {
+    seq += row.records;
+    demand(row.seq === seq && row.entry === index, `${org_id}: entry ${index} has seq ${row.seq}, not ${seq}`);
+    demand(leafHash(row.leaf) === row.hash, `${org_id}: entry ${index} does not have its hash`);
     hashes.push(row.hash);
-    const committed = tables.roots.get(`${org_id} ${row.seq}`);
-    if (committed !== undefined) {
+    if (row.root !== null) {
       root = nextRoot(root, hashes);
       hashes = [];
-      demand(committed === root, `${org_id}: the chain breaks at ${row.seq}`);
+      demand(row.root === root, `${org_id}: the chain breaks at ${row.seq}`);
     }
-    const change = journal.headChanges.get(row.audit_id);
+    const change = row.audit_id === null ? undefined : journal.headChanges.get(row.audit_id);
     if (change !== undefined) {
       const { raise = [] } = change.changes;
       for (const epoch of ["auth", "policy", "context"] as const) {
@@ -105,29 +117,27 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
       return;
     }
     const submission = journal.submissions.get(row.intent_id ?? "");
-    demand(submission !== undefined, `${org_id}: nobody wrote audit row ${row.audit_id}`);
-    const { epochs: assumed, audit, events, intent } = submission.rows;
-    const seen = unheard.get(intent.intent_id) ?? [...audit];
-    demand(
-      seen.shift()?.audit_id === row.audit_id,
-      `${intent.intent_id}: audit rows out of order or doubled at ${row.seq}`,
-    );
-    unheard.set(intent.intent_id, seen);
+    demand(submission !== undefined, `${org_id}: nobody wrote entry ${index}`);
+    const { epochs: assumed, entry, events } = submission.rows;
+    demand(row.hash === entry.hash, `${entry.intent_id}: entry ${index} is not what was given`);
+    demand(!decided.has(entry.intent_id), `${entry.intent_id} is stored twice`);
+    decided.add(entry.intent_id);
     demand(
       assumed.auth === epochs.auth && assumed.policy === epochs.policy && assumed.context === epochs.context,
-      `${intent.intent_id} was committed under ${JSON.stringify(assumed)} when ${JSON.stringify(epochs)} held`,
+      `${entry.intent_id} was committed under ${JSON.stringify(assumed)} when ${JSON.stringify(epochs)} held`,
     );
     if (webhooks > 0) for (const event of events) expectedEvents.add(event.event_id);
   });
-  demand(rows.length === head.audit_seq, `${org_id}: ${rows.length} audit rows, the head says ${head.audit_seq}`);
+  demand(
+    seq === head.audit_seq && entries.length === head.entries,
+    `${org_id}: ${seq} records, the head says ${head.audit_seq}`,
+  );
   demand(root === head.audit_root && hashes.length === 0, `${org_id}: the head's root is not the chain's`);
   demand(
     epochs.auth === head.auth_epoch && epochs.policy === head.policy_epoch && epochs.context === head.context_epoch,
     `${org_id}: an epoch was raised without its audit row`,
   );
-  for (const [intent_id, rest] of unheard)
-    demand(rest.length === 0, `${intent_id}: ${rest.length} audit rows are missing`);
-  checkTotals(head, tables, new Set(unheard.keys()), expectedEvents);
+  checkTotals(head, tables, decided, expectedEvents);
 }
 
 /** Compares the organization's intents, usage and events with what the trail tells. */
@@ -141,7 +151,7 @@ function checkTotals(
   const intents = tables.intents.filter((row) => row.org_id === org_id);
   demand(
     intents.length === decided.size && intents.every((row) => decided.has(row.intent_id)),
-    `${org_id}: ${intents.length} intents, audit rows for ${decided.size}`,
+    `${org_id}: ${intents.length} intents, entries for ${decided.size}`,
   );
   const live = intents.filter((row) => row.mode === "live").length;
   const closed = tables.periods.filter((row) => row.org_id === org_id).map((row) => row.used);
@@ -192,7 +202,7 @@ function checkAnswers(tables: Tables, journal: Journal): void {
     }
     if (row === undefined) continue;
     demand(!poison, `${intent_id} is poison and is stored`);
-    const { intent, facts, decision } = rows.intent;
+    const { intent, facts, decision } = rows.entry;
     demand(
       row.intent === intent && row.facts === facts && row.decision === decision,
       `${intent_id}: a document changed`,

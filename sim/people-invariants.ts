@@ -1,8 +1,8 @@
 /** What holds after every step of the people's world, checked against the tables. */
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../packages/server/src/ports.ts";
-import { verifyAudit } from "../packages/server/src/store/audit/audit.ts";
-import { verifyRecords } from "../packages/server/src/store/audit/audit-records.ts";
+import { verifyAudit } from "../packages/server/src/store/audit/verify-audit.ts";
+import { verifyReviews } from "../packages/server/src/store/audit/verify-reviews.ts";
 import { InvariantBroken } from "./invariants.ts";
 
 /** What the world was told. */
@@ -66,7 +66,7 @@ export async function checkPeople(
          where org_id = $1 and decision ->> 'human_override_id' is not null`,
         [org_id],
       ),
-      sound: (await verifyAudit(query, org_id)).sound && (await verifyRecords(query, org_id)).sound,
+      sound: (await verifyAudit(query, org_id)).sound && (await verifyReviews(query, org_id)).sound,
     };
   });
   demand(sound, "the audit trail is broken, or tells of other records");

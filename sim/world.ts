@@ -178,7 +178,7 @@ class CommitWorld {
       ...(poison ? { intent: '{"not json' } : {}),
     });
     const submission: Submission = { rows, poison, told: { outcome: "waiting" } };
-    this.journal.submissions.set(rows.intent.intent_id, submission);
+    this.journal.submissions.set(rows.entry.intent_id, submission);
     const answered = node.writer.commit(rows).then(
       (outcome) => this.#takeOutcome(node, asked, submission, outcome),
       (error: { code?: string }) => this.#takeError(node, submission, error),
@@ -188,11 +188,11 @@ class CommitWorld {
 
   #takeOutcome(node: SimNode, asked: Request, submission: Submission, outcome: CommitOutcome): void {
     submission.told = node.dead ? { outcome: "unknown" } : outcome;
-    const { org_id, epochs, intent } = submission.rows;
+    const { org_id, epochs, entry } = submission.rows;
     const held = this.journal.epochs.get(org_id) ?? none;
     const changed = epochs.auth !== held.auth || epochs.policy !== held.policy || epochs.context !== held.context;
     if (outcome.outcome === "duplicate" && changed)
-      this.journal.broken.push(`${intent.intent_id} was replayed under epochs that were raised before`);
+      this.journal.broken.push(`${entry.intent_id} was replayed under epochs that were raised before`);
     if (outcome.outcome !== "stale" || node.dead) return;
     node.beliefs.set(org_id, outcome.epochs);
     if (asked.retries > 0) this.#submit(node, { ...asked, retries: asked.retries - 1 });
@@ -201,7 +201,7 @@ class CommitWorld {
   #takeError(node: SimNode, submission: Submission, error: { readonly code?: string }): void {
     submission.told = { outcome: node.dead || error.code === "unavailable" ? "unknown" : "refused" };
     if (submission.told.outcome !== "refused" || error.code === "overloaded" || submission.poison) return;
-    this.journal.broken.push(`${submission.rows.intent.intent_id} is in order and was refused: ${error}`);
+    this.journal.broken.push(`${submission.rows.entry.intent_id} is in order and was refused: ${error}`);
   }
 
   async #raise(org_id: string): Promise<void> {

@@ -15,6 +15,7 @@ import {
   createCommitWriter,
   type DecisionRows,
 } from "../../packages/server/src/store/commit/commit-writer.ts";
+import { decisionEntry } from "../../packages/server/src/store/commit/commit-writer-rows.ts";
 import { decisionRows } from "../../packages/server/src/testing/database/decision-rows.ts";
 import { silentLog } from "../../packages/server/src/testing/nodes/silent-log.ts";
 
@@ -39,8 +40,7 @@ function rowsFor(intent: string): DecisionRows {
   const intent_id = ids.next("intent");
   return {
     ...made,
-    intent: { ...made.intent, intent_id, decision_id: ids.next("decision"), intent },
-    audit: made.audit.map((row) => ({ ...row, intent_id, audit_id: ids.next("audit") })),
+    entry: decisionEntry(ids, { ...made.entry, intent_id, decision_id: ids.next("decision"), intent }),
   };
 }
 
@@ -55,7 +55,7 @@ const server = createServer((request, response) => {
     const body = Buffer.concat(chunks).toString();
     JSON.parse(body);
     const status = await writer.commit(rowsFor(body)).then(statusOf, () => 500);
-    const text = made.intent.decision;
+    const text = made.entry.decision;
     response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) });
     response.end(text);
   });

@@ -1,6 +1,16 @@
 export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
 export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
 export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
+export {
+  changeHash,
+  changeLeaf,
+  commitmentTo,
+  type DecisionHeader,
+  decisionHash,
+  decisionLeaf,
+  leafHash,
+  type OfDocuments,
+} from "./audit/ledger-entry.ts";
 export { type Candidate, membraneWith, sourcesWith } from "./backtest/candidate.ts";
 export { type RecordedIntent, replayIntent } from "./backtest/replay.ts";
 export {
@@ -20,6 +30,7 @@ export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
 export { type ContextSource, type InexactFacts, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
+export { factsOf, factsText } from "./facts/stored-facts.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
 export {

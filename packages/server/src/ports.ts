@@ -33,6 +33,8 @@ export interface Ids {
   next(kind: IdKind): string;
   /** `length` random base-62 characters from the system's generator, for secrets. */
   secret(length: number): string;
+  /** 16 random bytes in 32 lower-case hex digits: the salt of a document in the ledger. */
+  salt(): string;
 }
 
 /** Structured log, the shape of pino's: an object of fields, then a short constant message. */

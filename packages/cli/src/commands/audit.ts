@@ -8,8 +8,8 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const verify_help = `
-Computes the hash of every audit row and the chain over them anew, and compares the stored intents, facts, decisions and
-closed reviews with the hashes in the chain. Reads only, once the schema of an older version is up to date, which it sees to; the
+Computes the hash of every entry of the ledger and the chain over them anew (an entry has the intent, the facts and the decision), and
+compares closed reviews with the hashes in their entries. Reads only, once the schema of an older version is up to date, which it sees to; the
 service may go on working. Exit code 1 when something differs.
 Whoever can write to the database could write a whole chain anew: keep the printed root elsewhere, and give it with
 --expect-root the next time.
@@ -69,7 +69,7 @@ async function verify(terminal: Terminal, instance: Instance, { org, expectRoot,
   }
   const rows = found.map((each) =>
     each.sound
-      ? [each.org_id, String(each.rows), each.root, soundText(each.unhashed)]
+      ? [each.org_id, String(each.rows), each.root, "sound"]
       : [each.org_id, each.seq === null ? "" : String(each.seq), "", problemText(each)],
   );
   if (json) {
@@ -84,28 +84,19 @@ async function verify(terminal: Terminal, instance: Instance, { org, expectRoot,
   if (wrong > 0) throw new CommandFailed(`${wrong} of ${found.length} audit trails are not sound`);
 }
 
-function soundText(unhashed: number): string {
-  if (unhashed === 0) return "sound";
-  return `sound; ${unhashed.toLocaleString("en-US")} intents were decided before the chain covered records`;
-}
-
 function problemText(found: Extract<Verified, { sound: false }>): string {
   switch (found.problem) {
     case "gap":
     case "rows_missing":
-      return `audit row ${found.seq} is missing`;
-    case "row_changed":
-      return `audit row ${found.seq} was changed: its hash is another`;
+      return `audit record ${found.seq} is missing`;
+    case "entry_changed":
+      return `the entry of audit record ${found.seq} was changed: its hash is another`;
     case "chain_broken":
-      return `the chain up to audit row ${found.seq} gives another root than was stored`;
-    case "intent_missing":
-      return `the intent that audit row ${found.seq} tells of is gone`;
+      return `the chain up to audit record ${found.seq} gives another root than was stored`;
     case "root_unknown":
       return `the expected root is none of this trail's: it was written anew or cut since, or the root is another organization's (at ${found.seq})`;
-    case "intent_changed":
-      return `${found.intent_id} is stored otherwise than audit row ${found.seq} says`;
-    case "intent_unaudited":
-      return `no audit row tells of the decision on ${found.intent_id}`;
+    case "review_changed":
+      return `the review of ${found.intent_id} is stored otherwise than audit record ${found.seq} says`;
     default:
       return found satisfies never;
   }

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { type AuditType, auditTypes } from "../audit-types.ts";
 import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timeInput, timestamp } from "./shapes.ts";
 
-/** One row of the append-only audit trail. Source: api.md §4, architecture.md §6. */
+/** One record of the append-only audit trail. Source: api.md §4, architecture.md §6. */
 export const AuditRecord = Type.Object(
   {
     audit_id: id("audit"),
@@ -11,30 +11,47 @@ export const AuditRecord = Type.Object(
     actor: Actor,
     at: timestamp(),
     data: anyObject(
-      "of `decided`, record_sha256 is the SHA-256 in hex over the stored texts of intent, facts and decision with U+001E " +
-        "between them; of `reviewed`, `timed_out` and `cancelled`, over what the review changed in the decision and its record",
+      "of `reviewed`, `timed_out` and `cancelled`, record_sha256 is the SHA-256 in hex over the stored texts of what the review " +
+        "changed in the decision and of its record, with U+001E between them",
     ),
     intent_id: id("intent"),
     hash: text(64, {
       description:
-        "SHA-256 in hex over the canonical JSON (RFC 8785) of {actor, at, audit_id, data, intent_id, type}, where actor is " +
-        'the text actor.id, or "system" where that is null',
+        "the hash of the ledger entry that the record belongs to: SHA-256 in hex over a zero byte and the entry's leaf. Records of " +
+        "one decision have the same",
     }),
   },
   { title: "AuditRecord" },
 );
 export type AuditRecord = Static<typeof AuditRecord>;
 
-/** One row of the organization's trail, which also holds what hangs on no intent. */
+/** One record of the organization's trail, which also holds what hangs on no intent. */
 export const OrgAuditRecord = Type.Object(
   {
     ...AuditRecord.properties,
     intent_id: nullable(id("intent")),
+    entry: Type.Integer({
+      minimum: 0,
+      description:
+        "place of the entry in the organization's ledger: 0, 1, 2 … without a gap; a decision's records share one",
+    }),
+    leaf: text(1_000, {
+      description:
+        "what the hash is over: canonical JSON (RFC 8785) of the entry's plain members and of the commitments to its documents. " +
+        "A commitment is the SHA-256 in hex over the salt's hex digits and the document's text",
+    }),
+    salt: nullable(
+      text(32, {
+        description:
+          "the salt of `data`, whose text is its canonical JSON (RFC 8785), in hex; null: a decision's record, whose leaf commits to " +
+          "intent, facts and decision",
+      }),
+    ),
     root: nullable(
       text(64, {
         description:
-          "where a commit ended with this row, the chain's root: SHA-256 in hex over the root before (at first 32 zero bytes) and " +
-          "the hashes of the commit's rows in order, as bytes; null: the commit goes on with the next row",
+          "where a commit ended with this record, the chain's root: SHA-256 in hex over the root before (at first 32 zero bytes) and " +
+          "the hashes of the commit's entries in order, as bytes; null: the commit goes on with the next record",
       }),
     ),
   },

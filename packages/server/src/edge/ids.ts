@@ -30,6 +30,22 @@ function randomBytePool(): () => number {
   };
 }
 
+/** Returns salts of 16 random bytes, from a pool as well; each is wiped from it. */
+function saltPool(): () => string {
+  const pool = Buffer.alloc(pool_bytes);
+  let at = pool_bytes;
+  return () => {
+    if (at === pool_bytes) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    const salt = pool.toString("hex", at, at + 16);
+    pool.fill(0, at, at + 16);
+    at += 16;
+    return salt;
+  };
+}
+
 /** Eight Crockford characters of a number below 2^40. */
 function encode40(value: number): string {
   const high = Math.floor(value / 2 ** 20);
@@ -78,5 +94,7 @@ export function createIds(clock: Clock): Ids {
       }
       return text;
     },
+
+    salt: saltPool(),
   };
 }

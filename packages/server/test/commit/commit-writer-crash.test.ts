@@ -7,7 +7,7 @@ import { runs } from "../../../../scripts/property-runs.ts";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
 import { timers } from "../../src/edge/timers.ts";
-import { verifyAudit } from "../../src/store/audit/audit.ts";
+import { verifyAudit } from "../../src/store/audit/verify-audit.ts";
 import { connectCommit, createCommitWriter } from "../../src/store/commit/commit-writer.ts";
 import { openDb } from "../../src/store/database/db.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
@@ -51,7 +51,7 @@ test.each([
       while (running) {
         const rows = decisionRows(ids, org_id);
         expect(await writer.commit(rows)).toEqual({ outcome: "committed" });
-        answered.push(rows.intent.intent_id);
+        answered.push(rows.entry.intent_id);
       }
     });
     for (let kill = 0; kill < kills; kill++) {

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
-import { auditRow, verifyAudit } from "../../src/store/audit/audit.ts";
+import { auditRow } from "../../src/store/audit/audit.ts";
+import { verifyAudit } from "../../src/store/audit/verify-audit.ts";
 import { cancelDeliveries } from "../../src/store/webhooks/deliveries.ts";
 import {
   type LeasedDelivery,

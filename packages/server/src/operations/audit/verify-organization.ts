@@ -1,12 +1,12 @@
 /** Whether one organization's audit trail is whole, and what is stored is what it tells of. Source: architecture.md §6. */
 import type { Db } from "../../ports.ts";
-import { type AuditCheck, type AuditFinding, verifyAudit } from "../../store/audit/audit.ts";
-import { type RecordsFinding, verifyRecords } from "../../store/audit/audit-records.ts";
+import { type AuditCheck, type AuditFinding, verifyAudit } from "../../store/audit/verify-audit.ts";
+import { type ReviewsFinding, verifyReviews } from "../../store/audit/verify-reviews.ts";
 
-/** The trail's rows and root, with what the records add; or the first thing that is wrong. */
+/** The trail's records, decisions and root, with the number of reviews; or the first thing that is wrong. */
 export type Verified =
-  | (Extract<AuditFinding, { sound: true }> & Extract<RecordsFinding, { sound: true }>)
-  | Extract<AuditFinding | RecordsFinding, { sound: false }>;
+  | (Extract<AuditFinding, { sound: true }> & Extract<ReviewsFinding, { sound: true }>)
+  | Extract<AuditFinding | ReviewsFinding, { sound: false }>;
 
 /** Reads only and locks nothing, so it runs beside the service. `told` hears how far it is: a share of 1, and in words. */
 export async function verifyOrganization(
@@ -15,21 +15,16 @@ export async function verifyOrganization(
   expect_root: string | undefined,
   told: (done: number, text: string) => void,
 ): Promise<Verified> {
-  let rows = 0;
   const check: AuditCheck = {
     expect_root,
-    told: (seq, of) => {
-      rows = of;
-      told(seq / of / 2, `${seq.toLocaleString("en-US")} audit rows`);
-    },
+    told: (seq, of) => told(seq / of, `${seq.toLocaleString("en-US")} audit records`),
   };
   return db.tenant(org_id, async (query) => {
     const trail = await verifyAudit(query, org_id, check);
     if (!trail.sound) return trail;
-    // Every decision has two rows at least: submitted and decided.
-    const records = await verifyRecords(query, org_id, (intents) =>
-      told(Math.min(1, 0.5 + intents / Math.max(1, rows)), `${intents.toLocaleString("en-US")} intents`),
+    const found = await verifyReviews(query, org_id, (reviews) =>
+      told(1, `${reviews.toLocaleString("en-US")} reviews`),
     );
-    return records.sound ? { ...trail, ...records } : records;
+    return found.sound ? { ...trail, ...found } : found;
   });
 }

@@ -8,6 +8,7 @@ import type { BacktestProgress, NotReproducedBecause } from "@countersign/contra
 import {
   type BacktestFigures,
   compilePolicySet,
+  factsOf,
   type MembraneSettings,
   type MergedFacts,
   membraneWith,
@@ -332,15 +333,16 @@ function prepared(
 /** Null: the row does not hold what a submission writes. */
 function recordedOf(row: RecordedRow, lifts: readonly string[] | null): RecordedIntent | null {
   let intent: { submitted?: RecordedIntent["intent"]; attested?: boolean };
-  let facts: MergedFacts;
+  let facts: MergedFacts | null;
   try {
     intent = JSON.parse(row.intent) as typeof intent;
-    facts = JSON.parse(row.facts) as MergedFacts;
+    facts = factsOf(JSON.parse(row.facts));
   } catch {
     return null;
   }
   const { submitted, attested } = intent;
-  if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined) return null;
+  if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined || facts === null)
+    return null;
   return { intent: submitted, attested, facts, mode: row.mode, now_us: row.at_us, lifts };
 }
 

@@ -61,8 +61,8 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
   }
 
   /** Counts the pending reviews; returns true if a cap is reached. */
-  async function count({ org_id, intent }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
-    const { agent_id, lineage_id, mode } = intent;
+  async function count({ org_id, entry }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
+    const { agent_id, lineage_id, mode } = entry;
     const at_us = clock.now_us();
     const before = [agent, key].map(({ entered, under_way }) => ({ entered, under_way }));
     const { by_agent, by_key } = await db.tenant(org_id, (query) =>
@@ -77,7 +77,7 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
 
   /** Does the same as `enter` for rows that open a review. */
   async function enterToWait<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T> {
-    const { agent_id, lineage_id, mode } = rows.intent;
+    const { agent_id, lineage_id, mode } = rows.entry;
     const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);
     const key = standingOf(keyMax, rows.org_id, mode, "key", lineage_id);
     const both = [agent, key];

@@ -13,7 +13,7 @@ import {
   stepReview,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { moveReview, readReview, settleIntent } from "../../store/escalations/escalations.ts";
+import { moveReview, readReview } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
@@ -92,8 +92,8 @@ export async function takeStep(
   const { review } = stepped;
   const { record } = review;
   const when = step.kind === "time_over" ? "late" : "in_time";
-  if (!(await moveReview(query, head.org_id, review, when))) throw stepFault("closed");
-  if (record.status !== "pending") await settleIntent(query, head.org_id, record.intent_id, resolutionOf(review));
+  const resolution = record.status === "pending" ? null : resolutionOf(review);
+  if (!(await moveReview(query, head.org_id, review, resolution, when))) throw stepFault("closed");
   await changeHead(query, head, {
     audit: stepAuditRows(runtime.ids, before, review, step, audit),
     events: stepEvents(runtime.ids, head.org_id, record, step),

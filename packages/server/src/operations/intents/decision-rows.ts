@@ -1,11 +1,10 @@
-/** The rows that go with a decision: its audit trail, its event, and the escalation that it opens. */
+/** The rows that go with a decision: its event, and the escalation that it opens. */
 import {
   type Decision,
   type Escalation,
   type EventType,
   hiddenTexts,
   type IntentSubmission,
-  type PullFailure,
 } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -18,7 +17,6 @@ import {
   withoutTexts,
 } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
-import { type AuditRow, auditRow } from "../../store/audit/audit.ts";
 import type { EscalationRow, EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { eventRow } from "../shared/event-row.ts";
 
@@ -28,61 +26,6 @@ const eventTypeOf = {
   block: "decision.blocked",
   escalate: "decision.escalated",
 } as const satisfies Record<Decision["verdict"], EventType>;
-
-/**
- * Submitted, decided and, where a review was opened, escalated, or where an override was spent, that: in this order.
- * What policies in shadow would have done stands in `decided`, why no facts came from the context source, and the hash of
- * the record, so that the chain covers it.
- */
-export function decisionAudit(
-  ids: Ids,
-  decision: Decision,
-  record_sha256: string,
-  actor: string,
-  shadow_reasons: readonly Decision["reasons"][number][] = [],
-  not_pulled: PullFailure | null = null,
-): AuditRow[] {
-  const shadow = shadow_reasons.map(({ policy, policy_id, effect }) => ({ policy, policy_id, effect }));
-  const { intent_id, decision_id, agent_id, membrane_id, escalation_id, timestamp: at } = decision;
-  const rows = [
-    auditRow(ids, {
-      intent_id,
-      at,
-      actor,
-      type: "submitted",
-      data: { agent_id, membrane_id, pipeline_mode: decision.pipeline_mode },
-    }),
-    auditRow(ids, {
-      intent_id,
-      at,
-      actor: "system",
-      type: "decided",
-      data: {
-        // In canonical order, which spares the sorting.
-        ...(not_pulled === null ? {} : { context_source: not_pulled }),
-        decision_id,
-        policies: decision.reasons.map((reason) => reason.policy),
-        policy_set_sha256: decision.policy_set.sha256,
-        record_sha256,
-        risk_score: decision.risk_score,
-        ...(shadow.length === 0 ? {} : { shadow }),
-        verdict: decision.verdict,
-      },
-    }),
-  ];
-  if (escalation_id !== null) {
-    rows.push(
-      auditRow(ids, { intent_id, at, actor: "system", type: "escalated", data: { decision_id, escalation_id } }),
-    );
-  }
-  const { human_override_id: override_id } = decision;
-  if (override_id !== null) {
-    rows.push(
-      auditRow(ids, { intent_id, at, actor: "system", type: "override_spent", data: { decision_id, override_id } }),
-    );
-  }
-  return rows;
-}
 
 /** The decision event of contract §2.6, if its type is `heard`: one that nobody hears would be written only to be deleted. */
 export function decisionEvents(

@@ -9,6 +9,7 @@ import {
   type DecideInput,
   decide,
   Fault,
+  factsText,
   faultAt,
   formatTimestampUs,
   goesThrough,
@@ -17,15 +18,14 @@ import {
   parseTimestampUs,
   wouldApproveIf,
 } from "@countersign/core";
-import { recordHash } from "../../store/audit/audit.ts";
-import type { DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
+import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
-import { decisionAudit, decisionEvents, openedEscalation } from "./decision-rows.ts";
+import { decisionEvents, openedEscalation } from "./decision-rows.ts";
 
 /** One submission, with what it is decided by. */
 export interface Proposal {
@@ -146,48 +146,44 @@ function decisionOf(runtime: Recording, state: OrgState, deciding: DecidingMembr
 
 function rowsOf(
   runtime: Recording,
-  { caller, state, pulled, idempotency }: Proposal,
+  { caller, state, idempotency }: Proposal,
   { input, decided, fingerprint, override_id }: Made,
   decision: Decision,
   escalation: DecisionRows["escalation"],
 ): DecisionRows {
   const { org_id } = caller;
-  const texts = {
-    // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts.
+  const shadow = decided.shadow_reasons.map(({ policy, policy_id, effect }) => ({ policy, policy_id, effect }));
+  const entry = decisionEntry(runtime.ids, {
+    intent_id: decision.intent_id,
+    decision_id: decision.decision_id,
+    membrane_id: decision.membrane_id,
+    agent_id: decision.agent_id,
+    actor: caller.actor,
+    lineage_id: caller.lineage_id,
+    mode: input.mode,
+    verdict: decision.verdict,
+    escalation_id: decision.escalation_id,
+    override_id,
+    fingerprint,
+    at: decision.timestamp,
+    // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts. The
+    // audit trail shows `shadow`: what policies in shadow would have done.
     intent: JSON.stringify({
       submitted: input.intent,
       decided_as: decided.decided_as,
       attested: input.attested,
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
+      shadow: shadow.length === 0 ? undefined : shadow,
     }),
-    facts: JSON.stringify(input.facts),
+    facts: factsText(input.facts),
     decision: JSON.stringify(decision),
-  };
-  const record_sha256 = recordHash([texts.intent, texts.facts, texts.decision]);
-  const { shadow_reasons } = decided;
-  const failure = pullFailureOf(pulled);
+  });
   return {
     org_id,
     epochs: { auth: caller.auth_epoch, policy: state.policy_epoch, context: state.context_epoch },
-    intent: {
-      intent_id: decision.intent_id,
-      decision_id: decision.decision_id,
-      membrane_id: decision.membrane_id,
-      agent_id: decision.agent_id,
-      key_id: caller.key_id ?? caller.user_id,
-      lineage_id: caller.lineage_id,
-      mode: input.mode,
-      verdict: decision.verdict,
-      status: decision.status,
-      escalation_id: decision.escalation_id,
-      fingerprint,
-      ...texts,
-      created_at: decision.timestamp,
-    },
+    entry,
     escalation,
-    audit: decisionAudit(runtime.ids, decision, record_sha256, caller.actor, shadow_reasons, failure),
     events: decisionEvents(runtime.ids, org_id, decision, input.now_us, state.heard),
-    override_id,
     idempotency,
   };
 }

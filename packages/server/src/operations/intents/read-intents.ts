@@ -124,7 +124,7 @@ function intentRecord(row: ListedIntent): IntentRecord {
     ...submitted,
     decided_as,
     withheld: hiddenPlaces(row),
-    submitted_by: shownActor(row.key_id),
+    submitted_by: shownActor(row.actor),
     submitted_at: row.created_at,
   };
 }

@@ -4,7 +4,6 @@ import { Fault, formatTimestampUs, hiddenTextsInAction, redactedRemark } from "@
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { readDecision, readIntent } from "../../store/intents/intents.ts";
-import { insertObservation } from "../../store/intents/observations.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import type { Recording, Runtime } from "../runtime.ts";
@@ -47,7 +46,6 @@ async function observe(
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };
   const { observation_id, status, detail, recorded_at } = observation;
-  await insertObservation(query, caller.org_id, observation);
   await withHead(query, caller.org_id, {
     audit: [
       auditRow(runtime.ids, {

@@ -175,7 +175,7 @@ class Submission {
 
   async #commit(state: OrgState, rows: DecisionRows): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
-    const { intent_id, decision: decision_text, verdict, mode } = rows.intent;
+    const { intent_id, decision: decision_text, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
     const outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
@@ -222,7 +222,7 @@ class Submission {
 function countDecided(
   { metrics, latencies, clock }: Pick<Runtime, "clock" | "latencies" | "metrics">,
   org_id: string,
-  { verdict, mode }: Pick<DecisionRows["intent"], "verdict" | "mode">,
+  { verdict, mode }: Pick<DecisionRows["entry"], "verdict" | "mode">,
   started_us: number,
 ): void {
   const now_us = clock.now_us();

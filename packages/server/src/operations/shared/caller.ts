@@ -31,12 +31,12 @@ export interface Callers {
   writeUses(): Promise<void>;
 }
 
-/** The actor of audit rows in open mode, which has no key; intent rows have none there. */
+/** The actor of records in open mode, which has no key. */
 export const open_mode_actor = "open_mode";
 
-/** Returns the actor as answers show it, from the text of an audit or intent row. The service itself, `system`, has no id. */
-export function shownActor(actor: string | null): Actor {
-  if (actor?.startsWith(idPrefixes.api_key)) return { type: "key", id: actor };
-  if (actor?.startsWith(idPrefixes.user)) return { type: "user", id: actor };
-  return { type: "system", id: actor === "system" ? null : (actor ?? open_mode_actor) };
+/** Returns the actor as answers show it, from the stored text. The service itself, `system`, has no id. */
+export function shownActor(actor: string): Actor {
+  if (actor.startsWith(idPrefixes.api_key)) return { type: "key", id: actor };
+  if (actor.startsWith(idPrefixes.user)) return { type: "user", id: actor };
+  return { type: "system", id: actor === "system" ? null : actor };
 }

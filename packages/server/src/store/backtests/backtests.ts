@@ -143,11 +143,11 @@ export async function readSettings(
   // One statement: what is decided after it has the epoch of its snapshot, or a later one.
   const rows = await query<Omit<SettingsChange, "from_epoch"> & { policy_epoch: number; decided_epoch: number | null }>(
     `select h.policy_epoch, a.type, a.data,
-       (select (i.decision #>> '{policy_set,version}')::bigint
-        from audit d join intents i on i.org_id = d.org_id and i.intent_id = d.intent_id
+       (select (d.data #>> '{policy_set,version}')::bigint
+        from ledger d
         where d.org_id = a.org_id and d.seq > a.seq and d.seq < a.next_seq and d.type = 'decided' order by d.seq limit 1) as decided_epoch
      from (select *, lead(seq, 1, 9223372036854775807) over (order by seq) as next_seq
-           from audit where org_id = $1 and type in (${settingsTypes})) as a
+           from ledger where org_id = $1 and type in (${settingsTypes})) as a
      cross join lateral ${newestHead("a.org_id", "policy_epoch")} h order by a.seq`,
     [org_id],
   );

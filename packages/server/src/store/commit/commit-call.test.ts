@@ -4,7 +4,7 @@ import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { decisionRows, type RowsWanted } from "../../testing/database/decision-rows.ts";
-import { verifyAudit } from "../audit/audit.ts";
+import { verifyAudit } from "../audit/verify-audit.ts";
 import { createHead } from "../organizations/heads.ts";
 import { insertOverride } from "../overrides/overrides.ts";
 import { outcomeOf } from "./commit-call.ts";
@@ -189,7 +189,7 @@ describe("a call", () => {
       [3, spent],
     ]);
     expect(await db.query("select status, consumed_by from overrides where org_id = $1", [org_id])).toEqual([
-      { status: "consumed", consumed_by: batch[1]?.intent.intent_id },
+      { status: "consumed", consumed_by: batch[1]?.entry.intent_id },
     ]);
     expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(3);
   });

@@ -7,7 +7,7 @@ import type { CommitOutcome } from "./commit-writer-rows.ts";
 /** The call. Its parameters are those of `parametersOf`. */
 export const commitStatement = (name = "commit_decisions") => ({
   name: "commit-decisions",
-  text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+  text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 });
 
 /** What a connection says before its first commit; the settings live as long as the session. */

@@ -4,7 +4,6 @@
  * to unescape and to read it (decision 0012).
  */
 
-import type { AuditRow } from "../audit/audit.ts";
 import type { Epochs } from "../organizations/epochs.ts";
 import {
   arrayHead,
@@ -20,7 +19,6 @@ import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows
 /** A row set as the call takes it: records, each with its length before it. */
 export interface EncodedRows {
   readonly row: Buffer;
-  readonly audit: readonly Buffer[];
   readonly escalation: Buffer | null;
   readonly events: readonly Buffer[];
   /** Whether it has an idempotency key or an override. */
@@ -45,59 +43,68 @@ type Types = readonly BinaryType[];
 
 /** As the migrations have them; the server refuses records of another make. */
 const rowTypes: Types = [
-  ...["text", "text", "text", "text", "text", "text", "text", "text", "text", "bytea", "timestamptz"],
-  ...["text", "text", "bytea", "text", "json", "json", "json"],
+  ...[
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "bytea",
+    "timestamptz",
+    "text",
+    "text",
+    "bytea",
+  ],
+  ...["json", "json", "json", "bytea", "bytea", "bytea", "bytea"],
 ] as Types;
-const auditTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "bytea", "json"];
 const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
 const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
 /** Which row set of its batch a record belongs to is known when the batch is put together; see `placed`. */
 const place_to_come = 0;
 
-/** Writes a row set down. Throws TypeError on what no statement could take: a time or a hash that is none, no audit row. */
+/** Writes a row set down. Throws TypeError on what no statement could take: a time or a hash that is none. */
 export function encode(rows: DecisionRows): EncodedRows {
-  const { intent, epochs, idempotency: once, escalation: review } = rows;
-  const terms = termsOf(rows.org_id, epochs, intent.mode, intent.created_at.slice(0, 7));
-  if (rows.audit.length === 0) throw new TypeError(`${intent.intent_id} comes without an audit row`);
+  const { entry, epochs, idempotency: once, escalation: review } = rows;
+  const terms = termsOf(rows.org_id, epochs, entry.mode, entry.at.slice(0, 7));
   const row = record(rowTypes, [
-    intent.intent_id,
-    intent.decision_id,
-    intent.membrane_id,
-    intent.agent_id,
-    intent.key_id,
-    intent.lineage_id,
-    intent.verdict,
-    intent.status,
-    intent.escalation_id,
-    intent.fingerprint,
-    intent.created_at,
+    entry.intent_id,
+    entry.decision_id,
+    entry.membrane_id,
+    entry.agent_id,
+    entry.actor,
+    entry.lineage_id,
+    entry.verdict,
+    entry.escalation_id,
+    entry.override_id,
+    entry.fingerprint,
+    entry.at,
     once?.operation ?? null,
     once?.idempotency_key ?? null,
     once?.request_sha256 ?? null,
-    rows.override_id,
-    intent.intent,
-    intent.facts,
-    intent.decision,
+    entry.intent,
+    entry.facts,
+    entry.decision,
+    entry.salts.intent,
+    entry.salts.facts,
+    entry.salts.data,
+    entry.hash,
   ]);
-  const audit = rows.audit.map((each) => auditRecord(each, intent.intent_id));
   const escalation = review === null ? null : escalationRecord(review);
   const events = rows.events.map(eventRecord);
   let size = row.length + (escalation?.length ?? 0);
-  for (const each of audit) size += each.length;
   for (const each of events) size += each.length;
-  const keyed = once !== null || rows.override_id !== null;
-  return { row, audit, escalation, events, keyed, terms, size };
+  const keyed = once !== null || entry.override_id !== null;
+  return { row, escalation, events, keyed, terms, size };
 }
 
 function termsOf(org_id: string, epochs: Epochs, mode: string, month: string): CommitTerms {
   const key = `${org_id} ${epochs.auth} ${epochs.policy} ${epochs.context} ${mode} ${month}`;
   return { key, org_id, epochs, mode, month };
-}
-
-function auditRecord(row: AuditRow, intent_id: string): Buffer {
-  if (row.intent_id !== intent_id) throw new TypeError(`${row.audit_id} is not about ${intent_id}`);
-  return record(auditTypes, [place_to_come, row.audit_id, row.type, row.actor, row.at, row.hash, row.data]);
 }
 
 function escalationRecord(row: EscalationRow): Buffer {
@@ -141,7 +148,6 @@ export interface CommitCall {
   /** The places of the row sets in their batch, from 0. */
   readonly places: readonly number[];
   readonly rows: readonly Buffer[];
-  readonly audit: readonly Buffer[];
   readonly escalations: readonly Buffer[];
   readonly events: readonly Buffer[];
   /** Whether some row set has an idempotency key or an override. */
@@ -163,20 +169,18 @@ export function callsOf(batch: readonly EncodedRows[], again: boolean): CommitCa
 
 function callOf(batch: readonly EncodedRows[], places: readonly number[], again: boolean): CommitCall {
   const rows: Buffer[] = [];
-  const audit: Buffer[] = [];
   const escalations: Buffer[] = [];
   const events: Buffer[] = [];
   let keyed = false;
   for (const place of places) {
     const each = batch[place] as EncodedRows;
     const line = rows.push(each.row);
-    for (const record of each.audit) audit.push(placed(record, line));
     for (const record of each.events) events.push(placed(record, line));
     if (each.escalation !== null) escalations.push(placed(each.escalation, line));
     keyed ||= each.keyed;
   }
   const { terms } = batch[places[0] as number] as EncodedRows;
-  return { terms, places, rows, audit, escalations, events, keyed, again };
+  return { terms, places, rows, escalations, events, keyed, again };
 }
 
 /** Writes the place of its row set in the batch, from 1, into a record's first field: behind length, count, type and length. */
@@ -186,7 +190,7 @@ function placed(record: Buffer, place: number): Buffer {
 }
 
 /** The types of the records, in the order of the parameters. */
-const recordTypes = ["decision_row", "commit_audit", "commit_review", "commit_event"] as const;
+const recordTypes = ["decision_row", "commit_review", "commit_event"] as const;
 
 /** What a database calls each of these types: numbers of its `pg_type`. */
 export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
@@ -205,7 +209,6 @@ export function parametersOf(call: CommitCall, types: RecordTypes): readonly unk
     mode,
     month,
     array(call.rows, types.decision_row),
-    array(call.audit, types.commit_audit),
     array(call.escalations, types.commit_review),
     array(call.events, types.commit_event),
     call.keyed,

@@ -1,34 +1,42 @@
 /** The rows that a decision is committed as, the possible outcomes, and the writer that commits them. */
 
-import type { AuditRow } from "../audit/audit.ts";
+import { type DecisionHeader, decisionHash, type OfDocuments } from "@countersign/core";
+import type { Ids } from "../../ports.ts";
 import type { Epochs } from "../organizations/epochs.ts";
 
-/** The verdict and the documents of one submission. Documents are JSON text and come back byte for byte. */
-export interface IntentRow {
-  readonly intent_id: string;
-  readonly decision_id: string;
-  readonly membrane_id: string;
-  readonly agent_id: string;
-  /** null: open mode. */
-  readonly key_id: string | null;
-  readonly lineage_id: string | null;
+/**
+ * A decision as the ledger has it, without its place. Documents are JSON texts and come back byte for byte. Decision 0030 has the
+ * format of `hash`.
+ */
+export interface DecisionEntry extends DecisionHeader {
   readonly mode: "live" | "shadow" | "test";
   readonly verdict: "approve" | "approve_modified" | "escalate" | "block";
-  readonly status: "final" | "pending";
-  readonly escalation_id: string | null;
+  /** The override that this approval rests on: it is spent with it, or nothing is written. Null: none. */
+  readonly override_id: string | null;
+  /** Its month is the one that a live decision counts in. */
+  readonly at: string;
   /** 64 lower-case hex digits; null: it was approved, and no override or review of the same action can rest on it. */
   readonly fingerprint: string | null;
-  /** JSON text, as submitted. */
+  /** As submitted. */
   readonly intent: string;
-  /** JSON text, as decided on. */
+  /** As decided on. */
   readonly facts: string;
-  /** JSON text, the first answer. */
+  /** The first answer. */
   readonly decision: string;
-  /** RFC 3339 UTC with six fractional digits and `Z`; its month is the one that a live decision counts in. */
-  readonly created_at: string;
+  /** Of intent, facts and decision: 32 lower-case hex digits each. */
+  readonly salts: OfDocuments;
+  /** 64 lower-case hex digits. */
+  readonly hash: string;
 }
 
-/** A new escalation; intent, decision, agent and creation time are those of the intent row it comes with. */
+/** Gives a decision its salts and its hash. */
+export function decisionEntry(ids: Ids, decision: Omit<DecisionEntry, "salts" | "hash">): DecisionEntry {
+  const salts = { intent: ids.salt(), facts: ids.salt(), data: ids.salt() };
+  const documents = { intent: decision.intent, facts: decision.facts, data: decision.decision };
+  return { ...decision, salts, hash: decisionHash(decision, documents, salts) };
+}
+
+/** A new escalation; intent, decision, agent and creation time are those of the decision it comes with. */
 export interface EscalationRow {
   readonly escalation_id: string;
   readonly mode: "live" | "test";
@@ -65,14 +73,10 @@ export interface DecisionRows {
   readonly org_id: string;
   /** What the decision was computed under; any difference in the database makes it stale. */
   readonly epochs: Epochs;
-  readonly intent: IntentRow;
+  readonly entry: DecisionEntry;
   readonly escalation: EscalationRow | null;
-  /** At least one, all about this intent, in order: submitted, decided, escalated … */
-  readonly audit: readonly AuditRow[];
   readonly events: readonly EventRow[];
   readonly idempotency: IdempotencyRow | null;
-  /** The override that this approval rests on: it is spent with it, or nothing is written. Null: none. */
-  readonly override_id: string | null;
 }
 
 /**

@@ -5,7 +5,8 @@ import { timers } from "../../edge/timers.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { commitAll, decisionRows, type RowsWanted } from "../../testing/database/decision-rows.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
-import { auditRow, verifyAudit } from "../audit/audit.ts";
+import { auditRow } from "../audit/audit.ts";
+import { verifyAudit } from "../audit/verify-audit.ts";
 import { createHead, type HeadChanges, withHead } from "../organizations/heads.ts";
 import {
   type CommitWriter,
@@ -94,12 +95,12 @@ describe("a commit", () => {
     const [escalation] = await db.query("select * from escalations where org_id = $1", [org_id]);
     expect(escalation).toMatchObject({
       escalation_id: wanted.escalation?.escalation_id,
-      intent_id: wanted.intent.intent_id,
+      intent_id: wanted.entry.intent_id,
       agent_id,
     });
     const events = await db.query("select event_id, event_type, intent_id from events where org_id = $1", [org_id]);
     expect(events).toEqual([
-      { event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id: wanted.intent.intent_id },
+      { event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id: wanted.entry.intent_id },
     ]);
     const audit = await db.query(
       "select audit_id, intent_id, type, actor, at, data::text as data, encode(hash, 'hex') as hash from audit where org_id = $1 and seq > 1 order by seq",
@@ -175,7 +176,7 @@ describe("conditional commit", () => {
     const outcomes = await Promise.all(sets.map((each) => subject.commit(each)));
     const first = {
       outcome: "duplicate",
-      intent_id: sets[0]?.intent.intent_id,
+      intent_id: sets[0]?.entry.intent_id,
       request_sha256: sets[0]?.idempotency?.request_sha256,
     };
     expect(outcomes).toEqual([{ outcome: "committed" }, ...Array.from({ length: 19 }, () => first)]);
@@ -186,7 +187,7 @@ describe("conditional commit", () => {
     const org_id = await organization();
     const sets = Array.from({ length: 8 }, () => rows(org_id, { idempotency_key: "k" }));
     const outcomes = await Promise.all(sets.map((each) => writer().commit(each)));
-    const winner = sets[outcomes.findIndex((each) => each.outcome === "committed")]?.intent.intent_id;
+    const winner = sets[outcomes.findIndex((each) => each.outcome === "committed")]?.entry.intent_id;
     expect(outcomes.filter((each) => each.outcome === "duplicate" && each.intent_id === winner)).toHaveLength(7);
     expect(await count("intents", org_id)).toBe(1);
   });

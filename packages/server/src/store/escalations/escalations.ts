@@ -144,20 +144,21 @@ export async function countPendingReviews(
 }
 
 /**
- * Writes an open escalation after a step. Returns false if it is closed, or if by the database's clock its time is over
- * (`in_time`) or not over (`late`). The two conditions exclude each other, so a vote and the time limit never both win,
- * whatever the nodes' clocks say.
+ * Writes an open escalation after a step. `resolution` has the members that its end replaces in the decision; null: it stays open.
+ * Returns false if it is closed, or if by the database's clock its time is over (`in_time`) or not over (`late`). The two conditions
+ * exclude each other, so a vote and the time limit never both win, whatever the nodes' clocks say.
  */
 export async function moveReview(
   query: Query,
   org_id: string,
   review: Review,
+  resolution: object | null,
   when: "in_time" | "late",
 ): Promise<boolean> {
   const { record, ruling, demands } = review;
   const rows = await query(
     `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz,
-       demands = $7::json
+       demands = $7::json, resolution = $8::json
      where org_id = $1 and escalation_id = $2 and status = 'pending'
        and ${when === "late" ? "expires_at <= clock_timestamp()" : "expires_at > clock_timestamp()"}
      returning true as moved`,
@@ -169,19 +170,10 @@ export async function moveReview(
       record.status,
       record.closed_at,
       JSON.stringify(demands),
+      resolution === null ? null : JSON.stringify(resolution),
     ],
   );
   return rows.length > 0;
-}
-
-/** Makes the decision on a held intent final; the members of `resolution` replace those of the first answer. */
-export async function settleIntent(query: Query, org_id: string, intent_id: string, resolution: object): Promise<void> {
-  const rows = await query(
-    `update intents set status = 'final', resolution = $3::json
-     where org_id = $1 and intent_id = $2 and status = 'pending' returning true as settled`,
-    [org_id, intent_id, JSON.stringify(resolution)],
-  );
-  if (rows.length === 0) throw new Error(`${intent_id} was final before its escalation`);
 }
 
 /** An open escalation whose time is over. `approves`: the time limit approves it, if the rules in force still allow that. */

@@ -40,7 +40,7 @@ export async function readDecidingHead(
     `select h.policy_epoch, h.context_epoch,
        (select json_agg(distinct t.event_type) from webhooks w cross join lateral json_array_elements_text(w.event_types) t(event_type)
         where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
-       (select audit_id from audit where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
+       (select audit_id from ledger where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(name) from (

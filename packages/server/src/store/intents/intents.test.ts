@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => writer.close());
 
-const place = (intent_id: string) => stored.findIndex((rows) => rows.intent.intent_id === intent_id) + 1;
+const place = (intent_id: string) => stored.findIndex((rows) => rows.entry.intent_id === intent_id) + 1;
 const list = async (filter: IntentFilter, before: string | null = null, limit = 50) =>
   (await db.tenant(org_id, (query) => listIntents(query, org_id, filter, before, limit))).rows.map((row) =>
     place(row.intent_id),

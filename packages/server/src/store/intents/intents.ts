@@ -1,8 +1,8 @@
-/** SQL for reading intents and the decisions on them. Only the commit writer writes them. */
+/** SQL for reading intents and the decisions on them, from the view `intents` of the ledger. Only the commit writer writes them. */
 import type { Decision, IntentRecord, IntentSubmission } from "@countersign/contract";
-import { type MergedFacts, parseTimestampUs } from "@countersign/core";
+import { type DecisionHeader, factsOf, type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import type { IntentRow } from "../commit/commit-writer-rows.ts";
+import type { DecisionEntry } from "../commit/commit-writer-rows.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -29,8 +29,15 @@ interface IntentDocument {
   readonly withheld?: readonly string[];
 }
 
+interface Headers extends Omit<DecisionHeader, "at"> {
+  readonly mode: DecisionEntry["mode"];
+  readonly verdict: DecisionEntry["verdict"];
+  readonly status: "final" | "pending";
+  readonly created_at: string;
+}
+
 /** An intent without its facts, as lists show it. */
-export interface ListedIntent extends Omit<IntentRow, "fingerprint" | "intent" | "facts" | "decision"> {
+export interface ListedIntent extends Headers {
   readonly intent: IntentDocument;
   /** The first answer. */
   readonly decision: Decision;
@@ -47,14 +54,14 @@ export interface IntentFilter {
   readonly agent_id?: string | undefined;
   /** Submitted by a key of this chain of rotations. */
   readonly lineage_id?: string | undefined;
-  readonly verdict?: IntentRow["verdict"] | undefined;
-  readonly mode?: IntentRow["mode"] | undefined;
+  readonly verdict?: DecisionEntry["verdict"] | undefined;
+  readonly mode?: DecisionEntry["mode"] | undefined;
   readonly membrane_id?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
-const columns = `intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id, intent, decision,
+const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
   resolution, created_at`;
 
 /** Returns the first answer to an intent, byte for byte. Throws if the intent is not stored. */
@@ -102,7 +109,7 @@ export async function readIntent(query: Query, org_id: string, intent_id: string
 }
 
 /** A row as the driver returns it: JSON columns are parsed, and their shape is unknown. */
-interface IntentColumns extends Omit<IntentRow, "fingerprint" | "intent" | "facts" | "decision"> {
+interface IntentColumns extends Headers {
   readonly intent: unknown;
   readonly facts: unknown;
   readonly decision: unknown;
@@ -113,8 +120,9 @@ interface IntentColumns extends Omit<IntentRow, "fingerprint" | "intent" | "fact
  * Gives a row its types. It checks the members that reviews and overrides act on, because they would let an action through
  * by a record that was written in another form. The commit writer wrote the rest of the documents.
  */
-function storedIntent({ intent, facts, decision, resolution, ...others }: IntentColumns): StoredIntent {
-  if (!isIntentDocument(intent) || !isFacts(facts) || !isDecision(decision) || !isResolution(resolution))
+function storedIntent({ intent, facts: facts_stored, decision, resolution, ...others }: IntentColumns): StoredIntent {
+  const facts = factsOf(facts_stored);
+  if (!isIntentDocument(intent) || facts === null || !isDecision(decision) || !isResolution(resolution))
     throw new Error(`${others.intent_id} is stored in an unknown form`);
   return { ...others, intent, facts, decision, resolution };
 }
@@ -123,10 +131,6 @@ function isIntentDocument(value: unknown): value is IntentDocument {
   if (!isJsonObject(value) || !isJsonObject(value.submitted)) return false;
   const { agent, action } = value.submitted;
   return isJsonObject(agent) && isJsonObject(action) && typeof action.verb === "string";
-}
-
-function isFacts(value: unknown): value is MergedFacts {
-  return isJsonObject(value);
 }
 
 function isDecision(value: unknown): value is Decision {

@@ -6,7 +6,8 @@ import type { Query } from "../../ports.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { decisionRows } from "../../testing/database/decision-rows.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
-import { auditRow, genesisRoot, readAuditPage, verifyAudit } from "../audit/audit.ts";
+import { auditRow, genesisRoot, readAuditPage } from "../audit/audit.ts";
+import { verifyAudit } from "../audit/verify-audit.ts";
 import { connectCommit, createCommitWriter } from "../commit/commit-writer.ts";
 import { openClient } from "../database/connection.ts";
 import { createHead, lockHead, withHead } from "./heads.ts";
@@ -264,13 +265,13 @@ describe("reading", () => {
   it("an intent's audit page is in order, goes on after a row, and shows nothing of other organizations", async () => {
     const [org_id, other] = [await organization(), await organization()];
     const rows = decisionRows(ids, org_id, { escalate: true });
-    const { intent_id } = rows.intent;
+    const { intent_id } = rows.entry;
     await writer.commit(rows);
     const page = (org: string, after: number, limit: number) =>
       db.tenant(org, async (query) => (await readAuditPage(query, org, intent_id, after, limit)).rows);
     expect((await page(org_id, 0, 10)).map((each) => each.type)).toEqual(["submitted", "decided", "escalated"]);
     expect(await page(org_id, 1, 1)).toMatchObject([
-      { seq: 2, type: "decided", at: rows.intent.created_at, hash: rows.audit[1]?.hash },
+      { seq: 2, type: "decided", at: rows.entry.created_at, hash: rows.audit[1]?.hash },
     ]);
     expect(await page(other, 0, 10)).toEqual([]);
   });

@@ -22,6 +22,8 @@ export interface Head {
   readonly audit_seq: number;
   /** Hex. */
   readonly audit_root: string;
+  /** Entries of the ledger. */
+  readonly entries: number;
   /** Live decisions allowed per month; null: unlimited. */
   readonly hard_limit: number | null;
   /** `YYYY-MM`, UTC. */
@@ -58,7 +60,7 @@ const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
      case when ${epoch} < ${now_us} then greatest(${epoch} + 1, ${now_us}) else ${epoch} + 1 + floor(random() * 100000)::bigint end
    else ${epoch} end`;
 
-const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, hard_limit,
+const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, entries, hard_limit,
   usage_period, usage_used, usage_met_by`;
 
 /** The epochs that identify a state of policies, membranes and stored context. */
@@ -79,9 +81,9 @@ export async function createHead(
   hard_limit: number | null = null,
 ): Promise<void> {
   await query(
-    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, hard_limit, usage_period,
-       usage_used, usage_met_by)
-     values ($1, 0, 0, 0, 0, 0, decode($2, 'hex'), $3::bigint, $4, 0, null)`,
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, entries, hard_limit,
+       usage_period, usage_used, usage_met_by)
+     values ($1, 0, 0, 0, 0, 0, decode($2, 'hex'), 0, $3::bigint, $4, 0, null)`,
     [org_id, genesisRoot, hard_limit, period],
   );
 }
@@ -135,18 +137,17 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
   const { raise = [] } = wanted;
   const [epochs] = await query<Pick<Head, "auth_epoch" | "policy_epoch" | "context_epoch">>(
     `with audit_rows as (
-       insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
-       select $1, $2::bigint + n, audit_id, intent_id, type, actor, at, data::json, decode(hash, 'hex')
+       insert into ledger (org_id, seq, entry, audit_id, intent_id, type, actor, at, data, data_salt, hash, root)
+       select $1, $2::bigint + n, $13::bigint + n - 1, audit_id, intent_id, type, actor, at, data::json, decode(salt, 'hex'),
+         decode(hash, 'hex'), case when $2::bigint + n = $5::bigint then decode($6, 'hex') end
        from rows from (json_to_recordset($3::json) as (audit_id text, intent_id text, type text, actor text, at timestamptz, data text,
-         hash text)) with ordinality as r(audit_id, intent_id, type, actor, at, data, hash, n)),
+         salt text, hash text)) with ordinality as r(audit_id, intent_id, type, actor, at, data, salt, hash, n)),
      event_rows as (
        insert into events (org_id, event_id, event_type, intent_id, decision_id, escalation_id, body, created_at, recorded_seq)
        select $1, event_id, event_type, intent_id, decision_id, escalation_id, body::json, created_at, $2::bigint
        from json_to_recordset($4::json) as r(event_id text, event_type text, intent_id text, decision_id text, escalation_id text,
-         body text, created_at timestamptz)),
-     root_row as (
-       insert into audit_heads (org_id, last_seq, root) select $1, $5::bigint, decode($6, 'hex') where $5::bigint > $2::bigint)
-     update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), auth_epoch = ${raised("auth_epoch", 7)},
+         body text, created_at timestamptz))
+     update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), entries = $14::bigint, auth_epoch = ${raised("auth_epoch", 7)},
        policy_epoch = policy_epoch + $8::integer, context_epoch = ${raised("context_epoch", 9)},
        webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
      where org_id = $1 and audit_seq >= $2::bigint returning auth_epoch, policy_epoch, context_epoch`,
@@ -163,6 +164,8 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
       after.webhooks,
       after.hard_limit,
       after.usage_met_by,
+      head.entries,
+      after.entries,
     ],
   );
   return { ...after, ...epochs };
@@ -174,6 +177,7 @@ function applied(head: Head, { audit, webhooks_delta = 0, hard_limit, usage_met_
     ...head,
     webhooks: head.webhooks + webhooks_delta,
     audit_seq: head.audit_seq + audit.length,
+    entries: head.entries + audit.length,
     audit_root:
       audit.length === 0
         ? head.audit_root

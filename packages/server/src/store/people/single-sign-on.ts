@@ -118,7 +118,7 @@ export function otherOrganizationsIn(query: Query, org_id: string, domains: read
 /** Whether the organization's trail told within the last day of a conflict over this domain. */
 export async function toldOfConflict(query: Query, { org_id, domain }: DomainClaim): Promise<boolean> {
   const rows = await query(
-    `select from audit where org_id = $1 and type = 'sso_conflict' and data ->> 'domain' = $2
+    `select from ledger where org_id = $1 and type = 'sso_conflict' and data ->> 'domain' = $2
        and at > clock_timestamp() - interval '1 day' limit 1`,
     [org_id, domain],
   );

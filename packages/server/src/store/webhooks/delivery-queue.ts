@@ -235,8 +235,8 @@ const settleStatement: QueueStatement = {
   quick as materialized (select set_config('synchronous_commit', 'off', true) as synchronous_commit),
   input as materialized (
     select * from unnest($2::text[], $3::bigint[], $4::text[], $5::json[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::text[],
-      $11::timestamptz[], $12::json[], $13::bytea[])
-      with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, hash, n)),
+      $11::timestamptz[], $12::json[], $13::bytea[], $14::bytea[])
+      with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, salt, hash, n)),
   locked as materialized (
     select s.*, l.ctid as place from (select * from input order by delivery_id) s cross join lateral (
       select d.ctid from deliveries d
@@ -251,16 +251,15 @@ const settleStatement: QueueStatement = {
     returning s.*),
   chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),
   moved as (
-    update org_heads h set audit_seq = h.audit_seq + c.added, audit_root = sha256(h.audit_root || c.hashes)
+    update org_heads h set audit_seq = h.audit_seq + c.added, entries = h.entries + c.added, audit_root = sha256(h.audit_root || c.hashes)
     from (select count(*) as added, string_agg(hash, ''::bytea order by k) as hashes from chained having count(*) > 0) c
     where ${isHead("$1")}
-    returning h.audit_seq, h.audit_root, h.audit_seq - c.added as seq_before),
+    returning h.audit_seq - c.added as seq_before, h.entries - c.added as entries_before, c.added, h.audit_root),
   put_audit as (
-    insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
-    select $1, m.seq_before + c.k, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data, c.hash
-    from chained c cross join moved m),
-  put_root as (
-    insert into audit_heads (org_id, last_seq, root) select $1, audit_seq, audit_root from moved)
+    insert into ledger (org_id, seq, entry, audit_id, intent_id, type, actor, at, data, data_salt, hash, root)
+    select $1, m.seq_before + c.k, m.entries_before + c.k - 1, c.audit_id, c.intent_id, c.type, c.actor, c.at, c.data, c.salt, c.hash,
+      case when c.k = m.added then m.audit_root end
+    from chained c cross join moved m)
   select l.delivery_id from quick left join locked l on l.delivery_id not in (select s.delivery_id from settled s)`,
 };
 
@@ -286,6 +285,7 @@ export async function settle(
       ...(["audit_id", "intent_id", "type", "actor"] as const).map((member) => ofAudit("text", member)),
       ofAudit("timestamptz", "at"),
       ofAudit("json", "data"),
+      ofAudit("bytea", "salt"),
       ofAudit("bytea", "hash"),
     ]);
     left = left.filter((settlement) => changed.some(({ delivery_id }) => delivery_id === settlement.delivery_id));

@@ -1,8 +1,8 @@
 /** Row sets as a submission would make them, for tests of the store and for the simulation. */
 import { createHash } from "node:crypto";
 import type { Ids } from "../../ports.ts";
-import { auditRow } from "../../store/audit/audit.ts";
 import type { CommitWriter, DecisionRows } from "../../store/commit/commit-writer.ts";
+import { decisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
 /** What a test wants to say about a row set; the rest is ordinary. */
 export interface RowsWanted {
@@ -16,6 +16,7 @@ export interface RowsWanted {
   readonly escalate?: boolean;
   readonly event?: boolean;
   readonly membrane_id?: string;
+  readonly override_id?: string;
   /** JSON text in place of an ordinary intent document. */
   readonly intent?: string;
 }
@@ -87,7 +88,7 @@ function decisionText(decision_id: string, intent_id: string, agent_id: string, 
   });
 }
 
-/** A row set of about 1.7 KB with two audit rows (three with an escalation). */
+/** A row set of about 1.7 KB, whose entry stands for two audit records (three with an escalation). */
 export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}): DecisionRows {
   const {
     mode = "live",
@@ -98,53 +99,26 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
   const decision_id = ids.next("decision");
   const escalation_id = wanted.escalate === true ? ids.next("escalation") : null;
   const key = wanted.idempotency_key;
-  const audit = [
-    auditRow(ids, {
-      intent_id,
-      at,
-      actor: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
-      type: "submitted",
-      data: { agent_id, pipeline_mode: mode },
-    }),
-    auditRow(ids, {
-      intent_id,
-      at,
-      actor: "system",
-      type: "decided",
-      data: {
-        decision_id,
-        verdict: "approve",
-        risk_score: 0.1234,
-        policies: ["provenance"],
-        policy_set_sha256: "a".repeat(64),
-      },
-    }),
-  ];
-  if (escalation_id !== null) {
-    audit.push(
-      auditRow(ids, { intent_id, at, actor: "system", type: "escalated", data: { decision_id, escalation_id } }),
-    );
-  }
   return {
     org_id,
     epochs: { auth: 0, policy: 0, context: 0, ...wanted.epochs },
-    intent: {
+    entry: decisionEntry(ids, {
       intent_id,
       decision_id,
       membrane_id: wanted.membrane_id ?? "mem_01KAAAAAAAAAAAAAAAAAAAAAAA",
       agent_id,
-      key_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
+      actor: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
       lineage_id: "key_01KAAAAAAAAAAAAAAAAAAAAAAA",
       mode,
       verdict: escalation_id === null ? "approve" : "escalate",
-      status: escalation_id === null ? "final" : "pending",
       escalation_id,
+      override_id: wanted.override_id ?? null,
       fingerprint: sha256(intent),
       intent: wanted.intent ?? intent,
       facts,
       decision: decisionText(decision_id, intent_id, agent_id, at),
-      created_at: at,
-    },
+      at,
+    }),
     escalation:
       escalation_id === null
         ? null
@@ -156,7 +130,6 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
             demands: "[]",
             expires_at: at,
           },
-    audit,
     events:
       wanted.event === true
         ? [
@@ -171,7 +144,6 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
             },
           ]
         : [],
-    override_id: null,
     idempotency:
       key === undefined
         ? null

@@ -1,0 +1,70 @@
+/** Merged facts as they are stored with a decision: each origin once. */
+import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
+import type { CategoryFacts, FactOrigin, MergedFacts } from "./merge.ts";
+
+/** Facts of one category. Numbers are places in the list of origins. */
+interface StoredCategory {
+  readonly values: CategoryFacts["values"];
+  /** Absent: 0. */
+  readonly origin?: number;
+  /** Absent: all fields have the origin of the category. */
+  readonly origins?: Readonly<Record<string, number>>;
+  readonly inexact?: readonly string[];
+}
+
+type StoredFacts = { readonly [category in FactCategoryName]?: StoredCategory } & {
+  readonly origins: readonly FactOrigin[];
+  readonly not_pulled?: PullFailure;
+};
+
+/** Returns the facts as JSON text. */
+export function factsText(facts: MergedFacts): string {
+  const origins: FactOrigin[] = [];
+  const placeOf = (origin: FactOrigin): number => {
+    const known = origins.findIndex(({ source, as_of_us }) => source === origin.source && as_of_us === origin.as_of_us);
+    return known === -1 ? origins.push(origin) - 1 : known;
+  };
+  const stored: Record<string, unknown> = { origins };
+  for (const category of factCategoryNames) {
+    const found = facts[category];
+    if (found === undefined) continue;
+    const origin = placeOf(found.origin);
+    stored[category] = {
+      values: found.values,
+      ...(origin !== 0 && { origin }),
+      ...(found.origins !== null && { origins: mapValues(found.origins, placeOf) }),
+      ...(found.inexact !== undefined && { inexact: found.inexact }),
+    };
+  }
+  if (facts.not_pulled !== undefined) stored.not_pulled = facts.not_pulled;
+  return JSON.stringify(stored);
+}
+
+/** Returns the facts of a stored document; null: it has another form. */
+export function factsOf(stored: unknown): MergedFacts | null {
+  if (!isStoredFacts(stored)) return null;
+  const { origins, not_pulled } = stored;
+  const facts: { [category in FactCategoryName]?: CategoryFacts } & { not_pulled?: PullFailure } = {};
+  if (not_pulled !== undefined) facts.not_pulled = not_pulled;
+  for (const category of factCategoryNames) {
+    const found = stored[category];
+    if (found === undefined) continue;
+    const origin = origins[found.origin ?? 0];
+    if (origin === undefined) return null;
+    facts[category] = {
+      values: found.values,
+      origin,
+      origins: found.origins === undefined ? null : mapValues(found.origins, (place) => origins[place] ?? origin),
+      ...(found.inexact !== undefined && { inexact: found.inexact }),
+    };
+  }
+  return facts;
+}
+
+function isStoredFacts(value: unknown): value is StoredFacts {
+  return typeof value === "object" && value !== null && "origins" in value && Array.isArray(value.origins);
+}
+
+function mapValues<From, To>(from: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, to(value)]));
+}
