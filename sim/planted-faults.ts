@@ -47,7 +47,7 @@ const nothingRefused = { status: "fulfilled", value: [] } as const;
 
 /**
  * Every planted fault. "The head is read without its lock" is not among them because it is none: every change of a head
- * writes an audit row, so a commit that read an old head collides at (org_id, seq), changes nothing and runs again. The lock
+ * writes an entry, so a commit that read an old head collides at (org_id, seq), changes nothing and runs again. The lock
  * only spares it the collision.
  */
 export const plantedFaults: readonly PlantedFault[] = [
@@ -62,12 +62,12 @@ export const plantedFaults: readonly PlantedFault[] = [
   ]),
   misspelt("shadow decisions take quota", 1, ["case when this_mode = 'live' then stored else 0 end", "stored"]),
   misspelt("the chain is not in the order of seq", 1, [
-    "string_agg(hash, ''::bytea order by seq)",
-    "string_agg(hash, ''::bytea order by seq desc)",
+    "string_agg(d.hash, ''::bytea order by d.ordinality)",
+    "string_agg(d.hash, ''::bytea order by d.ordinality desc)",
   ]),
-  misspelt("audit rows of refused row sets are kept", 1, [
-    "from unnest(entries) with ordinality e where e.n <> all (refused)",
-    "from unnest(entries) with ordinality e",
+  misspelt("refused row sets are stored", 1, [
+    "from unnest(decisions) with ordinality d where d.ordinality <> all (refused)\n    window",
+    "from unnest(decisions) with ordinality d\n    window",
   ]),
   misspelt("a taken idempotency key is not noticed", 3, [
     "and k.idempotency_key = d.idempotency_key limit 1",

@@ -30,7 +30,7 @@ async function measure(
 ): Promise<{ rate: number; text: string }> {
   const db = openDb(connection, silentLog);
   const owner = await openClient(connection, "countersign throughput");
-  await owner.query("truncate org_heads, intents, audit, audit_heads, idempotency_keys");
+  await owner.query("truncate org_heads, ledger, idempotency_keys");
   await owner.end();
   const orgs = Array.from({ length: organizations }, () => ids.next("organization"));
   for (const org_id of orgs) await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11"));

@@ -53,13 +53,12 @@ async function tampered(statements: readonly string[], look: () => Promise<void>
   const run = async (...all: readonly string[]) => {
     for (const statement of all) await owner.query(statement);
   };
-  const tables = ["audit", "audit_heads"];
-  await run("set app.org = '*'", ...tables.map((table) => `create temporary table kept_${table} as table ${table}`));
+  await run("set app.org = '*'", "create temporary table kept as table ledger");
   await run(...statements.map((statement) => statement.replace(" where ", ` where org_id = '${org_id}' and `)));
   try {
     await look();
   } finally {
-    await run(...tables.flatMap((table) => [`delete from ${table}`, `insert into ${table} table kept_${table}`]));
+    await run("delete from ledger", "insert into ledger table kept");
     await owner.end();
   }
 }
@@ -78,12 +77,25 @@ describe("the script of docs/audit-trail.md", () => {
   });
 
   test.each([
-    ["a row that was changed", ["update audit set data = '{}' where seq = 5"], /^row 5 was changed$/],
-    ["a row that was removed", ["delete from audit where seq = 5"], /^row 5 is missing$/],
-    ["a changed root", ["update audit_heads set root = sha256('') where last_seq = 2"], /does not hold at row 2$/],
-    ["a removed root", ["delete from audit_heads where last_seq = 2"], /^the chain does not hold at row \d+$/],
-    ["no newest root", ["delete from audit_heads where last_seq > 2"], /^the newest rows have no root$/],
-    ["a cut", ["delete from audit where seq > 2", "delete from audit_heads where last_seq > 2"], /not in this trail/],
+    ["a changed entry", ["update ledger set data = '{}' where seq = 2"], /^the entry of record 2 was changed$/],
+    [
+      "a changed entry with a hash that fits",
+      [
+        "update ledger set data = '{}' where seq = 2",
+        "update ledger l set hash = ledger_hash(ledger_leaf(l)) where seq = 2",
+      ],
+      /^the chain does not hold at record \d+$/,
+    ],
+    [
+      "a changed decision",
+      ["update ledger set intent = '{}' where type = 'decided'"],
+      /^the entry of record \d+ was changed$/,
+    ],
+    ["a removed entry", ["delete from ledger where seq = 2"], /^record 2 is missing$/],
+    ["a changed root", ["update ledger set root = sha256('') where seq = 2"], /does not hold at record 2$/],
+    ["a removed root", ["update ledger set root = null where seq = 2"], /^the chain does not hold at record \d+$/],
+    ["no newest root", ["update ledger set root = null where seq > 2"], /^the newest records have no root$/],
+    ["a cut", ["delete from ledger where seq > 2"], /not in this trail/],
   ])("finds %s", async (_, statements, told) => {
     const { seq, root } = await stored();
     const noted = `${seq}:${root}`;

@@ -189,7 +189,7 @@ describe("row-level security, with no org_id in the statement", () => {
     );
     expect(changed).toEqual([]);
     const insert =
-      "insert into observations (org_id, observation_id, intent_id, status, created_at) values ($1, 'o', 'i', 'executed', now())";
+      "insert into ledger (org_id, seq, entry, at, type, actor, audit_id, hash) values ($1, 1000000, 1000000, now(), 'observed', 'a', 'b', '')";
     await expect(db.tenant(other, (query) => query(insert, [mine]))).rejects.toThrow(/row-level security/);
   });
 });

@@ -51,7 +51,6 @@ describe("audit verify", () => {
     expect(first).toMatchObject({
       org_id: "org_local",
       sound: true,
-      unhashed: 0,
       root: expect.stringMatching(/^\w{64}$/),
     });
     expect(first.intents).toBeGreaterThan(0);
