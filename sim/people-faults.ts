@@ -30,10 +30,10 @@ export const peopleFaults: readonly PeopleFault[] = [
   },
   {
     within: "operations",
-    name: "a closed review leaves its action held",
+    name: "a closed review changes nothing in its decision",
     seed: 1,
-    right: "set status = 'final', resolution",
-    wrong: "set resolution",
+    right: "resolution = $8::json",
+    wrong: "resolution = case when $8 is null then null end::json",
   },
   {
     within: "operations",

@@ -1,5 +1,5 @@
 /** Countersign as a user starts it: the command-line program, its embedded PostgreSQL with fsync, an API key. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@countersign/sdk";
 import type { LoadOrder, LoadRequest } from "./load.ts";
@@ -16,6 +16,8 @@ export interface CountersignTarget {
   metric(name: string): Promise<number>;
   /** Decisions on disk, as the database counts them. */
   storedDecisions(): Promise<number>;
+  /** Bytes of the database's files, without the log that it writes ahead. */
+  databaseBytes(): number;
 }
 
 const pack_name = "bench";
@@ -48,6 +50,13 @@ function batchRequests(): LoadRequest[] {
     const body = JSON.stringify({ intents: items.map((item) => item.body) });
     return { body, expect_status: 200, expect_body: '"verdict":"approve"', expect_count: approvals };
   });
+}
+
+/** The bytes of all tables and indexes of the PostgreSQL below a folder: its `base`. */
+function tableBytes(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const ofTables = files.filter((file) => file.isFile() && file.parentPath.includes("/base/"));
+  return ofTables.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
 }
 
 /** The fifty policies as a pack: its folder in `directory`. */
@@ -105,5 +114,6 @@ export async function startCountersign(directory: string): Promise<CountersignTa
       const { used_actions } = await client.getUsage(); // live decisions, counted by the database as it commits them
       return used_actions;
     },
+    databaseBytes: () => tableBytes(join(directory, "data")),
   };
 }

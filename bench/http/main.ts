@@ -170,6 +170,7 @@ async function soak(countersign: CountersignTarget, decisions: number): Promise<
 async function main(): Promise<void> {
   if (options.help) return console.log(help);
   const { targets, countersign } = await startTargets();
+  const bytes_before = countersign?.databaseBytes() ?? 0;
   let answered = 0;
   const rounds = new Map<Target, Round[]>(targets.map((target) => [target, []]));
   for (let round = 0; round < Number(options.rounds); round += 1) {
@@ -189,7 +190,14 @@ async function main(): Promise<void> {
     machine: { cores: availableParallelism(), cpu: cpus()[0]?.model ?? "unknown", node: process.version },
     connections,
     targets: [...rounds].map(([target, measured]) => summarize(target, measured)),
-    decisions: countersign === null ? null : { answered, stored: await countersign.storedDecisions() },
+    decisions:
+      countersign === null
+        ? null
+        : {
+            answered,
+            stored: await countersign.storedDecisions(),
+            bytes: countersign.databaseBytes() - bytes_before,
+          },
     soak: soaked,
   };
   print(report);
