@@ -194,7 +194,15 @@ async function lockLedger(client: pg.Client, log: Log): Promise<void> {
 
 type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
 
+/** What the first migration of the releases before was called; they had many. Source: the release notes of 0.2. */
+const first_of_before = "0001-main-road";
+
 function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
+  if (applied[0]?.name === first_of_before && known[0]?.name !== first_of_before) {
+    throw new StartRefused(
+      "this database has the schema of an older Countersign, and nothing in it was changed: stop every node of the older version, keep a dump of it, and run `npm run upgrade-once` in a checkout of this version with the same settings",
+    );
+  }
   for (const row of applied.slice(0, known.length)) {
     const file = known[row.version - 1];
     if (file?.sha256 === row.sha256) continue;

@@ -188,6 +188,10 @@ drop function pg_temp.packed_facts;
 drop function commit_decisions;
 drop type decision_row, refused_decision, commit_audit, commit_row, commit_escalation;
 drop table intents, audit, audit_heads, observations;
+alter table org_heads alter column entries drop default;
+alter table events drop column recorded_at;
+alter table events alter column recorded_seq set statistics 20;
+alter table webhooks drop column registered_at;
 
 -- ── What is read ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -214,7 +218,7 @@ create view audit with (security_invoker = true) as
     union all
     select l.seq - num_nonnulls(l.escalation_id, l.override_id), 'aud_' || right(l.decision_id, 26), 'decided', 'system',
       json_strip_nulls(json_build_object('context_source', l.facts -> 'not_pulled', 'decision_id', l.decision_id,
-        'policies', (select json_agg(reason -> 'policy') from json_array_elements(l.data -> 'reasons') reason),
+        'policies', (select coalesce(json_agg(reason -> 'policy'), '[]') from json_array_elements(l.data -> 'reasons') reason),
         'policy_set_sha256', l.data #> '{policy_set,sha256}', 'risk_score', l.data -> 'risk_score',
         'shadow', l.intent -> 'shadow', 'verdict', l.verdict))
     where l.type = 'decided'
