@@ -14,7 +14,7 @@ Carries the database of an older Countersign over to the schema of this version.
 DATABASE_URL, or COUNTERSIGN_DATA_DIR for the embedded database.
 
 Before: stop every node of the older version, and keep a dump (\`countersign export\` of that version, or pg_dump).
-A million decisions take about a minute and need twice the room of their tables. If it is interrupted, run it again.
+A million decisions take some three minutes and need twice the room of their tables. If it is interrupted, run it again.
 The hashes of the audit trail are computed anew: note the newest root again afterwards (\`countersign audit verify\`).`;
 
 /** Tells that it is still at work, so that nobody takes it for standing still. */
