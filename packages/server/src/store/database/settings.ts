@@ -31,6 +31,8 @@ export interface SessionLook {
   /** Null where the server is older than the setting (14 and 17). */
   readonly idle_session_timeout: string | null;
   readonly transaction_timeout: string | null;
+  /** Null: the server has no Citus. */
+  readonly citus_propagates: string | null;
 }
 
 /** The question about a new session. */
@@ -38,11 +40,15 @@ export const look = `select pg_backend_pid() as pid,
   (select bool_or(rolsuper or rolbypassrls) from pg_roles where rolname in (current_user, session_user)) as bypasses_rls,
   current_setting('synchronous_commit') as synchronous_commit,
   current_setting('idle_session_timeout', true) as idle_session_timeout,
-  current_setting('transaction_timeout', true) as transaction_timeout`;
+  current_setting('transaction_timeout', true) as transaction_timeout,
+  current_setting('citus.propagate_set_commands', true) as citus_propagates`;
 
 /** Returns the settings of a transaction on this server. Commits are never weaker than `on`; stronger ones stay. */
-export function transactionSettings({ synchronous_commit, transaction_timeout }: SessionLook): Settings {
+export function transactionSettings({ citus_propagates, ...seen }: SessionLook): Settings {
+  const { synchronous_commit, transaction_timeout } = seen;
   return {
+    // Comes first, because it makes Citus set what follows on the nodes that hold the rows, too.
+    ...(citus_propagates === null ? {} : { "citus.propagate_set_commands": "local" }),
     ...common_settings,
     synchronous_commit: synchronous_commit === "off" ? "on" : synchronous_commit,
     ...(transaction_timeout === null ? {} : { transaction_timeout: "0" }),
