@@ -13,7 +13,11 @@ export default defineConfig({
       { extends: true, test: { name: "db", ...testProjects.db, globalSetup } },
       { extends: true, test: { name: "e2e", ...testProjects.e2e, globalSetup } },
     ],
-    setupFiles: ["scripts/property-seed.ts", "scripts/clean-up-after-file.ts"],
+    setupFiles: [
+      "scripts/property-seed.ts",
+      "scripts/clean-up-after-file.ts",
+      "packages/server/src/testing/statements/prove-statements.ts",
+    ],
     sequence: { sequencer: SlowFirst },
     pool: "forks",
     // Files of one worker share their modules: importing the service anew for each took as much time as half of the tests.

@@ -2,6 +2,7 @@ import { product_version } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
 import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
+import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -40,7 +41,7 @@ export function createProgram(terminal: Terminal): Command {
     });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit],
+    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addDistribute],
   ])
     add(program, terminal);
   return program;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "@countersign/server";
 import { expect, onTestFinished, test } from "vitest";
-import { checkDatabase, longTransactions } from "./database.ts";
+import { checkDatabase, citus, longTransactions } from "./database.ts";
 
 test.each([
   [3_599.9, null],
@@ -30,3 +30,20 @@ test.skipIf(process.getuid?.() !== 0)(
     }
   },
 );
+
+test.each([
+  [null, []],
+  [{ version: "13.0-1", undistributed: [] }, [{ state: "ok", text: "version 13.0-1, all tables are distributed" }]],
+  [
+    { version: "13.0-1", undistributed: ["audit", "people"] },
+    [
+      {
+        state: "problem",
+        text: "version 13.0-1, and 2 tables lie on the coordinator only: audit, people",
+        advice: "countersign distribute",
+      },
+    ],
+  ],
+])("Citus: %j", (state, findings) => {
+  expect(citus({ citus: state })).toMatchObject(findings);
+});

@@ -48,6 +48,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
         ...longTransactions(state),
         schema(state),
         ...role(state),
+        ...citus(state),
         ...clock(skew_ms),
         ...contents,
       ];
@@ -155,6 +156,15 @@ function role({ bypasses_rls }: InspectedDatabase): Finding[] {
   if (!bypasses_rls) return [];
   const text = "the role of DATABASE_URL bypasses row-level security; sessions step down to another role";
   return [note("role", text, "a plain role that owns the database needs no stepping down")];
+}
+
+/** What Citus needs of us, where the database has it. */
+export function citus({ citus: state }: Pick<InspectedDatabase, "citus">): Finding[] {
+  if (state === null) return [];
+  const { version, undistributed } = state;
+  if (undistributed.length === 0) return [ok("citus", `version ${version}, all tables are distributed`)];
+  const text = `version ${version}, and ${undistributed.length} tables lie on the coordinator only: ${undistributed.join(", ")}`;
+  return [problem("citus", text, "countersign distribute")];
 }
 
 function clock(skew_ms: number): Finding[] {

@@ -12,6 +12,7 @@ import {
   listOrganizations,
 } from "../../store/organizations/organizations.ts";
 import { readDocumentsInForce } from "../../store/policies/policies.ts";
+import type { DistributedPart } from "../../store/upkeep/distribute.ts";
 import { type DatabaseState, inspectDatabase, node_sessions_max } from "../../store/upkeep/inspect.ts";
 import { command_line_actor, type InstanceKeys, instanceKeys } from "./keys.ts";
 import { type DatabaseSettings, type OpenedDatabase, type Opening, openDatabase } from "./open-database.ts";
@@ -53,6 +54,8 @@ export interface Instance {
     export(output: Writable): Promise<{ rows: number }>;
     /** Restores a dump into an empty database, whole or not at all. Returns when the dump was written. Throws `StartRefused`. */
     restore(dump: Readable): Promise<string>;
+    /** Distributes the tables over the nodes of a Citus cluster, and tells each step that is done. Throws `StartRefused`. */
+    distribute(tell: (part: DistributedPart) => void): Promise<void>;
     /** Returns true if the error means that the database was lost or that a statement took too long. */
     isFailure(error: unknown): boolean;
   };
@@ -96,6 +99,7 @@ export async function openInstance(config: DatabaseSettings, log: Log, opening?:
       inspect: async () => ({ ...(await inspectDatabase(connection)), node_sessions_max }),
       export: async (output) => (await import("../../store/upkeep/export.ts")).exportDump(connection, output),
       restore: async (dump) => (await import("../../store/upkeep/export.ts")).restoreDump(connection, dump, log),
+      distribute: async (tell) => (await import("../../store/upkeep/distribute.ts")).distribute(connection, tell),
       isFailure: (error) => isConnectionLost(error) || isOutOfTime(error),
     },
     close: opened.close,

@@ -1,5 +1,6 @@
 import { roleMeets } from "@countersign/contract";
-import { readNotified, takeUntold, type UntoldEscalation } from "../../store/people/mails.ts";
+import { readNotified, takeUntold } from "../../store/people/mails.ts";
+import { byOrganization } from "../../store/rows/by-organization.ts";
 import { identityOf, isAmong } from "../people/identity.ts";
 import { writeMail } from "../people/mail.ts";
 import type { Runtime } from "../runtime.ts";
@@ -17,7 +18,7 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
   const { taken, written } = await runtime.db.system(async (query) => {
     const untold = await takeUntold(query, at_once_max);
     let mails = 0;
-    for (const [org_id, escalations] of grouped(untold)) {
+    for (const [org_id, escalations] of byOrganization(untold)) {
       const makers = new Map<string | null, ReadonlySet<string>>();
       for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
         makers.set(lineage_id, (await identityOf(query, org_id, lineage_id)).makers);
@@ -41,14 +42,4 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
   });
   if (written > 0) runtime.mails.wake();
   return taken === at_once_max;
-}
-
-function grouped(untold: readonly UntoldEscalation[]): Map<string, UntoldEscalation[]> {
-  const groups = new Map<string, UntoldEscalation[]>();
-  for (const each of untold) {
-    const group = groups.get(each.org_id);
-    if (group === undefined) groups.set(each.org_id, [each]);
-    else group.push(each);
-  }
-  return groups;
 }

@@ -10,11 +10,13 @@ export const commitStatement = (name = "commit_decisions") => ({
   text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 });
 
-/** What a connection says before its first commit; the settings live as long as the session. */
-export const commit_session = `select set_config('plan_cache_mode', 'force_generic_plan', false), -- no plan depends on the batch
-  set_config('enable_seqscan', 'off', false), -- plans are kept from a time when the tables were empty
-  set_config('enable_bitmapscan', 'off', false), -- nor are all versions of a head to be sorted for the newest
-  set_config('jit', 'off', false)`;
+/** The settings that the call runs under. */
+export const commit_settings = {
+  plan_cache_mode: "force_generic_plan", // no plan depends on the batch
+  enable_seqscan: "off", // plans are kept from a time when the tables were empty
+  enable_bitmapscan: "off", // nor are all versions of a head to be sorted for the newest
+  jit: "off",
+};
 
 /** A decision that was not stored, as the function returns it. Source: `refused_decision` of its migration. */
 export interface RefusedDecision {

@@ -58,10 +58,11 @@ test.each(["first", "second"])("no session is left behind where the %s could not
   onTestFinished(() => {
     pg.Client.prototype.query = query;
   });
-  pg.Client.prototype.query = function (this: pg.Client, text: string) {
+  pg.Client.prototype.query = function (this: pg.Client, asked: unknown) {
     // Of the two, the first one's plans are chosen.
-    if (text.includes("plan_cache_mode") === (refused === "first")) return Promise.reject(new Error("refused"));
-    return (query as (asked: unknown) => Promise<unknown>).call(this, text);
+    if (typeof asked === "string" && asked.includes("plan_cache_mode") === (refused === "first"))
+      return Promise.reject(new Error("refused"));
+    return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
   } as never;
   await expect(connectCommit(connection)()).rejects.toThrow("refused");
   pg.Client.prototype.query = query;

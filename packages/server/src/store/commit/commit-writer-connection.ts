@@ -15,12 +15,14 @@
  * sessions are opened before the first statement and live and die together: a server that crashes takes every session
  * with it, and whoever has no barrier from the sessions it began with runs its batch again. Nor does it say anything about
  * another server: during a failover one session can reach the old primary and the other one the new.
+ *
+ * Behind a connection pooler there is one session, and each commit flushes the log itself. A pooler keeps our session when the
+ * server crashes, so a barrier would prove nothing.
  */
-import type pg from "pg";
-import { type ConnectionOptions, session_settings, sessionConfig, sqlState } from "../database/connection.ts";
-import { step_down } from "../database/db.ts";
+import { type ConnectionOptions, sessionConfig, sqlState } from "../database/connection.ts";
 import { Session } from "../database/session.ts";
-import { commit_session, commitStatement, type RefusedDecision } from "./commit-call.ts";
+import type { Settings } from "../database/settings.ts";
+import { commit_settings, commitStatement, type RefusedDecision } from "./commit-call.ts";
 import { type CommitCall, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
@@ -64,7 +66,7 @@ export function connectCommit(
   { function_name, quick_flush_ms = quick_flush_ms_default }: ConnectCommitOptions = {},
 ): ConnectCommit {
   const statement = commitStatement(function_name);
-  async function openSession(...settings: string[]): Promise<pg.Client> {
+  async function openSession(settings: Settings): Promise<Session> {
     const client = new Session({
       ...sessionConfig(connection, "countersign commit writer"),
       connectionTimeoutMillis: 5_000,
@@ -73,7 +75,7 @@ export function connectCommit(
     });
     try {
       await client.connect();
-      await client.query([session_settings, step_down, ...settings].join("; "));
+      if (!client.pooled) await client.keep({ ...settings, ...client.role_settings });
       return client;
     } catch (error) {
       endSession(client);
@@ -82,25 +84,29 @@ export function connectCommit(
   }
 
   return async () => {
-    const sessions = [openSession(commit_session), openSession()] as const;
+    const sessions = [openSession(commit_settings), openSession({})] as const;
     // Also the one that opened where the other could not be: kept, each try beside a full server took one more place for good.
     const close = (): void => {
       for (const session of sessions) void session.then(endSession, () => undefined);
     };
     try {
       const [runner, flusher] = await Promise.all(sessions);
-      const barrier = await openBarrier(runner, flusher, quick_flush_ms);
+      if (runner.pooled) endSession(flusher);
+      const barrier = runner.pooled ? null : await openBarrier(runner, flusher, quick_flush_ms);
+      const begin = runner.begin({ ...commit_settings, ...runner.role_settings });
       const types = await readTypes(runner);
+      async function call(each: CommitCall): Promise<readonly RefusedDecision[]> {
+        const query = { ...statement, values: [...parametersOf(each, types)] };
+        if (runner.pooled) return runner.runAlone<RefusedDecision>(begin, query);
+        return (await runner.query<RefusedDecision>(query)).rows;
+      }
       let under_way = 0;
       return {
         async commit(calls) {
           under_way += 1;
           try {
             const own = barrier?.choose(calls, under_way === 1);
-            const running = calls.map(async (call) => {
-              const values = [...parametersOf(call, types)];
-              return (await runner.query<RefusedDecision>({ ...statement, values })).rows;
-            });
+            const running = calls.map(call);
             const [settled, flushed = true] = await Promise.all([Promise.allSettled(running), own]);
             // What was not stored rests on commits of others, which may not be on disk.
             const refused = settled.some((result) => result.status === "fulfilled" && result.value.length > 0);
@@ -119,7 +125,7 @@ export function connectCommit(
   };
 }
 
-async function readTypes(session: pg.Client): Promise<RecordTypes> {
+async function readTypes(session: Session): Promise<RecordTypes> {
   return (await session.query<RecordTypes>(record_types_query)).rows[0] as RecordTypes;
 }
 
@@ -135,7 +141,7 @@ interface Barrier {
 }
 
 /** Where the server has no statement for a barrier, every commit flushes the log itself: null, there is nothing to wait for. */
-async function openBarrier(runner: pg.Client, flusher: pg.Client, quick_flush_ms: number): Promise<Barrier | null> {
+async function openBarrier(runner: Session, flusher: Session, quick_flush_ms: number): Promise<Barrier | null> {
   let speed: FlushSpeed;
   try {
     speed = await openFlushSpeed(flusher);
@@ -178,7 +184,7 @@ async function openBarrier(runner: pg.Client, flusher: pg.Client, quick_flush_ms
   };
 }
 
-function endSession(client: pg.Client): void {
+function endSession(client: Session): void {
   void client.end().catch(() => undefined);
 }
 

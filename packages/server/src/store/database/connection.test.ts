@@ -33,7 +33,9 @@ test("sessions are what our statements are written for, whatever the database ha
     await operator.end();
   });
   const ours = ["UTC", "ISO, YMD", "on", "on", "read committed", "1", "0", "0", "on", ...newer.rows.map(() => "0")];
-  const settings = Object.keys(others);
+  const settings = Object.keys(others).map((name) =>
+    name.replace("default_transaction_isolation", "transaction_isolation"),
+  );
   const select = `select array[${settings.map((setting) => `current_setting('${setting}')`)}] as ours`;
   const single = await openClient(connection, "odd");
   onTestFinished(() => single.end());

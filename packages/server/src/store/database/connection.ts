@@ -60,35 +60,20 @@ export function sessionConfig(connection: ConnectionOptions, application_name: s
   return { ...server, application_name, types, keepAlive: true, keepAliveInitialDelayMillis: silent_ms_max };
 }
 
-/**
- * The settings that values, our statements and the promise of an answer depend on, whatever the role or the database has for
- * other programs, and whatever the server is told to load while the session is open; sent after connecting because connection
- * poolers refuse start-up options. Stronger commits than usual stay.
- */
-export const session_settings =
-  "set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set client_min_messages = warning; " +
-  "set standard_conforming_strings = on; set row_security = on; set default_transaction_isolation = 'read committed'; " +
-  "set extra_float_digits = 1; reset synchronous_commit; " +
-  "select set_config('synchronous_commit', case chosen when 'off' then 'on' else chosen end, false) from current_setting('synchronous_commit') as chosen; " +
-  // Migrations and dumps take as long as they take, and everything else has a time limit of its own.
-  "set statement_timeout = 0; set lock_timeout = 0; " +
-  // Since PostgreSQL 14 and 17.
-  ["idle_session_timeout", "transaction_timeout"]
-    .map((name) => `select set_config('${name}', '0', false) where current_setting('${name}', true) is not null`)
-    .join("; ");
-
 const open_ms_max = 5_000;
 
-/** A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. */
-export async function openClient(connection: ConnectionOptions, application_name: string): Promise<pg.Client> {
+/**
+ * A single session with the rights of the connecting user, for migrations and supervision; the caller ends it. Its statements
+ * outside transactions have our settings unless a pooler stands between.
+ */
+export async function openClient(connection: ConnectionOptions, application_name: string): Promise<Session> {
   const client = new Session({
     ...sessionConfig(connection, application_name),
     connectionTimeoutMillis: open_ms_max,
   });
   await client.connect();
   try {
-    // A pooler that has no session to give takes ours all the same, and answers nothing.
-    await client.query({ text: session_settings, query_timeout: open_ms_max } as pg.QueryConfig);
+    if (!client.pooled) await client.keep();
     return client;
   } catch (error) {
     await client.end();

@@ -1,11 +1,12 @@
-/** The database as the operations see it: scoped transactions on three pools, and prepared statements in the system scope. */
+/** The database as the operations see it: scoped transactions on three pools, and single statements in the system scope. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Db, Log, Query } from "../../ports.ts";
-import { type ConnectionOptions, session_settings } from "./connection.ts";
+import type { ConnectionOptions } from "./connection.ts";
 import { runs_max, SessionPool } from "./session-pool.ts";
 import { createSessionShares } from "./session-shares.ts";
+import type { Settings } from "./settings.ts";
 
-/** A prepared statement: planned once a connection under its name (at most 63 characters, one text a name). */
+/** A statement that is planned once a session under its name (at most 63 characters, one text a name); behind a pooler each time. */
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
@@ -16,7 +17,7 @@ export interface NamedStatement {
 /** The port, and what only the store and the edge use. */
 export interface Database extends Db {
   /**
-   * Returns the rows of one autocommitted statement in the system scope, in one round trip. Only a statement that reads is
+   * Returns the rows of one statement in the system scope, committed by itself, in one round trip. Only a statement that reads is
    * retried: after `isConnectionLost` the outcome of any other is unknown.
    */
   named<Row extends object = Record<string, unknown>>(
@@ -50,28 +51,24 @@ export interface DbOptions {
   readonly restart_wait_ms?: number;
 }
 
-/** The role that a superuser's sessions switch to, because superusers and owners with BYPASSRLS see every row. */
-export const app_role = "countersign_app";
-
-/** Sent to every new session before its first statement. */
-export const step_down = `do $$ begin
-  if (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) then set role ${app_role}; end if;
-end $$`;
-
 /**
  * Makes the planner use indexes, because a queue's statistics are always wrong: gathered while it was empty, or never. By
  * statistics the planner sorted the whole queue once per receiver. A claim from 20,000 due deliveries of 200 receivers took
  * 3.4 s (50 ms along the index); settling 16 of 8,000 took 25 ms (0.6 ms). Planning alone took longer than a claim.
  */
-const queue_session =
-  "set enable_bitmapscan = off; set enable_seqscan = off; set enable_sort = off; set enable_hashjoin = off; " +
-  "set enable_mergejoin = off; set plan_cache_mode = force_generic_plan";
+const queue_planning: Settings = {
+  enable_seqscan: "off",
+  enable_sort: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  plan_cache_mode: "force_generic_plan",
+};
 
 /**
  * Compiling a statement first, as servers do with statements that look slow, took as long as the overview itself (150 ms). A
  * bitmap scan gathered and sorted all visible versions of a head, where the newest is the last entry of an index.
  */
-const planning = "set jit = off; set enable_bitmapscan = off";
+const planning: Settings = { jit: "off", enable_bitmapscan: "off" };
 
 /** How long `close` waits until the server has closed the sessions. */
 const goodbye_ms_max = 1_000;
@@ -79,11 +76,12 @@ const goodbye_ms_max = 1_000;
 /**
  * Opens the database. No session is made before the first query.
  *
- * There are three pools, because scope and planning are settings of a session:
+ * Everything runs in a transaction that sets its scope (`app.org`) and all other settings for itself alone. So nothing leaks to
+ * the next one, and a pooler may give it any session. There are three pools:
  *
- *   tenant   no scope outside a transaction, so nothing leaks between borrowers; one organization gets at most half of them
- *   system   `app.org = '*'`, so a single statement needs no transaction
- *   queue    `app.org = '*'`; plans a statement once, along the indexes
+ *   tenant   for one organization, which gets at most half of the sessions
+ *   system   for all organizations (`app.org = '*'`)
+ *   queue    the same; plans a statement once, along the indexes
  *
  * Transactions are retried after a conflict (40001, 40P01) and after a session that was lost before COMMIT was sent. So `work`
  * must have no effect outside the database.
@@ -92,30 +90,30 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   const { statement_timeout_ms = 30_000, acquire_timeout_ms = 5_000, restart_wait_ms = 10_000 } = options;
   const { tenant_sessions_max = 10, system_sessions_max = 6, queue_sessions_max = 4 } = options;
   const { answer_timeout_ms = statement_timeout_ms + 5_000 } = options;
-  const timeouts = `set statement_timeout = ${statement_timeout_ms}; set idle_in_transaction_session_timeout = 60000`;
-  const openPool = (scope: string, sessions_max: number): SessionPool => {
-    const set_up = `${session_settings}; ${timeouts}; ${planning}; ${scope}; ${step_down}`;
-    const terms = { sessions_max, set_up, answer_timeout_ms, acquire_timeout_ms, restart_wait_ms };
-    return new SessionPool(connection, log, terms);
+  const openPool = (sessions_max: number, more: Settings = {}): SessionPool => {
+    const timeouts = { statement_timeout: String(statement_timeout_ms), idle_in_transaction_session_timeout: "60000" };
+    const settings = { ...timeouts, ...planning, ...more };
+    return new SessionPool(connection, log, {
+      ...{ sessions_max, settings, answer_timeout_ms, acquire_timeout_ms, restart_wait_ms },
+    });
   };
-  const tenants = openPool("set app.org = ''", tenant_sessions_max);
-  const systems = openPool("set app.org = '*'", system_sessions_max);
-  const queues = openPool(`set app.org = '*'; ${queue_session}`, queue_sessions_max);
+  const tenants = openPool(tenant_sessions_max);
+  const systems = openPool(system_sessions_max);
+  const queues = openPool(queue_sessions_max, queue_planning);
   const pools = [tenants, systems, queues];
   const shares = createSessionShares(Math.ceil(tenant_sessions_max / 2), acquire_timeout_ms);
   const sum = (of: "total" | "idle" | "waiting") => pools.reduce((count, pool) => count + pool.counts()[of], 0);
 
   return {
     tenant(org_id, work) {
-      // SET takes no parameters, and set_config() would cost a round trip of its own.
       if (!/^[A-Za-z0-9_]+$/.test(org_id)) return Promise.reject(new Error("not an organization id"));
-      return shares.within(org_id, () => tenants.transaction(`begin; set local app.org = '${org_id}'`, work));
+      return shares.within(org_id, () => tenants.transaction(org_id, work));
     },
-    system: (work) => systems.transaction("begin", work),
-    queued: (statement, params) => queues.statement({ ...statement, values: [...params] }),
+    system: (work) => systems.transaction("*", work),
+    queued: (statement, params) => queues.statement("*", { ...statement, values: [...params] }),
     named: ({ name, text, reads_only }, params) =>
-      systems.statement({ name, text, values: [...params] }, reads_only ? runs_max : 1),
-    query: (text, params = []) => systems.statement({ text, values: [...params] }),
+      systems.statement("*", { name, text, values: [...params] }, reads_only ? runs_max : 1),
+    query: (text, params = []) => systems.statement("*", { text, values: [...params] }),
     stats: () => ({ total: sum("total"), idle: sum("idle"), waiting: shares.waiting() + sum("waiting") }),
     async close() {
       await Promise.all(pools.map((pool) => pool.end()));

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import type pg from "pg";
 import { migrations_dir } from "../../paths.ts";
 import type { Log } from "../../ports.ts";
 import { type ConnectionOptions, isConflict, openClient, sqlState } from "./connection.ts";
-import { app_role } from "./db.ts";
+import type { Session } from "./session.ts";
+import { app_role } from "./settings.ts";
 import { StartRefused } from "./start-refused.ts";
 
 /** One file of migrations/. `sha256` is over its text with LF line ends, in hex. */
@@ -56,7 +56,7 @@ export async function migrate(connection: ConnectionOptions, log: Log, files?: r
   }
 }
 
-async function refuseOldServer(client: pg.Client): Promise<void> {
+async function refuseOldServer(client: Session): Promise<void> {
   const { rows } = await client.query(
     "select current_setting('server_version') as text, current_setting('server_version_num')::int as number",
   );
@@ -67,7 +67,7 @@ async function refuseOldServer(client: pg.Client): Promise<void> {
   }
 }
 
-async function createLedger(client: pg.Client): Promise<void> {
+async function createLedger(client: Session): Promise<void> {
   const { rows } = await client.query(
     "select to_regclass('schema_migrations') is not null as exists, current_setting('server_encoding') as encoding",
   );
@@ -108,7 +108,7 @@ const runs_max = 10;
  * than the decisions of nodes at work is given up by the server (deadlock); then it begins with the table that every
  * decision begins with, and they wait for it.
  */
-async function applyNext(client: pg.Client, migrations: readonly Migration[], log: Log): Promise<boolean> {
+async function applyNext(client: Session, migrations: readonly Migration[], log: Log): Promise<boolean> {
   for (let run = 1; ; run += 1) {
     try {
       return await applyOnce(client, migrations, log, run > 1);
@@ -121,12 +121,12 @@ async function applyNext(client: pg.Client, migrations: readonly Migration[], lo
 }
 
 async function applyOnce(
-  client: pg.Client,
+  client: Session,
   migrations: readonly Migration[],
   log: Log,
   alone: boolean,
 ): Promise<boolean> {
-  await client.query("begin; set local app.org = '*'; set local idle_in_transaction_session_timeout = 0");
+  await client.query(client.begin({ "app.org": "*", idle_in_transaction_session_timeout: "0" }));
   try {
     await lockLedger(client, log);
     const applied = await client.query<Applied>(
@@ -177,7 +177,7 @@ async function tellWhile(work: Promise<unknown>, tell: () => void): Promise<void
 }
 
 /** Waits for its turn as long as it takes, and says so. */
-async function lockLedger(client: pg.Client, log: Log): Promise<void> {
+async function lockLedger(client: Session, log: Log): Promise<void> {
   for (;;) {
     try {
       await client.query(`savepoint waiting; set local lock_timeout = ${told_after_ms}`);
@@ -233,7 +233,7 @@ const advices = new Map([
 ]);
 
 /** One line where the server refuses for a reason outside the program. */
-async function refusal(error: unknown, client: pg.Client): Promise<unknown> {
+async function refusal(error: unknown, client: Session): Promise<unknown> {
   const state = sqlState(error) ?? "";
   const owner = state === "42501" ? await strangersOwner(client).catch(() => null) : null;
   const advice =
@@ -247,7 +247,7 @@ async function refusal(error: unknown, client: pg.Client): Promise<unknown> {
 }
 
 /** Who owns the tables, where the role that we are has none of that one's rights; else null. */
-async function strangersOwner(client: pg.Client): Promise<string | null> {
+async function strangersOwner(client: Session): Promise<string | null> {
   const { rows } = await client.query<{ owner: string }>(
     `select pg_get_userbyid(relowner) as owner from pg_class
      where oid = to_regclass('schema_migrations') and not pg_has_role(current_user, relowner, 'usage')`,

@@ -23,16 +23,20 @@ import {
   sessionConfig,
 } from "./connection.ts";
 import { Session } from "./session.ts";
+import type { Settings } from "./settings.ts";
 
 /** Size and times of a pool. */
 export interface SessionPoolTerms {
   readonly sessions_max: number;
-  /** Sent to every new session before its first statement. */
-  readonly set_up: string;
+  /** Of every transaction, besides the common ones. */
+  readonly settings: Settings;
   readonly answer_timeout_ms: number;
   readonly acquire_timeout_ms: number;
   readonly restart_wait_ms: number;
 }
+
+/** A session that is lent until `release`. */
+type PooledSession = Session & pg.PoolClient;
 
 /** Runs of one transaction, and of a statement that only reads, before the caller gets the error. */
 export const runs_max = 5;
@@ -42,13 +46,15 @@ const retry_pause_ms = 50;
 export class SessionPool {
   readonly #pool: pg.Pool;
   readonly #log: Log;
+  readonly #settings: Settings;
   readonly #restart_wait_ms: number;
   /** One for each open session; resolves when it ends. */
   readonly #ends = new Set<Promise<void>>();
 
   constructor(connection: ConnectionOptions, log: Log, terms: SessionPoolTerms) {
-    const { acquire_timeout_ms, answer_timeout_ms, set_up, sessions_max } = terms;
+    const { acquire_timeout_ms, answer_timeout_ms, sessions_max } = terms;
     this.#log = log;
+    this.#settings = terms.settings;
     this.#restart_wait_ms = terms.restart_wait_ms;
     this.#pool = new pg.Pool({
       ...sessionConfig(connection, "countersign"),
@@ -57,22 +63,20 @@ export class SessionPool {
       query_timeout: answer_timeout_ms,
       connectionTimeoutMillis: acquire_timeout_ms,
       idleTimeoutMillis: 30_000,
-      onConnect: async (client: pg.ClientBase) => {
-        this.#watch(client);
-        await client.query({ text: set_up, query_timeout: acquire_timeout_ms } as pg.QueryConfig);
-      },
+      pipeline: true,
+      onConnect: (client: pg.ClientBase) => this.#watch(client),
     } as pg.PoolConfig);
     // The pool drops an idle session that dies (server restart, network). Without a listener the event would end the process.
     this.#pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
   }
 
-  /** Runs the transaction that `begin` opens. `work` may run several times, so it must have no effect outside the database. */
-  async transaction<T>(begin: string, work: (query: Query) => Promise<T>): Promise<T> {
+  /** Runs a transaction in this scope: an organization, or `*` for all. `work` may run several times, so it must have no effect outside the database. */
+  async transaction<T>(scope: string, work: (query: Query) => Promise<T>): Promise<T> {
     for (let runs = 1; ; runs += 1) {
       // Outside the try: a caller that got no session has waited long enough.
       const client = await this.#acquire();
       try {
-        return await runOnce(client, begin, work);
+        return await runOnce(client, this.#begin(client, scope), work);
       } catch (error) {
         const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
         if (!again || runs >= runs_max) throw error;
@@ -82,14 +86,14 @@ export class SessionPool {
     }
   }
 
-  /** Runs one autocommitted statement, at most `tries` times. */
-  async statement<Row extends object>(config: pg.QueryConfig, tries = 1): Promise<Row[]> {
+  /** Runs one statement in a transaction of its own, at most `tries` times. */
+  async statement<Row extends object>(scope: string, config: pg.QueryConfig, tries = 1): Promise<Row[]> {
     for (let runs = 1; ; runs += 1) {
       const client = await this.#acquire();
       try {
-        const result = await client.query<Row>(config);
+        const rows = await client.runAlone<Row>(this.#begin(client, scope), config);
         client.release();
-        return result.rows ?? [];
+        return rows;
       } catch (error) {
         client.release(isSessionUseless(error));
         if (!isSessionLost(error) || runs >= tries) throw error;
@@ -119,10 +123,14 @@ export class SessionPool {
     void ended.then(() => this.#ends.delete(ended));
   }
 
-  async #acquire(): Promise<pg.PoolClient> {
+  #begin(client: Session, scope: string): string {
+    return client.begin({ ...this.#settings, ...client.role_settings, "app.org": scope });
+  }
+
+  async #acquire(): Promise<PooledSession> {
     for (let patience: AbortSignal | null = null; ; ) {
       try {
-        return await this.#pool.connect();
+        return (await this.#pool.connect()) as PooledSession;
       } catch (error) {
         // Limited by time, not by tries, because one try to reach a machine that is gone can take seconds.
         patience ??= AbortSignal.timeout(this.#restart_wait_ms);

@@ -2,11 +2,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { hostUrls } from "./host-urls.ts";
+import { app_role, look, type SessionLook, type Settings, setAll, transactionSettings } from "./settings.ts";
 
 /** After this time without an answer from one server, the next one of the list is asked, too. */
 const turn_ms = 500;
 /** For a server to open a session and to say whether it takes writes. */
 const answer_ms_max = 3_000;
+/** For the first statement of a new session. */
+const look_ms_max = 5_000;
 
 /** The server answered, but takes no writes. */
 export class ReadOnlyServer extends Error {}
@@ -32,12 +35,18 @@ export function reasonOf(error: unknown): string {
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /**
- * A client of `pg` that understands a list of hosts in `connectionString`. The pool needs a class of which it makes each
- * client itself. So `connect` first looks for the primary, through short sessions, and then opens its own session with that
- * server. Every new session looks again: after a failover it reaches the new primary.
+ * A client of `pg` that understands a list of hosts in `connectionString`, and connection poolers.
+ *
+ * The pool needs a class of which it makes each client itself. So `connect` first looks for the primary, through short
+ * sessions, and then opens its own session with that server. Every new session looks again: after a failover it reaches the
+ * new primary.
+ *
+ * A pooler may run each transaction in another session of the server. So a transaction begins with `begin`, which sets
+ * everything that it needs for this transaction only. Nothing is left for the next one.
  */
 export class Session extends pg.Client {
   readonly #servers: readonly pg.ClientConfig[];
+  #seen: SessionLook | null = null;
 
   constructor(config: pg.ClientConfig = {}) {
     const servers = serversOf(config);
@@ -51,18 +60,79 @@ export class Session extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const connecting = this.#servers.length === 1 ? super.connect() : this.#connectToPrimary();
+    const connecting = this.#open();
     if (callback === undefined) return connecting;
     const answer = callback as (error: Error | null, client?: pg.Client) => void;
     void connecting.then((client) => answer(null, client), answer);
     return undefined;
   }
 
-  async #connectToPrimary(): Promise<pg.Client> {
-    const { host, port, password } = await findPrimary(this.#servers);
-    // A password file can have a password for each host.
-    Object.assign(this, { host, port, password });
-    return super.connect();
+  /**
+   * Whether a pooler stands between us and the server. A server tells a new session the number of its process. A pooler tells a
+   * number of its own, so another process answers.
+   */
+  get pooled(): boolean {
+    return this.#looked.pid !== (this as unknown as { readonly processID: number | null }).processID;
+  }
+
+  /** The role in which row-level security hides rows: `app_role` for a user who passes it, else the user's own. */
+  get role_settings(): Settings {
+    return this.#looked.bypasses_rls ? { role: app_role } : {};
+  }
+
+  /** SQL that begins a transaction with these settings and our common ones. */
+  begin(settings: Settings = {}, mode = "isolation level read committed"): string {
+    return `begin ${mode}; ${setAll({ ...transactionSettings(this.#looked), ...settings }, "local")}`;
+  }
+
+  /** Keeps these settings and our common ones for statements outside transactions. Not to be called behind a pooler. */
+  async keep(settings: Settings = {}): Promise<void> {
+    const isolation = { default_transaction_isolation: "read committed" };
+    await this.query(setAll({ ...transactionSettings(this.#looked), ...isolation, ...settings }, "session"));
+  }
+
+  /**
+   * Runs one statement in a transaction of its own, in one round trip. `begin` is SQL of the method `begin`. The session must be in
+   * pipeline mode. Behind a pooler the statement loses its name, because another session may run it next time.
+   */
+  async runAlone<Row extends object>(begin: string, { name, ...statement }: pg.QueryConfig): Promise<Row[]> {
+    const sent = [
+      this.query(begin),
+      this.query<Row>(this.pooled || name === undefined ? statement : { name, ...statement }),
+      this.query("commit"),
+    ] as const;
+    const [begun, done, committed] = await Promise.allSettled(sent);
+    for (const each of [begun, done, committed]) if (each.status === "rejected") throw each.reason;
+    return (done as PromiseFulfilledResult<pg.QueryResult<Row>>).value.rows ?? [];
+  }
+
+  async #open(): Promise<pg.Client> {
+    if (this.#servers.length > 1) {
+      const { host, port, password } = await findPrimary(this.#servers);
+      // A password file can have a password for each host.
+      Object.assign(this, { host, port, password });
+    }
+    await super.connect();
+    try {
+      await this.#look();
+    } catch (error) {
+      this.connection.stream.destroy();
+      throw error;
+    }
+    return this;
+  }
+
+  async #look(): Promise<void> {
+    // A pooler that has no session of the server to give takes ours all the same, and answers nothing.
+    const { rows } = await this.query<SessionLook>({ text: look, query_timeout: look_ms_max } as pg.QueryConfig);
+    this.#seen = rows[0] as SessionLook;
+    // The server would end what waits in a pool of ours.
+    if (this.#seen.idle_session_timeout !== null && !this.pooled) await this.query("set idle_session_timeout = 0");
+  }
+
+  get #looked(): SessionLook {
+    if (this.#seen === null) throw new Error("this session is not open");
+    return this.#seen;
   }
 }
 

@@ -7,7 +7,7 @@ import { databaseUrl, emptyDatabase } from "../../testing/database/database.ts";
 import { temporaryDir } from "../../testing/database/embedded.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { openClient } from "./connection.ts";
-import { sharesSessions, startDatabase } from "./start-database.ts";
+import { poolerProblem, startDatabase } from "./start-database.ts";
 import { StartRefused } from "./start-refused.ts";
 
 const emptyDatabaseUrl = async () => databaseUrl(await emptyDatabase());
@@ -72,8 +72,11 @@ test("a database that does not exist is refused at once with the server's words"
 });
 
 describe("a pooler", () => {
+  const hidden =
+    "this pooler gives each transaction to another session of the database, and passes for the database itself";
+
   /** A pooler over so many sessions of the server, which hands out the one used last or the one used longest ago. */
-  function poolerOf(sessions: number, mode: "transaction" | "session", takes: "pop" | "shift") {
+  function poolerOf(sessions: number, mode: "transaction" | "session", takes: "pop" | "shift", pooled = false) {
     const idle = Array.from({ length: sessions }, (_, pid) => pid);
     return async () => {
       let held = mode === "session" ? idle[takes]() : undefined;
@@ -81,29 +84,37 @@ describe("a pooler", () => {
         const pid = held ?? idle[takes]();
         if (pid === undefined) throw new Error("the pooler makes this question wait for another session's transaction");
         if (text === "begin") held ??= pid;
+        if (text === "rollback" && mode === "transaction") held = undefined;
         if (held === undefined) idle.push(pid);
         return { rows: [{ pid }] };
       };
       await query("set timezone = 'UTC'");
-      return { query, end: async () => undefined };
+      return { pooled, query, end: async () => undefined };
     };
   }
 
+  test("that is known as one may hand out transactions", async () => {
+    expect(await poolerProblem(poolerOf(3, "transaction", "pop", true))).toBe(null);
+  });
+
   test.each(["pop", "shift"] as const)(
-    "that hands out transactions is noticed, however many sessions it has (%s)",
+    "that hands out transactions and passes for the database is refused, however many sessions it has (%s)",
     async (takes) => {
       for (let sessions = 1; sessions <= 8; sessions += 1)
-        expect([sessions, await sharesSessions(poolerOf(sessions, "transaction", takes))]).toEqual([sessions, true]);
+        expect([sessions, await poolerProblem(poolerOf(sessions, "transaction", takes))]).toEqual([sessions, hidden]);
     },
   );
 
-  test("that hands out statements is noticed", async () => {
+  test("that hands out statements is refused", async () => {
     const query = async (text: string) => {
       // As PgBouncer says it.
       if (text === "begin") throw new Error("transaction blocks not allowed in statement pooling mode");
       return { rows: [{ pid: 1 }] };
     };
-    expect(await sharesSessions(async () => ({ query, end: async () => undefined }))).toBe(true);
+    const open = async () => ({ pooled: true, query, end: async () => undefined });
+    expect(await poolerProblem(open)).toBe(
+      "this pooler gives each statement to another session of the database (statement pooling)",
+    );
   });
 
   test("that has no session to give is not waited for without a word", async () => {
@@ -118,6 +129,6 @@ describe("a pooler", () => {
   });
 
   test("that hands out whole sessions is none", async () => {
-    expect(await sharesSessions(poolerOf(2, "session", "pop"))).toBe(false);
+    expect(await poolerProblem(poolerOf(2, "session", "pop"))).toBe(null);
   });
 });

@@ -81,11 +81,9 @@ async function awaitAnswer(
   const patience = AbortSignal.timeout(wait_ms);
   for (let told = false; ; told = true) {
     try {
-      if (!(await sharesSessions(() => openClient(connection, "countersign start")))) return;
-      throw new StartRefused(
-        "DATABASE_URL: this pooler hands every transaction to another session of the database (transaction pooling), where row-level security and the guarantee that answers are on disk cannot hold",
-        "name the database itself, or a pooler in session mode",
-      );
+      const problem = await poolerProblem(() => openClient(connection, "countersign start"));
+      if (problem === null) return;
+      throw new StartRefused(`DATABASE_URL: ${problem}`, "name the database itself, or a pooler in transaction mode");
     } catch (error) {
       if (error instanceof StartRefused) throw error;
       const where = connection.connectionString.replace(/\/\/[^/]*@/, "//***@").replace(/\?.*/, "");
@@ -98,8 +96,32 @@ async function awaitAnswer(
   }
 }
 
+/** What `poolerProblem` asks of a session. */
+interface LookedAt {
+  readonly pooled: boolean;
+  query(text: string): Promise<{ readonly rows: readonly { readonly pid?: number }[] }>;
+  end(): Promise<void>;
+}
+
+/**
+ * Says why a pooler between us and the server cannot be used; null: it can, or there is none. A pooler must give us a session for a
+ * whole transaction, and we must notice it, because we keep settings and statements in a session that is our own.
+ */
+export async function poolerProblem(open: () => Promise<LookedAt>): Promise<string | null> {
+  const session = await open();
+  try {
+    if (!(await takesTransaction(session)))
+      return "this pooler gives each statement to another session of the database (statement pooling)";
+    await session.query("rollback");
+    if (session.pooled || !(await changes(session, open))) return null;
+    return "this pooler gives each transaction to another session of the database, and passes for the database itself";
+  } finally {
+    await session.end();
+  }
+}
+
 /** False: this is a pooler in statement mode, which hands out its sessions for one statement at a time. */
-async function takesTransaction(session: Session): Promise<boolean> {
+async function takesTransaction(session: LookedAt): Promise<boolean> {
   try {
     await session.query("begin");
     return true;
@@ -109,31 +131,19 @@ async function takesTransaction(session: Session): Promise<boolean> {
   }
 }
 
-/** What of a session tells which one of the server's it is. */
-interface Session {
-  query(text: string): Promise<{ readonly rows: readonly { readonly pid?: number }[] }>;
-  end(): Promise<void>;
-}
-
 /**
- * Whether two sessions of ours are not two of the server's all the time: what one sets (scope, durability, prepared
- * statements) would hold for others. A pooler gives the session that it used last to whoever asks next, or each in turn:
- * then one look may meet the same one by chance.
+ * Whether two sessions of ours are not two of the server's all the time. A pooler gives the session that it used last to whoever
+ * asks next, or each in turn: then one look may meet the same one by chance.
  */
-export async function sharesSessions(open: () => Promise<Session>): Promise<boolean> {
-  const pidOf = async (session: Session) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;
-  const one = await open();
+async function changes(one: LookedAt, open: () => Promise<LookedAt>): Promise<boolean> {
+  const pidOf = async (session: LookedAt) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;
+  const pid = await pidOf(one);
+  const other = await open();
   try {
-    const pid = await pidOf(one);
-    const other = await open();
-    try {
-      if (!(await takesTransaction(other))) return true;
-      if ((await pidOf(other)) === pid) return true;
-      return (await pidOf(one)) !== pid || (await pidOf(one)) !== pid;
-    } finally {
-      await other.end();
-    }
+    await other.query("begin");
+    if ((await pidOf(other)) === pid) return true;
+    return (await pidOf(one)) !== pid || (await pidOf(one)) !== pid;
   } finally {
-    await one.end();
+    await other.end();
   }
 }

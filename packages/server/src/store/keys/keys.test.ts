@@ -152,8 +152,7 @@ test.each([
     const first = await key(org_id);
     const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
     const used_at = at(7);
-    const noting = (...used: string[]) =>
-      db.named(noteKeyUses, [used.map(() => org_id), used, used.map(() => used_at)]);
+    const noting = (...used: string[]) => db.named(noteKeyUses, [org_id, used, used.map(() => used_at)]);
     let runs = 0;
     const setting = () =>
       db.system((query) => {

@@ -42,7 +42,7 @@ export const readPresentedKeys = {
       ${key_state}, ${microseconds("k.expires_at - clock_timestamp()")} as left_us, h.auth_epoch
     from key_index i
     join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
-    cross join lateral ${newestHead("i.org_id", "auth_epoch")} h
+    cross join lateral ${newestHead("k.org_id", "auth_epoch")} h
     where i.key_sha256 = any($1::bytea[])`,
   reads_only: true,
 } as const;
@@ -235,17 +235,17 @@ export async function countOtherAdmins(query: Query, org_id: string, key_id: str
 }
 
 /**
- * Notes the minutes in which keys were last used: [org_id, key_id, RFC 3339 minute]. Later minutes win. For the minute in which
+ * Notes the minutes in which keys of an organization were last used: org_id, key ids, RFC 3339 minutes. Later minutes win. For the minute in which
  * a key was made, the moment of its creation is noted. Locks the keys in the order of their ids, because several nodes note
  * the same keys at once.
  */
 export const noteKeyUses = {
   name: "note_key_uses",
   text: `with used as materialized (
-      select k.org_id, k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($1::text[], $2::text[], $3::timestamptz[]) as u(org_id, key_id, used_at)
-      join api_keys k on k.org_id = u.org_id and k.key_id = u.key_id
-      where k.last_used_at is null or k.last_used_at < u.used_at order by k.org_id, k.key_id for update of k)
-    update api_keys k set last_used_at = u.used_at from used u where k.org_id = u.org_id and k.key_id = u.key_id`,
+      select k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($2::text[], $3::timestamptz[]) as u(key_id, used_at)
+      join api_keys k on k.org_id = $1 and k.key_id = u.key_id
+      where k.last_used_at is null or k.last_used_at < u.used_at order by k.key_id for update of k)
+    update api_keys k set last_used_at = u.used_at from used u where k.org_id = $1 and k.key_id = u.key_id`,
 } as const;
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Reviewer, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
+import { byOrganization } from "../rows/by-organization.ts";
 
 /** A mail to write. */
 export interface NewMail {
@@ -93,15 +94,24 @@ export interface UntoldEscalation {
 }
 
 /** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
-export function takeUntold(query: Query, limit: number): Promise<UntoldEscalation[]> {
-  return query<UntoldEscalation>(
-    `update escalations e set notified = true
-     from (select org_id, escalation_id from escalations where not notified and status = 'pending' and mode = 'live'
-           order by org_id, escalation_id limit $1::integer for update skip locked) u
-     where e.org_id = u.org_id and e.escalation_id = u.escalation_id
-     returning e.org_id, e.escalation_id, e.lineage_id, e.record`,
+export async function takeUntold(query: Query, limit: number): Promise<UntoldEscalation[]> {
+  const is_untold = "not notified and status = 'pending' and mode = 'live'";
+  const untold = await query<{ org_id: string; escalation_id: string }>(
+    `select org_id, escalation_id from escalations where ${is_untold} order by org_id, escalation_id limit $1::integer`,
     [limit],
   );
+  const taken: UntoldEscalation[] = [];
+  for (const [org_id, escalations] of byOrganization(untold)) {
+    const rows = await query<UntoldEscalation>(
+      `update escalations set notified = true where org_id = $1 and escalation_id in (
+         select escalation_id from escalations where org_id = $1 and escalation_id = any($2::text[]) and ${is_untold}
+         for update skip locked)
+       returning org_id, escalation_id, lineage_id, record`,
+      [org_id, escalations.map(({ escalation_id }) => escalation_id)],
+    );
+    taken.push(...rows);
+  }
+  return taken;
 }
 
 /** The reviewers of an escalation, who are others now, are to be told of it. */

@@ -17,11 +17,13 @@ export interface NewPasskey extends StoredPasskey {
 
 /** The passkey with this id, in whatever organization. System scope. */
 export async function findPasskey(query: Query, passkey_id: string): Promise<StoredPasskey | undefined> {
+  const [found] = await query<{ org_id: string }>("select org_id from passkey_index where passkey_id = $1", [
+    passkey_id,
+  ]);
   const [passkey] = await query<StoredPasskey>(
-    `select p.org_id, p.passkey_id, p.user_id, p.public_key, p.counter, p.transports
-     from passkey_index i join passkeys p on p.org_id = i.org_id and p.passkey_id = i.passkey_id
-     where i.passkey_id = $1`,
-    [passkey_id],
+    `select org_id, passkey_id, user_id, public_key, counter, transports from passkeys
+     where org_id = $1 and passkey_id = $2`,
+    [found?.org_id ?? "", passkey_id],
   );
   return passkey;
 }

@@ -36,13 +36,13 @@ export function emailDomain(email: string): string {
   return emailKey(email.slice(email.lastIndexOf("@") + 1));
 }
 
-/** Who has this address, in whatever organization: one statement, whether or not somebody has it. System scope. */
+/** Who has this address, in whatever organization: the same two statements, whether or not somebody has it. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
-  const [person] = await query<Person>(
-    `select ${columns} from people where (org_id, user_id) = (select org_id, user_id from person_index where email = $1)`,
+  const [found] = await query<{ org_id: string; user_id: string }>(
+    "select org_id, user_id from person_index where email = $1",
     [emailKey(email)],
   );
-  return person;
+  return readPerson(query, found?.org_id ?? "", found?.user_id ?? "");
 }
 
 /** One person of the organization. */

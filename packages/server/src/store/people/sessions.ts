@@ -4,6 +4,7 @@
  */
 import { limits, type OpenSession, type Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
+import { byOrganization } from "../rows/by-organization.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
 /** A session with its person, and the organization's epoch from the same snapshot. */
@@ -42,16 +43,20 @@ export interface NewSession {
 
 /** The session with this token (hex of its SHA-256), whether it is over or not. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
+  const [found] = await query<{ org_id: string; session_id: string }>(
+    "select org_id, session_id from session_index where token_sha256 = decode($1, 'hex')",
+    [token_sha256],
+  );
+  if (found === undefined) return undefined;
   const [session] = await query<PresentedSession>(
     `select s.org_id, s.session_id, s.user_id, s.mfa_pending, p.role,
        s.expires_at, not (${is_open}) as over, extract(epoch from clock_timestamp() - s.last_seen_at)::float8 as unseen_seconds,
        h.auth_epoch
-     from session_index i
-     join sessions s on s.org_id = i.org_id and s.session_id = i.session_id
+     from sessions s
      join people p on p.org_id = s.org_id and p.user_id = s.user_id
-     cross join lateral ${newestHead("s.org_id", "auth_epoch")} h
-     where i.token_sha256 = decode($1, 'hex')`,
-    [token_sha256],
+     cross join lateral ${newestHead("$1", "auth_epoch")} h
+     where s.org_id = $1 and s.session_id = $2`,
+    [found.org_id, found.session_id],
   );
   return session;
 }
@@ -123,11 +128,12 @@ export async function readMfaFailures(
 
 /** Ends a login that waits for its second factor. Its row stays until it expires, because its failures count. */
 export async function endLogin(query: Query, org_id: string, session_id: string): Promise<void> {
-  await query(
-    `delete from session_index i using sessions s
-     where s.org_id = $1 and s.session_id = $2 and i.token_sha256 = s.token_sha256 and s.mfa_pending`,
+  const [login] = await query<{ token_sha256: Buffer }>(
+    "select token_sha256 from sessions where org_id = $1 and session_id = $2 and mfa_pending",
     [org_id, session_id],
   );
+  if (login !== undefined)
+    await query("delete from session_index where token_sha256 = $1::bytea", [login.token_sha256]);
 }
 
 /** Counts a wrong second factor and returns how many there were. Undefined: the session is gone. */
@@ -165,15 +171,18 @@ export async function deleteSessions(
   user_id: string,
   which: { readonly only?: string } = {},
 ): Promise<number> {
-  const rows = await query<{ session_id: string }>(
+  const ended = await query<{ token_sha256: Buffer }>(
     `with ended as materialized (
        select session_id, token_sha256, mfa_pending and mfa_failures > 0 as guessed from sessions
        where org_id = $1 and user_id = $2 and ($3::text is null or session_id = $3) for update),
      deleted as (
        delete from sessions s using ended e where s.org_id = $1 and s.session_id = e.session_id and not e.guessed)
-     delete from session_index i using ended e where i.token_sha256 = e.token_sha256 returning e.session_id`,
+     select token_sha256 from ended`,
     [org_id, user_id, which.only ?? null],
   );
+  const rows = await query("delete from session_index where token_sha256 = any($1::bytea[]) returning true as ended", [
+    ended.map(({ token_sha256 }) => token_sha256),
+  ]);
   return rows.length;
 }
 
@@ -198,11 +207,20 @@ export function listSessions(
  * noted as seen must not end, and a request that ends the sessions of a person holds the organization's head. System scope.
  */
 export async function deleteOldSessions(query: Query): Promise<number> {
-  const rows = await query(
-    `with ended as materialized (
-       select org_id, session_id, token_sha256 from sessions s where not (${is_open}) limit 1000 for update skip locked),
-     of_cookies as (delete from session_index i using ended e where i.token_sha256 = e.token_sha256)
-     delete from sessions s using ended e where s.org_id = e.org_id and s.session_id = e.session_id returning true as ended`,
+  const over = await query<{ org_id: string; session_id: string }>(
+    `select org_id, session_id from sessions s where not (${is_open}) limit 1000`,
   );
-  return rows.length;
+  const ended: Buffer[] = [];
+  for (const [org_id, sessions] of byOrganization(over)) {
+    const rows = await query<{ token_sha256: Buffer }>(
+      `delete from sessions where org_id = $1 and session_id in (
+         select s.session_id from sessions s where s.org_id = $1 and s.session_id = any($2::text[]) and not (${is_open})
+         for update skip locked)
+       returning token_sha256`,
+      [org_id, sessions.map(({ session_id }) => session_id)],
+    );
+    ended.push(...rows.map(({ token_sha256 }) => token_sha256));
+  }
+  await query("delete from session_index where token_sha256 = any($1::bytea[])", [ended]);
+  return ended.length;
 }

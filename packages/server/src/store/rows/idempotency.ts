@@ -1,6 +1,7 @@
 /** Idempotency keys of every creating operation but the submission of intents, which `commit_decisions` guards itself. */
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { byOrganization } from "./by-organization.ts";
 
 /** One caller's promise that a request is one request however often it is sent. */
 export interface IdempotentRequest {
@@ -105,12 +106,20 @@ const delete_rows = 5_000;
  * decide: if it were ahead, a key would go early and the action behind it could be taken twice. System scope.
  */
 export async function deleteOldIdempotencyKeys(query: Query, kept_hours: number): Promise<number> {
-  const rows = await query(
-    `delete from idempotency_keys where (org_id, operation, idempotency_key) in (
-       select org_id, operation, idempotency_key from idempotency_keys
-       where created_at < now() - make_interval(hours => $1::integer) order by created_at limit ${delete_rows})
-     returning true as deleted`,
+  const old = await query<{ org_id: string; operation: string; idempotency_key: string }>(
+    `select org_id, operation, idempotency_key from idempotency_keys
+     where created_at < now() - make_interval(hours => $1::integer) order by created_at limit ${delete_rows}`,
     [kept_hours],
   );
-  return rows.length;
+  let deleted = 0;
+  for (const [org_id, keys] of byOrganization(old)) {
+    const rows = await query(
+      `delete from idempotency_keys k using unnest($2::text[], $3::text[]) as o(operation, idempotency_key)
+       where k.org_id = $1 and k.operation = o.operation and k.idempotency_key = o.idempotency_key
+         and k.created_at < now() - make_interval(hours => $4::integer) returning true as deleted`,
+      [org_id, keys.map(({ operation }) => operation), keys.map((key) => key.idempotency_key), kept_hours],
+    );
+    deleted += rows.length;
+  }
+  return deleted;
 }

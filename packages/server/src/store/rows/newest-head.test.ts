@@ -9,7 +9,7 @@ import { decisionRows } from "../../testing/database/decision-rows.ts";
 import { explain, explained, mostPages, type Plan, planOfQueued } from "../../testing/database/plan.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { auditRow } from "../audit/audit.ts";
-import { commit_session, commitStatement } from "../commit/commit-call.ts";
+import { commit_settings, commitStatement } from "../commit/commit-call.ts";
 import { callsOf, encode, parametersOf, record_types_query } from "../commit/commit-records.ts";
 import { openClient } from "../database/connection.ts";
 import { readDecidingHead } from "../intents/deciding-head.ts";
@@ -42,7 +42,7 @@ const versions = 5_000;
 const pages_max = 12;
 
 const session = await openClient(connection, "a commit");
-await session.query(commit_session);
+await session.keep(commit_settings);
 const types = (await session.query(record_types_query)).rows[0];
 afterAll(() => session.end());
 
@@ -82,9 +82,9 @@ test("however many versions of it are kept", async () => {
   await db.system(async (old) => {
     await old("set transaction isolation level repeatable read");
     await old("select from org_heads");
-    await db.query(`do $$ begin
+    await session.query(`do $$ begin
       for n in 1..${versions} loop
-        perform set_config('synchronous_commit', 'off', true);
+        perform set_config('synchronous_commit', 'off', true), set_config('app.org', '*', true);
         update org_heads set audit_seq = n where org_id = '${org_id}' and audit_seq >= n - 1;
         commit;
       end loop;

@@ -14,13 +14,13 @@ export interface Backlog {
 }
 
 const counted = (rows: string) =>
-  `(select count(*)::integer from (select true from ${rows} limit $1::integer) as waiting)`;
+  `(select count(*)::integer as waiting from (select true from ${rows} limit $1::integer) as counted)`;
 
 /** Along the indexes, whatever the statistics say: settled deliveries stay for weeks. */
 const statement: QueueStatement = {
   name: "count-backlog",
-  text: `select ${counted("events")} as events, ${counted("deliveries where status = 'pending'")} as deliveries,
-    ${counted("mails")} as mails`,
+  text: `select e.waiting as events, d.waiting as deliveries, m.waiting as mails
+    from ${counted("events")} e, ${counted("deliveries where status = 'pending'")} d, ${counted("mails")} m`,
 };
 
 /** Counts them. */

@@ -41,8 +41,8 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
   // A session of its own: those of the pools are given up when a statement takes its time.
   const client = await openClient(connection, "countersign export");
   try {
-    await client.query("begin isolation level repeatable read, read only; set local app.org = '*'");
-    await client.query("set idle_in_transaction_session_timeout = 0");
+    const settings = { "app.org": "*", idle_in_transaction_session_timeout: "0" };
+    await client.query(client.begin(settings, "isolation level repeatable read, read only"));
     const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
     await pipeline(Readable.from(text), output, { end: false }).catch(async (error: unknown) => {
       // A statement may be under way; the session ends after it.
@@ -229,7 +229,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
     });
   try {
     // In place of the dump's own, which may be lost.
-    await client.query("begin; set local idle_in_transaction_session_timeout = 0");
+    await client.query(client.begin({ idle_in_transaction_session_timeout: "0" }));
     let statement = "";
     for (let line = await next(); ; line = await next()) {
       // The last statement is the commit; without the line after it the file may have been cut anywhere.

@@ -3,6 +3,7 @@ import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { readMigrations } from "../database/migrate.ts";
 import { settings_off } from "../database/settings-off.ts";
 import { microseconds } from "../rows/microseconds.ts";
+import { type CitusState, readCitus } from "./distribute.ts";
 
 /** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
 export const node_sessions_max = 28;
@@ -34,6 +35,8 @@ export interface DatabaseState {
   readonly applied: readonly string[];
   /** Migrations of this program that the next start will apply. */
   readonly pending: readonly string[];
+  /** Null: the database has no extension `citus`, or no tables of ours. */
+  readonly citus: CitusState | null;
   /** The database's clock, in microseconds since the Unix epoch. */
   readonly now_us: number;
 }
@@ -77,7 +80,8 @@ export async function inspectDatabase(connection: ConnectionOptions): Promise<Da
       : { rows: [] };
     const applied = ledger.rows.map((row) => row.name as string);
     const pending = (await readMigrations()).map(({ name }) => name).slice(applied.length);
-    return { ...state, applied, pending };
+    const citus = migrated ? await readCitus(client) : null;
+    return { ...state, applied, pending, citus };
   } finally {
     await client.end();
   }

@@ -1,5 +1,6 @@
 /** SQL that deletes what has done its work: settled deliveries, expired offers. Source: decision 0021. */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
+import { byOrganization } from "../rows/by-organization.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 
 /** Where the last page ended; both empty: nowhere yet. */
@@ -88,13 +89,22 @@ export async function deleteOldDeliveries(
 
 /** Deletes up to `rows` expired invitations. System scope. */
 export async function deleteOldInvitations(query: Query, rows: number): Promise<number> {
-  const deleted = await query(
-    `delete from invitations where (org_id, invitation_id) in (
-       select org_id, invitation_id from invitations where expires_at <= now() limit $1::integer for update skip locked)
-     returning true as deleted`,
+  const expired = await query<{ org_id: string; invitation_id: string }>(
+    "select org_id, invitation_id from invitations where expires_at <= now() limit $1::integer",
     [rows],
   );
-  return deleted.length;
+  let count = 0;
+  for (const [org_id, invitations] of byOrganization(expired)) {
+    const deleted = await query(
+      `delete from invitations where org_id = $1 and invitation_id in (
+         select invitation_id from invitations where org_id = $1 and invitation_id = any($2::text[]) and expires_at <= now()
+         for update skip locked)
+       returning true as deleted`,
+      [org_id, invitations.map(({ invitation_id }) => invitation_id)],
+    );
+    count += deleted.length;
+  }
+  return count;
 }
 
 /** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart took up. System scope. */

@@ -1,5 +1,6 @@
 /** SQL over everything that is sealed with a master key, wherever it stands. Source: decision 0019. */
 import type { Query } from "../../ports.ts";
+import { byOrganization } from "../rows/by-organization.ts";
 
 /** Where sealed texts stand. */
 interface Place {
@@ -60,21 +61,42 @@ export function readSealedTexts(
   );
 }
 
+/** A column to write anew, if it still holds `stored`. */
+interface StoredChange {
+  readonly key: readonly string[];
+  readonly stored: string;
+  readonly replaced: string;
+}
+
 /** Writes columns anew, those that still hold what was read; answers how many. System scope. */
 export async function replaceStored(
   query: Query,
   name: SealedPlace,
-  changes: readonly { readonly key: readonly string[]; readonly stored: string; readonly replaced: string }[],
+  changes: readonly StoredChange[],
 ): Promise<number> {
-  const { table, key, column, member }: Place = places[name];
+  const place: Place = places[name];
+  if (place.key[0] !== "org_id") return replaceWhere(query, place, changes, "true", []);
+  let replaced = 0;
+  for (const [org_id, own] of byOrganization(changes.map((change) => ({ ...change, org_id: change.key[0] ?? "" }))))
+    replaced += await replaceWhere(query, place, own, "t.org_id = $2", [org_id]);
+  return replaced;
+}
+
+async function replaceWhere(
+  query: Query,
+  { table, key, column, member }: Place,
+  changes: readonly StoredChange[],
+  condition: string,
+  params: readonly string[],
+): Promise<number> {
   // Columns before they are compared: row-level security has no index asked for what is taken out of JSON there.
   const named = key.map((each, n) => `${fromText(each, `(key ->> ${n})`)} as ${each}`).join(", ");
   const same = key.map((each) => `t.${each} = i.${each}`).join(" and ");
   const rows = await query(
     `update ${table} t set ${column} = i.replaced${member === null ? "" : "::json"}
      from (select ${named}, stored, replaced from json_to_recordset($1::json) as c(key json, stored text, replaced text) offset 0) as i
-     where ${same} and t.${column}::text = i.stored returning true as replaced`,
-    [JSON.stringify(changes)],
+     where ${condition} and ${same} and t.${column}::text = i.stored returning true as replaced`,
+    [JSON.stringify(changes), ...params],
   );
   return rows.length;
 }

@@ -247,7 +247,7 @@ const settleStatement: QueueStatement = {
     update deliveries d set status = s.status, outcomes = s.outcomes,
       due_at = clock_timestamp() + s.wait_ms * interval '1 millisecond',
       settled_at = case when s.status = 'pending' then null else clock_timestamp() end
-    from locked s where d.ctid = s.place
+    from locked s where d.org_id = $1 and d.ctid = s.place
     returning s.*),
   chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),
   moved as (

@@ -62,5 +62,5 @@ async function createDatabase(access: TestServerAccess, template: string): Promi
   await client.query(`create database ${name} owner "${access.owner}" template ${template} ${locale}`);
   await client.end();
   whenFileIsDone(() => dropDatabase(access.admin, name));
-  return databaseOf(access.admin, name, access.owner);
+  return databaseOf(access.through, name, access.owner);
 }

@@ -12,6 +12,8 @@ import { silentLog } from "../nodes/silent-log.ts";
 export interface TestServerAccess {
   /** A connection that may create databases. */
   readonly admin: ConnectionOptions;
+  /** What the tests reach their databases through: a connection pooler in front of the same server, or the server itself. */
+  readonly through: ConnectionOptions;
   /** The user that owns test databases. */
   readonly owner: string;
   /** Every database of this run is named `<prefix>_…`; what a killed test file leaves behind goes with the run. */
@@ -64,7 +66,9 @@ async function makeTemplate(admin: ConnectionOptions, owner: string): Promise<Te
   );
   await client.end();
   await migrate(databaseOf(admin, template, owner), silentLog);
-  return { admin, owner, prefix, template };
+  const pooler = process.env["POOLER_URL"];
+  const through = pooler === undefined || pooler === "" ? admin : { connectionString: pooler };
+  return { admin, through, owner, prefix, template };
 }
 
 async function dropAll({ admin, prefix }: TestServerAccess): Promise<void> {

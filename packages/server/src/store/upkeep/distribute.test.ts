@@ -1,0 +1,138 @@
+/**
+ * Citus cannot be installed where the tests run. So a stand-in takes its place: functions and tables with the names and parameters
+ * of Citus 13, which note the calls. It shows what is asked of Citus, not that Citus does it.
+ */
+import { beforeEach, expect, test } from "vitest";
+import { testDatabase } from "../../testing/database/database.ts";
+import { openClient } from "../database/connection.ts";
+import type { Session } from "../database/session.ts";
+import { transactionSettings } from "../database/settings.ts";
+import { distribute } from "./distribute.ts";
+import { inspectDatabase } from "./inspect.ts";
+
+const { connection } = await testDatabase();
+
+const stand_in = `
+  create table citus.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
+  create table citus.pg_dist_local_group (groupid integer);
+  insert into citus.pg_dist_local_group values (0);
+  create table citus.calls (n bigint generated always as identity, call text, scope text);
+  create function citus.create_distributed_table(table_name regclass, distribution_column text,
+    distribution_type text default 'hash', colocate_with text default 'default') returns void language plpgsql as $$ begin
+    insert into citus.calls (call, scope)
+      values (concat_ws(' ', table_name, distribution_column, distribution_type, colocate_with), current_setting('app.org'));
+    insert into citus.pg_dist_partition values (table_name, 'h', 's');
+  end $$;
+  create function citus.create_reference_table(table_name regclass) returns void language plpgsql as $$ begin
+    insert into citus.calls (call, scope) values (concat_ws(' ', table_name, 'everywhere'), current_setting('app.org'));
+    insert into citus.pg_dist_partition values (table_name, 'n', 't');
+  end $$;
+  create function citus.create_distributed_function(function_name regprocedure, distribution_arg_name text,
+    colocate_with text default 'default') returns void language sql as $$
+    insert into citus.calls (call, scope)
+      values (concat_ws(' ', function_name::regproc, distribution_arg_name, colocate_with), current_setting('app.org'));
+  $$`;
+
+async function withClient<T>(work: (client: Session) => Promise<T>): Promise<T> {
+  const client = await openClient(connection, "test");
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const run = (text: string) => withClient(async (client) => (await client.query(text)).rows);
+const callsOf = async () => (await run("select call from citus.calls order by n")).map(({ call }) => call as string);
+
+async function told(): Promise<string[]> {
+  const parts: string[] = [];
+  await distribute(connection, (part) =>
+    parts.push([part.what, part.name.replace(/\(.*/, ""), part.placement].join(" ")),
+  );
+  return parts;
+}
+
+beforeEach(async () => {
+  await run("drop schema if exists citus cascade; create schema citus");
+  await run(
+    "do $$ begin execute format('alter database %I set search_path = public, citus', current_database()); end $$",
+  );
+});
+
+test("without Citus nothing is done, and the refusal says what to install", async () => {
+  await expect(told()).rejects.toThrow(/^this database has no extension citus: install Citus on each server, /);
+  expect((await inspectDatabase(connection)).citus).toBe(null);
+});
+
+test("a worker node is refused", async () => {
+  await run(`${stand_in}; update citus.pg_dist_local_group set groupid = 3`);
+  await expect(told()).rejects.toThrow("this server is a worker node of Citus: name the coordinator in DATABASE_URL");
+  expect(await callsOf()).toEqual([]);
+});
+
+test("every table goes where its key says, beside the head of its organization or to each node", async () => {
+  await run(stand_in);
+  const tables = (await inspectDatabase(connection)).citus?.undistributed ?? [];
+  const parts = await told();
+  const calls = await callsOf();
+  expect(calls).toHaveLength(tables.length + 1);
+  expect(calls).toEqual(
+    expect.arrayContaining([
+      "org_heads org_id hash default",
+      "people org_id hash org_heads",
+      "escalations org_id hash org_heads",
+      "key_index everywhere",
+      "person_index everywhere",
+      "instance everywhere",
+      "commit_decisions this_org org_heads",
+    ]),
+  );
+  expect(calls.join("\n")).not.toContain("schema_migrations");
+  // The others are placed beside it, so it comes first.
+  const isDistributed = (call: string) => call.includes("org_id");
+  expect(calls.find(isDistributed)).toBe("org_heads org_id hash default");
+  expect(parts).toHaveLength(calls.length);
+  expect(parts).toEqual(expect.arrayContaining(["table people by_organization", "table instance everywhere"]));
+  expect(await run("select distinct scope from citus.calls")).toEqual([{ scope: "*" }]);
+  expect((await inspectDatabase(connection)).citus).toEqual({ version: "", undistributed: [] });
+});
+
+test("a second run distributes only what is new, and a run that was cut off is continued", async () => {
+  await run(stand_in);
+  await told();
+  await run("delete from citus.pg_dist_partition where logicalrelid = 'people'::regclass");
+  expect((await inspectDatabase(connection)).citus?.undistributed).toEqual(["people"]);
+  expect(await told()).toEqual(["table people by_organization", "function commit_decisions by_organization"]);
+});
+
+test("a table that lies elsewhere is refused, and nothing is done", async () => {
+  await run(`${stand_in}; insert into citus.pg_dist_partition values ('people', 'n', 't')`);
+  await expect(told()).rejects.toThrow(
+    "the table people is distributed in another way than it has to be: run SELECT undistribute_table('people'), then this command again",
+  );
+  expect(await callsOf()).toEqual([]);
+});
+
+test("a table that Citus refuses is left as it was, and its error comes through", async () => {
+  await run(stand_in);
+  await run(`create or replace function citus.create_reference_table(table_name regclass) returns void language plpgsql as $$ begin
+    insert into citus.pg_dist_partition values (table_name, 'n', 't');
+    raise 'no room';
+  end $$`);
+  await expect(told()).rejects.toThrow("no room");
+  expect(await run("select from citus.pg_dist_partition")).toEqual([]);
+});
+
+test("where Citus is, each transaction asks it to set things on the nodes that hold the rows", async () => {
+  expect(await withClient(async (client) => client.begin())).not.toContain("citus");
+  const seen = {
+    pid: 1,
+    bypasses_rls: false,
+    synchronous_commit: "on",
+    idle_session_timeout: "0",
+    transaction_timeout: null,
+  };
+  const [first] = Object.entries(transactionSettings({ ...seen, citus_propagates: "none" }));
+  expect(first).toEqual(["citus.propagate_set_commands", "local"]);
+});

@@ -1,0 +1,35 @@
+/**
+ * The statements that are not for one organization, each with its reason (decision 0031). A statement is named by its own name, or by
+ * the function of the store that sends it.
+ */
+
+/**
+ * Statements that read rows of several organizations, and what is written after it is for one of them again. A distributed database
+ * asks all of its places. So no submission of an intent waits for one of these.
+ */
+export const fan_out: Readonly<Record<string, string>> = {
+  read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",
+  readFinal: "one look for all callers who wait for a decision",
+  readDueEscalations: "a worker looks for what is due in all organizations",
+  takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
+  deleteOldSessions: "the clean-up looks for what is old in all organizations",
+  deleteOldInvitations: "the clean-up looks for what is old in all organizations",
+  deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
+  "count-backlog": "the metrics count what waits in all organizations",
+  otherOrganizationsIn: "a domain may be claimed only if nobody of another organization is there",
+  readSealedTexts: "the operator replaces the master key in all organizations",
+  countSealedTexts: "the start and the operator look which master keys are needed in all organizations",
+  countLostOrganizations: "the start looks whether the database was restored whole",
+  listOrganizations: "the operator lists all organizations",
+  organizationOfKey: "the operator names a key without its organization",
+};
+
+/**
+ * Statements that only one server can do: they walk from organization to organization, and lock and write rows of several at once.
+ * On a distributed database they have to become one statement that finds the organizations and one for each of them.
+ */
+export const one_server: Readonly<Record<string, string>> = {
+  "deliveries-dispatch": "takes the events of all organizations in turns",
+  "deliveries-lease": "takes the due deliveries of all organizations in turns",
+  "delete-old-deliveries": "deletes page by page from organization to organization",
+};

@@ -1,0 +1,81 @@
+/**
+ * Runs for every test file. Looks at each statement that the program sends in the tests, and fails the file if one of them does not
+ * name its organization and is not in `fan_out`. Statements that tests themselves send are left alone.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, expect } from "vitest";
+import { migrations_dir } from "../../paths.ts";
+import { fan_out, one_server } from "./fan-out.ts";
+import { type Tables, unnamedTables } from "./unnamed-tables.ts";
+
+/** The function of the database that commits decisions. Its first parameter names the organization. */
+const calls = /^select \* from commit_decisions\w*\(\$1, /;
+
+/** Says nothing about rows of an organization: the frame of a transaction, and changes of the schema. */
+const notAbout = /^(?:begin|commit|rollback|set|savepoint|do|create|alter|drop|analyze|copy)\b|^--/i;
+
+function readTables(): Tables {
+  const schema = readFileSync(join(migrations_dir, "schema.golden.txt"), "utf8");
+  const tables = schema.split(/^table /m).slice(1);
+  const named = (pattern: RegExp) =>
+    new Set(tables.filter((text) => pattern.test(text)).map((text) => text.split(/\s/, 1)[0] as string));
+  return { of_organizations: named(/PRIMARY KEY \(org_id[,)]/), with_org_id: named(/^ {2}org_id /m) };
+}
+
+/** The layer that sends every statement: whoever calls it has written the statement. */
+const sending = /\/(?:store\/database\/(?:session|session-pool|db)|testing\/statements\/[\w-]+)\.ts/;
+const program = /\/packages\/server\/src\/(?!testing\/)(?![^:]*\.test\.ts)/;
+
+/** Returns the name of the function that sends a statement; null: it is no function of the program. */
+function senderIn(stack: string): string | null {
+  const frames = stack
+    .split("\n")
+    .slice(1)
+    .filter((frame) => frame.includes("/") && !/node_modules|node:/.test(frame));
+  const sender = frames.find((frame) => !sending.test(frame));
+  if (sender === undefined || !program.test(sender)) return null;
+  return /at (?:async )?(?:\w+\.)*(\w+) /.exec(sender)?.[1] ?? sender.trim();
+}
+
+/** What is kept for all files of a worker: this module is read again for each. */
+interface Kept {
+  readonly seen: Set<string>;
+  readonly unproven: string[];
+  readonly tables: Tables;
+}
+const kept_as = Symbol.for("countersign.statements");
+const shared = globalThis as { [kept_as]?: Kept };
+
+function prove({ seen, unproven, tables }: Kept, text: string, name: string | undefined): void {
+  if (notAbout.test(text) || calls.test(text)) return;
+  const key = `${name ?? ""}:${text}`;
+  if (seen.has(key)) return;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 40;
+  const sender = senderIn(new Error().stack ?? "");
+  Error.stackTraceLimit = stackTraceLimit;
+  if (sender === null) return;
+  seen.add(key);
+  const found = unnamedTables(text, tables);
+  if (found.length > 0 && ![name ?? sender, sender].some((each) => each in fan_out || each in one_server))
+    unproven.push(`${name ?? sender} (${found.join(", ")}): ${text.replace(/\s+/g, " ").slice(0, 200)}`);
+}
+
+if (shared[kept_as] === undefined) {
+  const kept = { seen: new Set<string>(), unproven: [], tables: readTables() };
+  shared[kept_as] = kept;
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    const asked = args[0] as string | { readonly text: string; readonly name?: string };
+    if (typeof asked === "string") prove(kept, asked, undefined);
+    else prove(kept, asked.text, asked.name);
+    return (query as (...all: unknown[]) => unknown).apply(this, args);
+  } as never;
+}
+
+afterAll(() => {
+  const unproven = shared[kept_as]?.unproven.splice(0);
+  expect(unproven, "name the organization, or list the statement in testing/statements/fan-out.ts").toEqual([]);
+});
