@@ -109,6 +109,8 @@ function formatSentence(format: SettingFormat): string {
       return "`true` or `false`";
     case "url":
       return `URL: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
+    case "url_list":
+      return `URLs with spaces between them: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
     case "integer":
       return `${format.min} to ${format.max}`;
     case "count_or_auto":

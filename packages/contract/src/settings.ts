@@ -4,6 +4,8 @@
 export type SettingFormat =
   | { readonly kind: "text" }
   | { readonly kind: "url"; readonly schemes: readonly string[] }
+  /** URLs with spaces between them. Each names one server. */
+  | { readonly kind: "url_list"; readonly schemes: readonly string[] }
   | { readonly kind: "integer"; readonly min: number; readonly max: number }
   | { readonly kind: "choice"; readonly of: readonly string[] }
   | { readonly kind: "boolean" }
@@ -51,6 +53,15 @@ export const settings = {
     format: { kind: "url", schemes: ["postgres", "postgresql"] },
     meaning:
       "Use this PostgreSQL (15 or newer) instead of the embedded one. A list such as `postgres://a:5432,b:5432/db` names a primary and its standbys.",
+    secret: true,
+  },
+  DATABASE_REPLICA_URLS: {
+    name: "DATABASE_REPLICA_URLS",
+    fallback: null,
+    format: { kind: "url_list", schemes: ["postgres", "postgresql"] },
+    meaning:
+      "Standbys of DATABASE_URL that serve long reads (docs/operating.md). Put spaces between the URLs, and name one server in each: " +
+      "commas separate nothing here. The primary may be among them; it is not used as a replica.",
     secret: true,
   },
   REDIS_URL: {

@@ -27,6 +27,7 @@ describe("settings", () => {
       port: 8080,
       data_dir: "/srv/data",
       database_url: null,
+      database_replica_urls: [],
       redis_url: null,
       master_key: null,
       other_master_keys: [],
@@ -128,6 +129,14 @@ describe("settings", () => {
     ["DATABASE_URL", "postgres://a,,b/x", /one host or a list/],
     ["DATABASE_URL", "postgres://a,b/x?port=1,2,3", /one host or a list/],
     ["DATABASE_URL", "postgres://a,b/x?target_session_attrs=standby", /target_session_attrs=read-write or none/],
+    ["DATABASE_REPLICA_URLS", "mysql://db/x", /URLs with spaces between them, each a URL that starts with postgres:/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x b/x", /URLs with spaces between them, each a URL that starts/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x,postgres://b/x", /URLs with spaces between them/],
+    ["DATABASE_REPLICA_URLS", "postgres://a,b/x", /one server in each/],
+    ["DATABASE_REPLICA_URLS", "postgres://a:five/x", /ports of digits/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x postgres://a/x", /each URL once/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x", /DATABASE_URL beside it/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x?target_session_attrs=read-write", /target_session_attrs=standby or none/],
     ["REDIS_URL", "http://cache", /starts with redis:\/\/ or rediss:\/\//],
     ["REDIS_URL", "redis://cache/limits", /number of a database behind the host/],
     ["REDIS_URL", "rediss://cache:6380/-1", /number of a database behind the host/],
@@ -206,6 +215,13 @@ describe("settings", () => {
     expect(refusal({ SMTP_URL: "smtp://mail", MAIL_FROM: "a@b.c" })).toBe("accepted");
   });
 
+  test("DATABASE_REPLICA_URLS lists servers with spaces between them, beside DATABASE_URL", () => {
+    const [one, two] = ["postgres://a/x?target_session_attrs=standby", "postgresql://app@/x?host=/run/postgresql"];
+    const env = { DATABASE_URL: "postgres://db/x", DATABASE_REPLICA_URLS: ` ${one}  ${two}` };
+    expect(readConfig(env).database_replica_urls).toEqual([one, two]);
+    expect(readConfig({}).database_replica_urls).toEqual([]);
+  });
+
   test("DATABASE_URL in production needs the master key", () => {
     const env = { DATABASE_URL: "postgres://db/x", NODE_ENV: "production" };
     expect(refusal(env)).toMatch(
@@ -258,6 +274,7 @@ describe("secrets from files", () => {
   test("every secret setting can come from a file, without the line end of the file", async () => {
     const secrets = {
       DATABASE_URL: "postgres://me:pw@db/x",
+      DATABASE_REPLICA_URLS: "postgres://me:pw@standby/x",
       REDIS_URL: "redis://cache",
       COUNTERSIGN_MASTER_KEY: key.toString("base64"),
       COUNTERSIGN_OTHER_MASTER_KEYS: other.toString("base64"),

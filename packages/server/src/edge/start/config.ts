@@ -15,6 +15,8 @@ export interface Config {
   /** Absolute. */
   readonly data_dir: string;
   readonly database_url: string | null;
+  /** URLs of standbys that serve reads. */
+  readonly database_replica_urls: readonly string[];
   readonly redis_url: string | null;
   /** 32 bytes; null: `openMasterKey` keeps one in the data directory. */
   readonly master_key: Buffer | null;
@@ -82,6 +84,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     port: always("PORT"),
     data_dir: data_dir === null || isAbsolute(data_dir) ? data_dir : resolve(cwd, data_dir),
     database_url: read("DATABASE_URL"),
+    database_replica_urls: read("DATABASE_REPLICA_URLS") ?? [],
     redis_url: read("REDIS_URL"),
     master_key: read("COUNTERSIGN_MASTER_KEY"),
     other_master_keys: read("COUNTERSIGN_OTHER_MASTER_KEYS") ?? [],
@@ -138,10 +141,22 @@ function takesRedisUrl(url: string): boolean {
   }
 }
 
-/** Whether a database URL asks for a server that takes writes, or for none in particular. libpq has other choices. */
-function asksForPrimary(url: string): boolean {
-  const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs");
-  return wanted === null || ["read-write", "primary", "any"].includes(wanted);
+/** Whether a database URL asks for such a server, or for none in particular. libpq has other choices. */
+function asksFor(kind: "primary" | "replica", url: string): boolean {
+  const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs") ?? "any";
+  const choices = { primary: ["read-write", "primary"], replica: ["read-only", "standby", "prefer-standby"] };
+  return ["any", ...choices[kind]].includes(wanted);
+}
+
+function checkReplicas(
+  { database_replica_urls: urls }: Config,
+  env: Environment,
+  refuse: (name: SettingName, expected: string) => void,
+): void {
+  if (!urls.every((url) => asksFor("replica", url)))
+    refuse("DATABASE_REPLICA_URLS", "target_session_attrs=standby or none, because a replica takes no writes");
+  else if (urls.length > 0 && !env["DATABASE_URL"]?.trim())
+    refuse("DATABASE_REPLICA_URLS", "DATABASE_URL beside it, because the embedded database has no replicas");
 }
 
 /** What the format of one setting cannot say. */
@@ -154,8 +169,9 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
       "REDIS_URL",
       "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
     );
-  if (config.database_url !== null && !asksForPrimary(config.database_url))
+  if (config.database_url !== null && !asksFor("primary", config.database_url))
     refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
+  checkReplicas(config, env, refuse);
   // The console and the API have fixed paths. The parser, as browsers do, also takes a backslash for the begin of a path.
   if (public_url !== null && new URL(public_url).href !== `${new URL(public_url).origin}/`) {
     refuse(

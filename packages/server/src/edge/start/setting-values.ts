@@ -15,6 +15,8 @@ export function readValue(text: string, format: SettingFormat): Reading {
       return { value: text };
     case "url":
       return readUrl(text, format.schemes);
+    case "url_list":
+      return readUrls(text, format.schemes);
     case "integer":
       return readInteger(text, format.min, format.max);
     case "count_or_auto": {
@@ -53,6 +55,18 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   if (readable) return { value: text };
   const hosts = lists ? "one host or a list such as a:5432,b:5432, ports" : "one host and a port";
   return { expected: `a URL with ${hosts} of digits, user and password percent-encoded where they need it` };
+}
+
+/** Returns the URLs of a list. Each must be another one, and name one server. */
+function readUrls(text: string, schemes: readonly string[]): Reading {
+  const urls = text.split(/ +/);
+  for (const url of urls) {
+    const reading = readUrl(url, schemes);
+    if ("expected" in reading) return { expected: `URLs with spaces between them, each ${reading.expected}` };
+    if (url.includes(",") || hostUrls(url)?.length !== 1)
+      return { expected: "URLs with spaces between them, one server in each, and no commas" };
+  }
+  return new Set(urls).size === urls.length ? { value: urls } : { expected: "each URL once" };
 }
 
 function readInteger(text: string, min: number, max: number): Reading {
