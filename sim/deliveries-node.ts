@@ -26,6 +26,7 @@ export function startNode(database: Db, alter: (text: string) => string = (text)
   const wrap = (query: Query): Query => ((text, params) => run(() => query(alter(text), params))) as Query;
   const db: Db = {
     tenant: (org_id, work) => database.tenant(org_id, (query) => work(wrap(query))),
+    reading: (org_id, wanted, work) => database.reading(org_id, wanted, (query) => work(wrap(query))),
     system: (work) => database.system((query) => work(wrap(query))),
     queued: ({ name, text }, params) => {
       const altered = alter(text);

@@ -46,6 +46,7 @@ function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db 
   };
   return {
     tenant: async (org_id, work) => ended(await db.tenant(org_id, (query) => work(wrap(query)))),
+    reading: async (org_id, wanted, work) => ended(await db.reading(org_id, wanted, (query) => work(wrap(query)))),
     system: async (work) => ended(await db.system((query) => work(wrap(query)))),
     queued: () => Promise.reject(new Error("this world delivers nothing")),
   };

@@ -53,12 +53,12 @@ const thread = new URL("../../packages/cli/dist/program/backtest-thread.js", imp
 const rounds_wanted = Number(options.rounds);
 
 async function speed(instance: OpenedDatabase, past: Past) {
-  const threads = createBacktestThreads(instance.connection, new Map(), log, newRequestCount(), {
+  const threads = createBacktestThreads(instance, new Map(), log, newRequestCount(), {
     url: thread,
     execArgv: [],
   });
   const run = async (candidate: Candidate | null, expected: number, from = past.from, to = past.to) => {
-    const filter = { from, to, membrane_id: null, agent_id: null, lineage_id: null };
+    const filter = { from, to, membrane_id: null, agent_id: null, lineage_id: null, seq: Number.MAX_SAFE_INTEGER };
     const job = { org_id: past.org_id, filter, candidate, limit: count, asked_us: instance.clock.now_us() };
     const began_ms = performance.now();
     const began = process.cpuUsage();

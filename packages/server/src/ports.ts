@@ -54,10 +54,18 @@ export type Query = <Row extends object = Record<string, unknown>>(
   params?: readonly unknown[],
 ) => Promise<Row[]>;
 
-/** The database. Outside `tenant` and `system` no row of any tenant table is visible. */
+/** How new a copy of an organization must be: it has all up to this audit record, or all that is older than so many seconds. */
+export type Freshness = { readonly seq: number } | { readonly within_s: number };
+
+/** The database. Outside `tenant`, `reading` and `system` no row of any tenant table is visible. */
 export interface Db {
   /** Runs `work` in one transaction that sees and changes only this organization's rows. Rolls back when `work` throws. */
   tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in one transaction that only reads this organization's rows, on a replica that is as new as `wanted`, else on the
+   * primary. `work` may run several times, so it must have no effect at all.
+   */
+  reading<T>(org_id: string, wanted: Freshness, work: (query: Query) => Promise<T>): Promise<T>;
   /** Runs `work` in one transaction over all organizations: key lookup, workers, command line. */
   system<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**

@@ -75,7 +75,8 @@ export async function startService(
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
   const database = await databaseFor(config, log, parts.supervised);
-  const db = openDb(database.connection, log);
+  const replicas = config.database_replica_urls.map((connectionString) => ({ connectionString }));
+  const db = openDb(database.connection, log, { replicas });
   try {
     const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
     const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
@@ -94,7 +95,7 @@ export async function startService(
     if (organizations > 0) log.error({ organizations }, lost_organizations);
     const node = await assembleNode({
       ...{ config, db, clock, timers, log, packs, sealer, httpOut, mailer },
-      connection: database.connection,
+      ...{ connection: database.connection, replicas },
       ids: createIds(clock),
       passwords: createPasswords(),
       console: await loadConsole(),

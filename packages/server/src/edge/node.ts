@@ -71,6 +71,8 @@ export interface NodeParts {
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
+  /** Where backtests read, too; absent: nowhere else. `db` has replicas of its own. */
+  readonly replicas?: readonly ConnectionOptions[];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly timers: Timers;
@@ -148,7 +150,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     isRegistered: (org_id, source) => isRegistered(db, org_id, source),
   });
   const requests = newRequestCount();
-  const backtests = createBacktestThreads(parts.connection, parts.packs.packs, log, requests, parts.backtestThread);
+  const backtests = createBacktestThreads(parts, parts.packs.packs, log, requests, parts.backtestThread);
   let stopping = false;
   let deliveries: Deliveries | undefined;
   let mails: Mails | undefined;
@@ -254,6 +256,7 @@ function watchNode(
 ): void {
   metrics.watchQueue(() => writer.depth());
   metrics.watchSessions(() => db.stats());
+  metrics.watchReads(() => db.reads());
   metrics.watchClock(() => clockWatch.offset_s());
   metrics.watchBacklog(createBacklogWatch(db, timers, log));
 }

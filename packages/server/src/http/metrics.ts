@@ -26,6 +26,10 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   watchQueue(depth: () => number): void;
   /** Sets what returns the node's database sessions and the callers that wait for one. Called at each scrape. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
+  /** Sets what returns the reads that may go to replicas, by the server that did them. Called at each scrape. */
+  watchReads(
+    reads: () => { readonly replica: number; readonly primary: number; readonly replicas_in_use: number },
+  ): void;
   /** Sets what returns the seconds by which the node's clock is ahead of the database's. Called at each scrape. */
   watchClock(offset_s: () => number): void;
   /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
@@ -50,6 +54,7 @@ export function createMetrics(): Metrics {
     ...storeMetrics(registry),
     ...rateMetrics(registry),
     ...watchedMetrics(registry),
+    ...replicaMetrics(registry),
     text: () => registry.metrics(),
     values: () => registry.getMetricsAsJSON(),
     content_type: registry.contentType,
@@ -229,6 +234,36 @@ function watchedMetrics(
         async collect() {
           this.reset();
           for (const [what, rows] of Object.entries((await count()) ?? {})) this.set({ what }, rows);
+        },
+      });
+    },
+  };
+}
+
+/** What replicas take from the primary. */
+function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
+  const registers = [registry];
+  return {
+    watchReads(reads) {
+      new Counter({
+        name: "countersign_replica_reads_total",
+        help: "Reads that may go to a replica, by the server that did them; without those of backtests.",
+        labelNames: ["server"],
+        registers,
+        collect() {
+          this.reset();
+          const { replica, primary } = reads();
+          for (const [server, number] of Object.entries({ replica, primary })) this.inc({ server }, number);
+        },
+      });
+      new Gauge({
+        name: "countersign_replicas_in_use",
+        // Each process has sessions of its own with the same replicas.
+        aggregator: "min",
+        help: "Replicas that serve reads. A replica is out of use before its first read, and while it fails.",
+        registers,
+        collect() {
+          this.set(reads().replicas_in_use);
         },
       });
     },

@@ -21,6 +21,7 @@ import { type ThreadProgram, threadOptions } from "./thread-program.ts";
 export interface ThreadData {
   readonly job: BacktestJob;
   readonly connection: ConnectionOptions;
+  readonly replicas: readonly ConnectionOptions[];
   readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
   /** Counts the requests that the node received. They go before the backtest. */
   readonly requests: RequestCount;
@@ -40,6 +41,7 @@ export type ThreadSays =
 /** What every backtest of a node works with. */
 export interface BacktestParts {
   readonly connection: ConnectionOptions;
+  readonly replicas: readonly ConnectionOptions[];
   readonly packs: PackRules;
   readonly log: Log;
   readonly requests: RequestCount;
@@ -128,9 +130,9 @@ export class BacktestRun {
   }
 
   #startThread(inbox: MessagePort, outbox: MessagePort, first: Turn | null): Worker {
-    const { program, packs, connection, requests, log } = this.#parts;
+    const { program, packs, connection, replicas, requests, log } = this.#parts;
     const rules = [...packs].map(([name, pack]) => [name, { rules: pack.rules }] as const);
-    const data: ThreadData = { job: this.#job, connection, packs: rules, requests, inbox, outbox, first };
+    const data: ThreadData = { job: this.#job, connection, replicas, packs: rules, requests, inbox, outbox, first };
     const worker = new Worker(program.url, {
       workerData: data,
       transferList: [inbox, outbox],

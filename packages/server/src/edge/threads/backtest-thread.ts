@@ -45,13 +45,13 @@ function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "f
   };
 }
 
-async function work({ job, connection, packs, requests, ...ports }: ThreadData): Promise<void> {
+async function work({ job, connection, replicas, packs, requests, ...ports }: ThreadData): Promise<void> {
   // One page is read while the other's overrides are: two sessions, which one organization has of four. The statement's time
   // limit is that of every other statement. A session may come late: on a busy machine this thread hardly runs, as it stands back.
   const db = openDb(
     connection,
     { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    { tenant_sessions_max: 4, system_sessions_max: 1, acquire_timeout_ms: 30_000 },
+    { tenant_sessions_max: 4, system_sessions_max: 1, acquire_timeout_ms: 30_000, replicas },
   );
   const { turn, pass, close } = ring(ports);
   const giveWay = createGiveWay(requests, manners);
@@ -59,7 +59,7 @@ async function work({ job, connection, packs, requests, ...ports }: ThreadData):
   try {
     const part = await replayRecorded(
       {
-        read: (run) => db.tenant(job.org_id, run),
+        read: (run) => db.reading(job.org_id, { seq: job.filter.seq }, run),
         packs: new Map(packs),
         turn,
         pass,

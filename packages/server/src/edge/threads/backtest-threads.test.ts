@@ -59,7 +59,7 @@ const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
 
 const jobOf = (org_id: string): BacktestJob => ({
   org_id,
-  filter: { ...window, membrane_id: null, agent_id: null, lineage_id: null },
+  filter: { ...window, membrane_id: null, agent_id: null, lineage_id: null, seq: Number.MAX_SAFE_INTEGER },
   candidate: null,
   limit: 1_000,
   asked_us: 0,
@@ -82,7 +82,7 @@ function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string
 
 describe("the threads of a node", () => {
   test("a bounded number runs and waits; the next begins when one has ended", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun: ReturnType<typeof begin>[] = [];
     const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
     // Two organizations would be refused a third each; more of them fill the queue.
@@ -99,7 +99,7 @@ describe("the threads of a node", () => {
   test("one whose threads cannot be started is told so, and its place is free", async () => {
     // Refused by Node as it refuses where the system gives no thread: by an exception of the constructor.
     const refused = { ...endless, execArgv: ["--no-such-flag"] };
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), refused);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), refused);
     for (const org_id of ["org_a", "org_a", "org_a", "org_b"]) {
       const { code, states } = begin(threads, org_id);
       expect(states).toEqual(["waiting", "running"]);
@@ -109,7 +109,7 @@ describe("the threads of a node", () => {
   });
 
   test("an organization has at most two under way", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
     expect(await begin(threads, "org_a").code).toBe("overloaded");
     begun[1]?.cancel();
@@ -120,7 +120,7 @@ describe("the threads of a node", () => {
   });
 
   test("one that has had its turn makes room for another organization's", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless, 1);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless, 1);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
     expect(await begun[0]?.code).toBe("overloaded");
@@ -129,7 +129,7 @@ describe("the threads of a node", () => {
   });
 
   test("one that has had its turn makes room also where one of its threads is done already", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), uneven, 3_000);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), uneven, 3_000);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
     expect(await begun[0]?.code).toBe("overloaded");
@@ -137,7 +137,7 @@ describe("the threads of a node", () => {
   });
 
   test("of those that have had their turn no more end than wait, the first to have begun first", async () => {
-    const parts = [database.connection, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
+    const parts = [database, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
     const threads = createBacktestThreads(...parts);
     const begun = ["org_0", "org_1", "org_2"].map((org_id) => begin(threads, org_id));
     // It tells something every 10 ms.
@@ -150,7 +150,7 @@ describe("the threads of a node", () => {
   });
 
   test("one that has had its turn goes on while only its own organization waits", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), counting, 1);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), counting, 1);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
     // It tells something every 10 ms.
     await expect.poll(() => begun[0]?.states.length, { timeout: 60_000 }).toBeGreaterThan(5);
@@ -159,7 +159,7 @@ describe("the threads of a node", () => {
   });
 
   test("one that was answered is not under way, also while its threads are still ending", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), lingering);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), lingering);
     expect(await begin(threads, "org_a").code).toBe("none");
     const next = [begin(threads, "org_a"), begin(threads, "org_a")];
     for (const { states } of next) expect(states).toContain("waiting");
@@ -168,7 +168,7 @@ describe("the threads of a node", () => {
   });
 
   test("one whose caller has left, or that failed, is not under way either", async () => {
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount(), endless);
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const left = begin(threads, "org_a");
     const waiting = begin(threads, "org_a");
     left.cancel();
@@ -181,13 +181,7 @@ describe("the threads of a node", () => {
     ["that ends early", "process.exit(3)"],
     ["that throws", "throw new Error('a thread died')"],
   ])("a thread %s is an internal error, and the place is free again", async (_name, source) => {
-    const threads = createBacktestThreads(
-      database.connection,
-      new Map(),
-      silentLog,
-      newRequestCount(),
-      program(source),
-    );
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), program(source));
     for (let time = 0; time < 3; time += 1) expect(await begin(threads, "org_a").code).toBe("internal_error");
     await threads.stop();
   });
@@ -352,7 +346,7 @@ describe("an organization with 20 large intents", () => {
     onTestFinished(() => operator.end());
     // Settings are read from there, and pages are not.
     await operator.query("begin; lock table audit in access exclusive mode");
-    const threads = createBacktestThreads(database.connection, new Map(), silentLog, newRequestCount());
+    const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount());
     onTestFinished(() => threads.stop());
     const { code } = begin(threads, org_id);
     const waiting = async () => (await operator.query(waitingFor("audit"))).rowCount;

@@ -46,9 +46,15 @@ const retry_after_seconds = 10;
 
 const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
 
+/** Where backtests read. */
+export interface BacktestServers {
+  readonly connection: ConnectionOptions;
+  readonly replicas?: readonly ConnectionOptions[];
+}
+
 /** One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
-  connection: ConnectionOptions,
+  { connection, replicas = [] }: BacktestServers,
   packs: PackRules,
   log: Log,
   requests: RequestCount,
@@ -56,7 +62,7 @@ export function createBacktestThreads(
   turn_ms = limits.backtest_turn_minutes * 60_000,
   running_max = Math.max(1, Math.floor(availableParallelism() / 4)),
 ): BacktestThreads {
-  return new BacktestQueue({ connection, packs, log, requests, program }, turn_ms, running_max);
+  return new BacktestQueue({ connection, replicas, packs, log, requests, program }, turn_ms, running_max);
 }
 
 class BacktestQueue implements BacktestThreads {

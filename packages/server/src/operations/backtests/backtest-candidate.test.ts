@@ -9,7 +9,8 @@ test("names that nothing has are looked for one at a time, in turns with everyth
     if (!over) setImmediate(countTurn);
   };
   setImmediate(countTurn);
-  const db = { tenant: async () => [] as never, system: async () => [] as never, queued: async () => [] };
+  const none = async () => [] as never;
+  const db = { tenant: none, reading: none, system: none, queued: none };
   const runtime = { db, packs: new Map(), refuseUnknownPacks: () => undefined };
   const without = Array.from({ length: 20 }, (_, n) => `none.${n}`);
   await expect(candidateOf(runtime, "org_a", { without })).rejects.toMatchObject({ code: "invalid_request" });

@@ -4,6 +4,7 @@ import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/con
 import { limits } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { readMembrane } from "../../store/membranes/membranes.ts";
+import { readAuditSeq } from "../../store/organizations/heads.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -34,6 +35,7 @@ export async function backtest(
 ): Promise<Backtest> {
   const asked_us = runtime.clock.now_us();
   const { org_id } = caller;
+  const seq = await runtime.db.tenant(org_id, (query) => readAuditSeq(query, org_id));
   const candidate = await candidateOf(runtime, org_id, input.candidate);
   const job: BacktestJob = {
     org_id,
@@ -42,6 +44,7 @@ export async function backtest(
       membrane_id: input.membrane_id ?? null,
       agent_id: agentOf(caller, input.agent_id),
       lineage_id: caller.role === "agent" && caller.scope === "org" ? caller.lineage_id : null,
+      seq,
     },
     candidate,
     limit: input.limit ?? limits.backtest_intents_max,

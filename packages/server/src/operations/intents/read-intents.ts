@@ -10,9 +10,10 @@ import {
   readDecision,
   readIntent,
 } from "../../store/intents/intents.ts";
-import { decodeCursor, idPlace, isSeq, type Page, page } from "../../store/rows/cursor.ts";
+import { decodeCursorSince, idPlace, isSeq, type Page, page, placeSince } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
+import { readFirstOrNext } from "../shared/first-or-next.ts";
 import { storableTime } from "../shared/storable-time.ts";
 
 const isIntent = idPlace("intent");
@@ -46,7 +47,7 @@ export async function listOwnIntents(
       "agent",
       `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
     );
-  const before = decodeCursor(cursor, isIntent);
+  const before = decodeCursorSince(cursor, isIntent);
   const own: IntentFilter = {
     ...filter,
     from: storableTime(filter.from),
@@ -54,10 +55,10 @@ export async function listOwnIntents(
     ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
     ...(caller.role === "agent" && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
   };
-  const { rows, more } = await runtime.db.tenant(caller.org_id, (query) =>
-    listIntents(query, caller.org_id, own, before, limit + 1),
+  const { found, seq } = await readFirstOrNext(runtime.db, caller.org_id, before, (query) =>
+    listIntents(query, caller.org_id, own, before?.place ?? null, limit + 1),
   );
-  const cut = page(rows, limit, (row) => row.intent_id, more);
+  const cut = page(found.rows, limit, (row) => placeSince(row.intent_id, seq), found.more);
   return { rows: cut.rows.map(listItem), next_cursor: cut.next_cursor };
 }
 
@@ -92,13 +93,13 @@ export async function listIntentAudit(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<AuditRecord>> {
-  const after = decodeCursor(cursor, isSeq);
-  const { rows, more } = await runtime.db.tenant(caller.org_id, async (query) => {
+  const after = decodeCursorSince(cursor, isSeq);
+  const { found, seq } = await readFirstOrNext(runtime.db, caller.org_id, after, async (query) => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
-    return readAuditPage(query, caller.org_id, intent_id, Number(after ?? 0), limit + 1);
+    return readAuditPage(query, caller.org_id, intent_id, Number(after?.place ?? 0), limit + 1);
   });
-  const cut = page(rows, limit, (row) => String(row.seq), more);
+  const cut = page(found.rows, limit, (row) => placeSince(String(row.seq), seq), found.more);
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
 }
 

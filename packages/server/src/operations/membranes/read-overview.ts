@@ -34,6 +34,8 @@ export interface OverviewRequest {
 }
 
 const window_us_max = 31 * us_per_day;
+/** The figures lack at most what happened in so many seconds. */
+const overview_behind_s_max = 5;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;
 const bucket_sizes_seconds = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400] as const;
@@ -47,7 +49,7 @@ export async function readOverview(
 ): Promise<Overview> {
   const window = windowOf(request, runtime.clock.now_us());
   const from_us = parseTimestampUs(window.from) as number;
-  return runtime.db.tenant(org_id, async (query) => {
+  return runtime.db.reading(org_id, { within_s: overview_behind_s_max }, async (query) => {
     await readAlongIndexes(query);
     const counted = await countDecisions(query, org_id, window);
     const reasons = await readReasons(query, org_id, window);

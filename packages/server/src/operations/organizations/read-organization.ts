@@ -1,5 +1,6 @@
 /** Who calls, and the organization's audit trail. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
+import type { Query } from "../../ports.ts";
 import { type AuditFilter, readTrailPage } from "../../store/audit/audit.ts";
 import { readOrganizationName } from "../../store/organizations/organizations.ts";
 import { decodeCursor, isSeq, type Page, page } from "../../store/rows/cursor.ts";
@@ -26,9 +27,12 @@ export async function listAudit(
 ): Promise<Page<OrgAuditRecord>> {
   const before = decodeCursor(cursor, isSeq);
   const stored = { ...filter, from: storableTime(filter.from), to: storableTime(filter.to) };
-  const { rows, more } = await runtime.db.tenant(org_id, (query) =>
-    readTrailPage(query, org_id, stored, before === null ? null : Number(before), limit + 1),
-  );
+  const place = before === null ? null : Number(before);
+  const read = (query: Query) => readTrailPage(query, org_id, stored, place, limit + 1);
+  // The trail before a record never changes, so whoever has that record has all of it.
+  const { rows, more } = await (place === null
+    ? runtime.db.tenant(org_id, read)
+    : runtime.db.reading(org_id, { seq: place }, read));
   const cut = page(rows, limit, (row) => String(row.seq), more);
   return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
 }

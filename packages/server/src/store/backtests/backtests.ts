@@ -18,6 +18,8 @@ export interface RecordedFilter {
   readonly agent_id: string | null;
   /** Submitted by a key of this chain of rotations; null: by any. */
   readonly lineage_id: string | null;
+  /** The organization's newest audit record when the backtest was asked for: any server that has it reads the same intents. */
+  readonly seq: number;
 }
 
 /** A recorded intent as a page has it: JSON still as text, so that one that cannot be read spoils nothing else. */
@@ -69,7 +71,7 @@ export function readRecorded(
          where org_id = $1 and ($2::text is null or intent_id < $2) and intent_id >= $3 and intent_id < $4
            and created_at >= $5::timestamptz and created_at < $6::timestamptz
            and ($7::text is null or membrane_id = $7) and ($8::text is null or agent_id = $8)
-           and ($9::text is null or lineage_id = $9)
+           and ($9::text is null or lineage_id = $9) and seq <= $11::bigint
          order by intent_id desc limit $10::integer) as page,
          lateral (select octet_length(page.intent::text) + octet_length(page.facts::text) as size) as weight) as weighed
      where bytes = size or bytes <= ${page_bytes_max}
@@ -85,6 +87,7 @@ export function readRecorded(
       filter.agent_id,
       filter.lineage_id,
       rows,
+      filter.seq,
     ],
   );
 }

@@ -2,7 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Db, Log, Query } from "../../ports.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { runs_max, SessionPool } from "./session-pool.ts";
+import { openReplicas, rest_ms_default } from "./replicas.ts";
+import { runs_max, SessionPool, type SessionPoolTerms } from "./session-pool.ts";
 import { createSessionShares } from "./session-shares.ts";
 import type { Settings } from "./settings.ts";
 
@@ -28,6 +29,8 @@ export interface Database extends Db {
   readonly query: Query;
   /** Sessions open, idle, and callers waiting for one, over all pools. */
   stats(): { total: number; idle: number; waiting: number };
+  /** Reads that could go to a replica, by the server that did them, and how many replicas serve now. */
+  reads(): { readonly replica: number; readonly primary: number; readonly replicas_in_use: number };
   /** Ends every session once its work is done. */
   close(): Promise<void>;
 }
@@ -49,7 +52,14 @@ export interface DbOptions {
   readonly acquire_timeout_ms?: number;
   /** How long callers wait for a server that is just starting or restarting (10,000). */
   readonly restart_wait_ms?: number;
+  /** Standbys of this database, which serve `reading`. */
+  readonly replicas?: readonly ConnectionOptions[];
+  /** After this time a replica that failed is looked at again (5,000). */
+  readonly replica_rest_ms?: number;
 }
+
+/** A statement that takes longer than this on a replica is done on the primary; so is what waits longer than that for a session there. */
+const replica_times = { statement_ms: 10_000, answer_ms: 12_000, acquire_ms: 2_000 };
 
 /**
  * Makes the planner use indexes, because a queue's statistics are always wrong: gathered while it was empty, or never. By
@@ -91,8 +101,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   const { tenant_sessions_max = 10, system_sessions_max = 6, queue_sessions_max = 4 } = options;
   const { answer_timeout_ms = statement_timeout_ms + 5_000 } = options;
   const openPool = (sessions_max: number, more: Settings = {}): SessionPool => {
-    const timeouts = { statement_timeout: String(statement_timeout_ms), idle_in_transaction_session_timeout: "60000" };
-    const settings = { ...timeouts, ...planning, ...more };
+    const settings = poolSettings(statement_timeout_ms, more);
     return new SessionPool(connection, log, {
       ...{ sessions_max, settings, answer_timeout_ms, acquire_timeout_ms, restart_wait_ms },
     });
@@ -102,12 +111,23 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   const queues = openPool(queue_sessions_max, queue_planning);
   const pools = [tenants, systems, queues];
   const shares = createSessionShares(Math.ceil(tenant_sessions_max / 2), acquire_timeout_ms);
+  const { replicas: standbys = [], replica_rest_ms = rest_ms_default } = options;
+  const replicas = openReplicas(standbys, tenants, log, replicaTerms(tenant_sessions_max), replica_rest_ms);
+  const reads = { replica: 0, primary: 0 };
   const sum = (of: "total" | "idle" | "waiting") => pools.reduce((count, pool) => count + pool.counts()[of], 0);
 
+  async function tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T> {
+    checkId(org_id);
+    return shares.within(org_id, () => tenants.transaction(org_id, work));
+  }
+
   return {
-    tenant(org_id, work) {
-      if (!/^[A-Za-z0-9_]+$/.test(org_id)) return Promise.reject(new Error("not an organization id"));
-      return shares.within(org_id, () => tenants.transaction(org_id, work));
+    tenant,
+    async reading(org_id, wanted, work) {
+      checkId(org_id);
+      const served = await replicas.read(org_id, wanted, work);
+      reads[served === null ? "primary" : "replica"] += 1;
+      return served === null ? tenant(org_id, work) : served.value;
     },
     system: (work) => systems.transaction("*", work),
     queued: (statement, params) => queues.statement("*", { ...statement, values: [...params] }),
@@ -115,11 +135,29 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       systems.statement("*", { name, text, values: [...params] }, reads_only ? runs_max : 1),
     query: (text, params = []) => systems.statement("*", { text, values: [...params] }),
     stats: () => ({ total: sum("total"), idle: sum("idle"), waiting: shares.waiting() + sum("waiting") }),
+    reads: () => ({ ...reads, replicas_in_use: replicas.inUse() }),
     async close() {
-      await Promise.all(pools.map((pool) => pool.end()));
+      const opened = [...pools, replicas];
+      await Promise.all(opened.map((each) => each.end()));
       // `end` only sends goodbye. A server that is stopped before it reads that logs sessions that it has to cut.
-      const ended = Promise.all(pools.map((pool) => pool.ended()));
+      const ended = Promise.all(opened.map((each) => each.ended()));
       await Promise.race([ended, pause(goodbye_ms_max, undefined, { ref: false })]);
     },
   };
+}
+
+function checkId(org_id: string): void {
+  if (!/^[A-Za-z0-9_]+$/.test(org_id)) throw new Error("not an organization id");
+}
+
+function poolSettings(statement_timeout_ms: number, more: Settings = {}): Settings {
+  const timeouts = { statement_timeout: String(statement_timeout_ms), idle_in_transaction_session_timeout: "60000" };
+  return { ...timeouts, ...planning, ...more };
+}
+
+/** A caller does not wait for a replica that restarts. */
+function replicaTerms(sessions_max: number): SessionPoolTerms {
+  const { statement_ms, answer_ms, acquire_ms } = replica_times;
+  const times = { answer_timeout_ms: answer_ms, acquire_timeout_ms: acquire_ms, restart_wait_ms: 0 };
+  return { sessions_max, settings: poolSettings(statement_ms), ...times };
 }

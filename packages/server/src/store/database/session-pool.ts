@@ -70,16 +70,23 @@ export class SessionPool {
     this.#pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
   }
 
-  /** Runs a transaction in this scope: an organization, or `*` for all. `work` may run several times, so it must have no effect outside the database. */
-  async transaction<T>(scope: string, work: (query: Query) => Promise<T>): Promise<T> {
+  /**
+   * Runs a transaction in this scope: an organization, or `*` for all. `work` may run several times (at most `runs`), so it must have
+   * no effect outside the database.
+   */
+  async transaction<T>(
+    scope: string,
+    work: (query: Query) => Promise<T>,
+    { mode, runs: tries = runs_max }: { readonly mode?: string; readonly runs?: number } = {},
+  ): Promise<T> {
     for (let runs = 1; ; runs += 1) {
       // Outside the try: a caller that got no session has waited long enough.
       const client = await this.#acquire();
       try {
-        return await runOnce(client, this.#begin(client, scope), work);
+        return await runOnce(client, this.#begin(client, scope, mode), work);
       } catch (error) {
         const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
-        if (!again || runs >= runs_max) throw error;
+        if (!again || runs >= tries) throw error;
         this.#log.debug({ err: error, runs }, "transaction is run again");
         await pause(runs * 2);
       }
@@ -123,8 +130,8 @@ export class SessionPool {
     void ended.then(() => this.#ends.delete(ended));
   }
 
-  #begin(client: Session, scope: string): string {
-    return client.begin({ ...this.#settings, ...client.role_settings, "app.org": scope });
+  #begin(client: Session, scope: string, mode?: string): string {
+    return client.begin({ ...this.#settings, ...client.role_settings, "app.org": scope }, mode);
   }
 
   async #acquire(): Promise<PooledSession> {

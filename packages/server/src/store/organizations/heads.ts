@@ -73,6 +73,13 @@ export async function readStateEpochs(query: Query, org_id: string): Promise<Sta
   return head;
 }
 
+/** Reads the number of the newest audit record without a lock. */
+export async function readAuditSeq(query: Query, org_id: string): Promise<number> {
+  const [head] = await query<Pick<Head, "audit_seq">>(newestHead("$1", "audit_seq"), [org_id]);
+  if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
+  return head.audit_seq;
+}
+
 /** Inserts the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
 export async function createHead(
   query: Query,

@@ -26,6 +26,28 @@ export function isSeq(place: string): boolean {
   return /^[1-9][0-9]{0,15}$/.test(place);
 }
 
+/** A place in a list, and what its first page was read at: the organization's newest audit record. */
+export interface PlaceSince {
+  readonly place: string;
+  readonly seq: number;
+}
+
+/** The text of a place that remembers its first page. */
+export function placeSince(place: string, seq: number): string {
+  return `${place} ${seq}`;
+}
+
+/** Reads a cursor whose places are of `placeSince`. Faults: invalid_request. */
+export function decodeCursorSince(cursor: string | undefined, isPlace: (place: string) => boolean): PlaceSince | null {
+  const text = decodeCursor(cursor, (each) => {
+    const [place = "", seq = "", ...more] = each.split(" ");
+    return isPlace(place) && (seq === "0" || isSeq(seq)) && more.length === 0;
+  });
+  if (text === null) return null;
+  const [place = "", seq] = text.split(" ");
+  return { place, seq: Number(seq) };
+}
+
 /** One page of a list; `next_cursor` null: the last one. */
 export interface Page<Row> {
   readonly rows: Row[];

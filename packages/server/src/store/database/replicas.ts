@@ -1,0 +1,256 @@
+/**
+ * Reads on standbys of the primary.
+ *
+ * A replica reads in one snapshot, and the primary confirms that snapshot before it is used: the newest root of the organization's audit
+ * chain in the snapshot must be in the primary's ledger. The root stands for all that the organization has ever changed. So a replica
+ * that lost its way (a former primary with a history of its own, a standby that was ahead of the promoted one, another database) never
+ * serves, whatever it says of itself. Decision 0033.
+ *
+ *   new       nobody has looked at it yet; the first read waits for the first look
+ *   in use    serves reads
+ *   resting   failed, or must not be read; looked at again every few seconds
+ */
+import type { Freshness, Log, Query } from "../../ports.ts";
+import { newestHead } from "../rows/newest-head.ts";
+import {
+  type ConnectionOptions,
+  isConnectionLost,
+  isOutOfService,
+  isUnanswered,
+  NoSession,
+  sqlState,
+} from "./connection.ts";
+import { reasonOf } from "./session.ts";
+import { SessionPool, type SessionPoolTerms } from "./session-pool.ts";
+import { createSessionShares, type SessionShares } from "./session-shares.ts";
+
+type Work<T> = (query: Query) => Promise<T>;
+
+/** The end of an organization's audit chain. */
+interface ChainEnd {
+  readonly audit_seq: number;
+  /** Hex. */
+  readonly audit_root: string;
+}
+
+/** What the primary says of the end of the chain on a replica. */
+interface Confirmation {
+  /** The primary has this root at this place. */
+  readonly same: boolean;
+  /** The replica has more than others may see on the primary: a commit that waits for its standbys, or a history of its own. */
+  readonly ahead: boolean;
+  /** Age of the oldest change that the replica does not have, in seconds; null: it has all. */
+  readonly missing_s: number | null;
+}
+
+/** Asks the primary about the end of a chain. */
+type Confirm = (org_id: string, end: ChainEnd) => Promise<Confirmation>;
+
+/** What a replica answers: the result, that it has not all that is wanted (or may not be asked), or why it must not be read. */
+type Served<T> = { readonly value: T } | "not_here" | { readonly unusable: string };
+
+/** The replicas of one database. */
+export interface Replicas {
+  /** Runs `work` on a replica that is as new as wanted. Null: none of them could; nothing of `work` counts then. */
+  read<T>(org_id: string, wanted: Freshness, work: Work<T>): Promise<{ readonly value: T } | null>;
+  /** How many replicas serve reads now. */
+  inUse(): number;
+  /** Sends goodbye on every session once its work is done. */
+  end(): Promise<void>;
+  /** Resolves when the servers have closed every session. */
+  ended(): Promise<void>;
+}
+
+/** How often a resting replica is looked at. */
+export const rest_ms_default = 5_000;
+
+/** Opens the replicas. No session is made before the first read. `primary` asks the primary. */
+export function openReplicas(
+  connections: readonly ConnectionOptions[],
+  primary: SessionPool,
+  log: Log,
+  terms: SessionPoolTerms,
+  rest_ms: number,
+): Replicas {
+  const replicas = connections.map((each) => new Replica(each, confirmOn(primary), log, terms, rest_ms));
+  let turn = 0;
+  return {
+    async read(org_id, wanted, work) {
+      turn += 1;
+      for (let at = 0; at < replicas.length; at += 1) {
+        const outcome = await (replicas[(turn + at) % replicas.length] as Replica).read(org_id, wanted, work);
+        if (outcome === "failed") return null;
+        if (outcome !== "not_here") return outcome;
+      }
+      return null;
+    },
+    inUse: () => replicas.filter((replica) => replica.in_use).length,
+    async end() {
+      await Promise.all(replicas.map((replica) => replica.end()));
+    },
+    async ended() {
+      await Promise.all(replicas.map((replica) => replica.ended()));
+    },
+  };
+}
+
+/** A chain without entries has no row in the ledger, and every history begins with it. */
+const confirmation = `select
+    $2::bigint = 0 or exists (select from ledger where org_id = $1 and seq = $2::bigint and root = decode($3, 'hex')) as same,
+    $2::bigint > coalesce(${newestHead("$1", "audit_seq")}, 0) as ahead,
+    (select extract(epoch from clock_timestamp() - at)::float8 from ledger
+      where org_id = $1 and seq > $2::bigint order by seq limit 1) as missing_s`;
+
+function confirmOn(primary: SessionPool): Confirm {
+  return async function confirm(org_id, { audit_seq, audit_root }) {
+    const statement = { name: "confirm_replica", text: confirmation, values: [org_id, audit_seq, audit_root] };
+    const [row] = await primary.statement<Confirmation>(org_id, statement);
+    return row as Confirmation;
+  };
+}
+
+const chain_end = `select pg_is_in_recovery() as standby, h.audit_seq, encode(h.audit_root, 'hex') as audit_root
+  from (select 1) one left join lateral ${newestHead("$1", "audit_seq, audit_root")} h on true`;
+
+/** A replica never makes a caller wait twice: what fails here is done on the primary. */
+const once = { mode: "isolation level repeatable read, read only", runs: 1 };
+
+class Replica {
+  readonly #name: string;
+  readonly #pool: SessionPool;
+  readonly #shares: SessionShares;
+  readonly #confirm: Confirm;
+  readonly #log: Log;
+  readonly #rest_ms: number;
+  #state: "new" | "in_use" | "resting" = "new";
+  #first_look: Promise<void> | null = null;
+  #next_look: NodeJS.Timeout | undefined;
+  #closed = false;
+  /** The log has a warning about it that nothing has taken back yet. */
+  #warned = false;
+
+  constructor(connection: ConnectionOptions, confirm: Confirm, log: Log, terms: SessionPoolTerms, rest_ms: number) {
+    this.#name = nameOf(connection);
+    this.#pool = new SessionPool(connection, withoutWarnings(log), terms);
+    this.#shares = createSessionShares(Math.ceil(terms.sessions_max / 2), terms.acquire_timeout_ms);
+    this.#confirm = confirm;
+    this.#log = log;
+    this.#rest_ms = rest_ms;
+  }
+
+  get in_use(): boolean {
+    return this.#state === "in_use";
+  }
+
+  /** Throws what `work` throws, and nothing else. `failed`: `work` may have run for a while. */
+  async read<T>(
+    org_id: string,
+    wanted: Freshness,
+    work: Work<T>,
+  ): Promise<{ readonly value: T } | "not_here" | "failed"> {
+    if (this.#state === "new") {
+      this.#first_look ??= this.#look();
+      await this.#first_look;
+    }
+    if (!this.in_use) return "not_here";
+    let entered = false;
+    try {
+      const served = await this.#shares.within(org_id, () => {
+        entered = true;
+        return this.#pool.transaction(org_id, (query) => this.#serve(query, org_id, wanted, work), once);
+      });
+      if (served === "not_here") return served;
+      if ("unusable" in served) {
+        this.#rest(served.unusable);
+        return "not_here";
+      }
+      this.#tellUse();
+      return served;
+    } catch (error) {
+      if (!isOfDatabase(error)) throw error;
+      this.#log.debug({ err: error, replica: this.#name }, "a read on a replica failed, and is done on the primary");
+      // A caller that got no place is no sign of a bad server, and neither is a statement that the server has refused or ended.
+      if (entered && isServersFailure(error)) this.#rest(reasonOf(error));
+      return "failed";
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#next_look);
+    await this.#pool.end();
+  }
+
+  ended(): Promise<void> {
+    return this.#pool.ended();
+  }
+
+  async #serve<T>(query: Query, org_id: string, wanted: Freshness, work: Work<T>): Promise<Served<T>> {
+    const [end] = await query<{ standby: boolean; audit_seq: number | null; audit_root: string }>(chain_end, [org_id]);
+    if (end === undefined || !end.standby) return { unusable: no_standby };
+    const { audit_seq, audit_root } = end;
+    if (audit_seq === null || ("seq" in wanted && audit_seq < wanted.seq)) return "not_here";
+    let confirmed: Confirmation;
+    try {
+      confirmed = await this.#confirm(org_id, { audit_seq, audit_root });
+    } catch (error) {
+      // The primary failed, not the replica. The read is done on the primary now, and tells its caller if that fails, too.
+      this.#log.debug({ err: error }, "the primary did not confirm a replica");
+      return "not_here";
+    }
+    if (!confirmed.same) return confirmed.ahead ? "not_here" : { unusable: other_history };
+    if ("within_s" in wanted && (confirmed.missing_s ?? 0) > wanted.within_s) return "not_here";
+    return { value: await work(query) };
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const asked = { text: "select pg_is_in_recovery() as standby" };
+      const [row] = await this.#pool.statement<{ standby: boolean }>("*", asked);
+      if (row?.standby === true) this.#state = "in_use";
+      else this.#rest(no_standby);
+    } catch (error) {
+      this.#rest(reasonOf(error));
+    }
+  }
+
+  #rest(reason: string): void {
+    if (!this.#warned)
+      this.#log.warn({ replica: this.#name, reason }, "a replica is not used: reads go to the primary");
+    this.#warned = true;
+    this.#state = "resting";
+    clearTimeout(this.#next_look);
+    if (this.#closed) return;
+    this.#next_look = setTimeout(() => void this.#look(), this.#rest_ms).unref();
+  }
+
+  /** Called after a read, because a look does not show whether the history is the primary's. */
+  #tellUse(): void {
+    if (this.#warned) this.#log.info({ replica: this.#name }, "a replica is used again");
+    this.#warned = false;
+  }
+}
+
+const no_standby = "it is no standby, but a primary";
+const other_history = "its data is not a part of the primary's: it must be made anew from the primary";
+
+/** Whether a server or a session failed, as opposed to the program. */
+function isOfDatabase(error: unknown): boolean {
+  return sqlState(error) !== null || isServersFailure(error);
+}
+
+function isServersFailure(error: unknown): boolean {
+  return error instanceof NoSession || isConnectionLost(error) || isUnanswered(error) || isOutOfService(error);
+}
+
+/** Where a replica is, without user and password. */
+export function nameOf(connection: ConnectionOptions): string {
+  if ("host" in connection) return `${connection.host}:${connection.port}`;
+  return connection.connectionString.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "");
+}
+
+/** A replica's warnings are told once, when its rest begins. */
+function withoutWarnings(log: Log): Log {
+  const debug: Log["debug"] = (fields, message) => log.debug(fields, message);
+  return { debug, info: debug, warn: debug, error: debug };
+}
