@@ -71,8 +71,8 @@ export function readRecorded(
          where org_id = $1 and ($2::text is null or intent_id < $2) and intent_id >= $3 and intent_id < $4
            and created_at >= $5::timestamptz and created_at < $6::timestamptz
            and ($7::text is null or membrane_id = $7) and ($8::text is null or agent_id = $8)
-           and ($9::text is null or lineage_id = $9) and seq <= $11::bigint
-         order by intent_id desc limit $10::integer) as page,
+           and ($9::text is null or lineage_id = $9) and seq <= $10::bigint
+         order by intent_id desc limit $11::integer) as page,
          lateral (select octet_length(page.intent::text) + octet_length(page.facts::text) as size) as weight) as weighed
      where bytes = size or bytes <= ${page_bytes_max}
      order by intent_id desc`,
@@ -86,8 +86,8 @@ export function readRecorded(
       filter.membrane_id,
       filter.agent_id,
       filter.lineage_id,
-      rows,
       filter.seq,
+      rows,
     ],
   );
 }

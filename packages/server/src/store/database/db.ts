@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Db, Log, Query } from "../../ports.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { openReplicas, rest_ms_default } from "./replicas.ts";
+import { openReplicas, rest_ms_default, snapshot } from "./replicas.ts";
 import { runs_max, SessionPool, type SessionPoolTerms } from "./session-pool.ts";
 import { createSessionShares } from "./session-shares.ts";
 import type { Settings } from "./settings.ts";
@@ -127,7 +127,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
       checkId(org_id);
       const served = await replicas.read(org_id, wanted, work);
       reads[served === null ? "primary" : "replica"] += 1;
-      return served === null ? tenant(org_id, work) : served.value;
+      if (served !== null) return served.value;
+      return shares.within(org_id, () => tenants.transaction(org_id, work, { mode: snapshot }));
     },
     system: (work) => systems.transaction("*", work),
     queued: (statement, params) => queues.statement("*", { ...statement, values: [...params] }),

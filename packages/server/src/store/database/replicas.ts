@@ -112,8 +112,10 @@ function confirmOn(primary: SessionPool): Confirm {
 const chain_end = `select pg_is_in_recovery() as standby, h.audit_seq, encode(h.audit_root, 'hex') as audit_root
   from (select 1) one left join lateral ${newestHead("$1", "audit_seq, audit_root")} h on true`;
 
+/** The mode of a transaction that reads, on every server. */
+export const snapshot = "isolation level repeatable read, read only";
 /** A replica never makes a caller wait twice: what fails here is done on the primary. */
-const once = { mode: "isolation level repeatable read, read only", runs: 1 };
+const once = { mode: snapshot, runs: 1 };
 
 class Replica {
   readonly #name: string;
@@ -240,6 +242,8 @@ function isOfDatabase(error: unknown): boolean {
 }
 
 function isServersFailure(error: unknown): boolean {
+  // Every replica refuses to write.
+  if (sqlState(error) === "25006") return false;
   return error instanceof NoSession || isConnectionLost(error) || isUnanswered(error) || isOutOfService(error);
 }
 
