@@ -17,6 +17,7 @@ export type { Log } from "./ports.ts";
 export type { StartRefused } from "./store/database/start-refused.ts";
 export type { ListedOrganization } from "./store/organizations/organizations.ts";
 export { inspectRedis } from "./store/upkeep/inspect-redis.ts";
+export type { InspectedReplica } from "./store/upkeep/inspect-replicas.ts";
 
 /** `startService` of edge/main.ts. */
 export const startService: typeof main.startService = async (...given) =>

@@ -18,6 +18,9 @@ is. It goes back with \`countersign restore\`, or with psql into a database that
 it. Keep the master key (COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with
 no other.
 
+With DATABASE_REPLICA_URLS the dump is read from the first replica that has all that was committed before. The last line on standard error
+names it.
+
 Examples:
   $ countersign export --out countersign.sql.gz
   $ countersign export | gzip > countersign.sql.gz`;
@@ -42,9 +45,10 @@ export function addExport(program: Command, terminal: Terminal): void {
       "--out <file>",
       "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
     )
+    .option("--primary", "read the primary, although DATABASE_REPLICA_URLS names replicas", false)
     .addHelpText("after", export_help)
-    .action(({ out }: { out?: string }) =>
-      withInstance(terminal, (instance) => write(terminal, instance, out), "keep_schema"),
+    .action(({ out, primary }: { out?: string; primary: boolean }) =>
+      withInstance(terminal, (instance) => write(terminal, instance, out, primary), "keep_schema"),
     );
   program
     .command("restore")
@@ -54,8 +58,9 @@ export function addExport(program: Command, terminal: Terminal): void {
     .action((file: string) => restore(terminal, file));
 }
 
-async function write(terminal: Terminal, instance: Instance, out: string | undefined): Promise<void> {
-  if (out === undefined) return report(terminal, await instance.database.export(terminal.stdout), "standard output");
+async function write(terminal: Terminal, instance: Instance, out: string | undefined, primary: boolean): Promise<void> {
+  if (out === undefined)
+    return report(terminal, await instance.database.export(terminal.stdout, primary), "standard output");
   // A statement may be under way, and whoever ends this does not want to wait for it.
   const endInterrupt = onInterrupt(terminal, () => {
     rmSync(out, { force: true });
@@ -68,7 +73,7 @@ async function write(terminal: Terminal, instance: Instance, out: string | undef
     const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
     try {
       const written = pipeline(first, file);
-      const dumped = instance.database.export(first).finally(() => first.end());
+      const dumped = instance.database.export(first, primary).finally(() => first.end());
       await Promise.allSettled([dumped, written]);
       // The file says what is wrong with it; the dump knows only that it was cut off.
       await written.catch((error: unknown) => {
@@ -93,8 +98,11 @@ function openNew(out: string): number {
   }
 }
 
-function report(terminal: Terminal, { rows }: { readonly rows: number }, where: string): void {
-  terminal.printError(`${rows.toLocaleString("en-US")} rows written to ${where}`);
+type Exported = Awaited<ReturnType<Instance["database"]["export"]>>;
+
+function report(terminal: Terminal, { rows, replica }: Exported, where: string): void {
+  const source = replica === null ? "" : `, read from the replica ${replica}`;
+  terminal.printError(`${rows.toLocaleString("en-US")} rows written to ${where}${source}`);
 }
 
 async function restore(terminal: Terminal, file: string): Promise<void> {

@@ -14,6 +14,7 @@ import { isStartRefused } from "../command-failed.ts";
 import type { Output } from "../terminal.ts";
 import { checkContents } from "./contents.ts";
 import { type Finding, note, ok, problem, reasonOf } from "./finding.ts";
+import { replicas } from "./replicas.ts";
 import { checkKeyFile } from "./secrets.ts";
 
 const skew_ms_max = 1_000;
@@ -50,6 +51,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
         ...role(state),
         ...citus(state),
         ...clock(skew_ms),
+        ...replicas(await instance.database.inspectReplicas()),
         ...contents,
       ];
     });

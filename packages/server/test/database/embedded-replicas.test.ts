@@ -1,4 +1,5 @@
 /** Reads on a real standby. */
+import { Writable } from "node:stream";
 import { operations } from "@countersign/contract";
 import { expect, onTestFinished, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -8,7 +9,10 @@ import { auditRow } from "../../src/store/audit/audit.ts";
 import type { ConnectionOptions } from "../../src/store/database/connection.ts";
 import { type Database, openDb } from "../../src/store/database/db.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
+import { nameOf } from "../../src/store/database/replicas.ts";
 import { withHead } from "../../src/store/organizations/heads.ts";
+import { exportFrom, exportSource } from "../../src/store/upkeep/export-source.ts";
+import { inspectReplicas } from "../../src/store/upkeep/inspect-replicas.ts";
 import { sql, temporaryDir } from "../../src/testing/database/embedded.ts";
 import { openPair } from "../../src/testing/database/standby.ts";
 import { testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -23,6 +27,20 @@ async function change(db: Database, org_id: string): Promise<number> {
   const at = new Date().toISOString().replace("Z", "000Z");
   const entry = auditRow(ids, { intent_id: null, type: "key_revoked", actor: "system", at, data: {} });
   return (await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [entry] }))).audit_seq;
+}
+
+/** A dump: its rows, and the replica that they were read from. */
+async function dumped(primary: ConnectionOptions, replicas: readonly ConnectionOptions[]) {
+  const pieces: string[] = [];
+  const output = new Writable({
+    decodeStrings: false,
+    write(piece: string, _encoding, done) {
+      pieces.push(piece);
+      done();
+    },
+  });
+  const { replica } = await exportFrom(primary, replicas, output, silentLog);
+  return { replica, rows: pieces.join("").split("\n").slice(1, -2) };
 }
 
 /** Whether the standby serves a read. */
@@ -67,6 +85,11 @@ test("a replica serves what it has, to each organization its own, and the primar
 
   await sql(pair.standby, "select pg_wal_replay_pause()", "postgres");
   const newer = await change(db, org_id);
+  const sources = [pair.primary.connection, [pair.standby]] as const;
+  expect(await exportSource(...sources, 100)).toMatchObject({
+    ...{ connection: pair.primary.connection, replica: null },
+    passed_over: [{ reason: "it is more than 0.1 s behind" }],
+  });
   expect(await onStandby(db, org_id, { seq: newer })).toBe(false);
   expect(await onStandby(db, org_id, { within_s: 0 })).toBe(false);
   expect(await onStandby(db, org_id, { seq })).toBe(true);
@@ -76,9 +99,37 @@ test("a replica serves what it has, to each organization its own, and the primar
   expect(await onStandby(db, newest, { seq: 0 })).toBe(false);
   await sql(pair.standby, "select pg_wal_replay_resume()", "postgres");
   await pair.replayed();
+  expect(await inspectReplicas(...sources)).toMatchObject([
+    { state: { standby: true, same_system: true, behind_bytes: 0, feedback: false } },
+  ]);
+  const [from_standby, from_primary] = [await dumped(...sources), await dumped(pair.primary.connection, [])];
+  expect([from_standby.replica, from_primary.replica]).toEqual([nameOf(pair.standby), null]);
+  expect(from_standby.rows).toEqual(from_primary.rows);
   expect(await onStandby(db, org_id, { seq: newer })).toBe(true);
   expect(await onStandby(db, newest, { seq: 0 })).toBe(true);
   expect(warnings).toEqual([]);
+
+  // A conflict with the replay, a time limit, an unknown table; then the server says that it shuts down.
+  for (const [code, in_use] of [
+    ["40001", 1],
+    ["57014", 1],
+    ["42P01", 1],
+    ["57P01", 0],
+  ] as const) {
+    const onPrimary = await db.reading(org_id, { seq }, async (query) => {
+      await query(`do $$ begin if pg_is_in_recovery() then raise sqlstate '${code}'; end if; end $$`);
+      return query("select pg_is_in_recovery() as standby");
+    });
+    expect(onPrimary).toEqual([{ standby: false }]);
+    expect(db.reads().replicas_in_use).toBe(in_use);
+  }
+  await expect.poll(() => db.reads().replicas_in_use).toBe(1);
+  expect(warnings).toMatchObject([{ replica: pair.addresses.standby }]);
+  expect(await onStandby(db, org_id, { seq })).toBe(true);
+
+  const nowhere = openWith(pair.primary.connection, { ...pair.standby, host: await temporaryDir() });
+  for (let time = 0; time < 3; time += 1) expect(await onStandby(nowhere.db, org_id, { seq })).toBe(false);
+  expect(nowhere.warnings).toMatchObject([{ reason: expect.stringContaining("ENOENT") }]);
 
   const servers: boolean[] = [];
   const answer = await db.reading(org_id, { seq }, async (query) => {
@@ -90,7 +141,7 @@ test("a replica serves what it has, to each organization its own, and the primar
   expect({ servers, answer }).toEqual({ servers: [true, false], answer: [{ org_id }] });
   expect(await onStandby(db, org_id, { seq })).toBe(false);
   expect(db.reads().replicas_in_use).toBe(0);
-  expect(warnings).toMatchObject([{ replica: pair.addresses.standby }]);
+  expect(warnings.length).toBe(2);
 });
 
 test("a promoted standby is not read as a replica, nor with a history of its own once it is a standby again", async () => {
@@ -103,6 +154,9 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   expect(await onStandby(db, org_id, { seq })).toBe(true);
 
   await pair.promote();
+  const sources = [pair.primary.connection, [pair.standby]] as const;
+  expect(await exportSource(...sources)).toMatchObject({ passed_over: [{ reason: "it is no standby" }] });
+  expect(await inspectReplicas(...sources)).toMatchObject([{ state: { standby: false, same_system: true } }]);
   const told = [{ reason: "it is no standby, but a primary" }];
   expect(await onStandby(db, org_id, { seq })).toBe(false);
   expect(warnings).toMatchObject(told);
@@ -120,8 +174,12 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   const again = openWith(pair.primary.connection, pair.standby);
   for (const wanted of [{ seq }, { seq: here }, { within_s: 3_600 }]) {
     expect(await onStandby(again.db, org_id, wanted)).toBe(false);
-    expect(again.warnings).toMatchObject([{ reason: /^its data is not a part of the primary's/ }]);
+    expect(again.warnings).toMatchObject([
+      { reason: expect.stringMatching(/^its data is not a part of the primary's/) },
+    ]);
   }
+  const lost = { passed_over: [{ reason: "its data is not a part of the primary's" }], replica: null };
+  expect(await exportSource(...sources)).toMatchObject(lost);
 });
 
 /** Statements that the standby has run for us so far, by its log. */

@@ -14,6 +14,7 @@ import {
 import { readDocumentsInForce } from "../../store/policies/policies.ts";
 import type { DistributedPart } from "../../store/upkeep/distribute.ts";
 import { type DatabaseState, inspectDatabase, node_sessions_max } from "../../store/upkeep/inspect.ts";
+import type { InspectedReplica } from "../../store/upkeep/inspect-replicas.ts";
 import { command_line_actor, type InstanceKeys, instanceKeys } from "./keys.ts";
 import { type DatabaseSettings, type OpenedDatabase, type Opening, openDatabase } from "./open-database.ts";
 import { type InstanceSecrets, instanceSecrets } from "./secrets.ts";
@@ -50,8 +51,13 @@ export interface Instance {
     readonly source: OpenedDatabase["source"];
     /** Reads the state of the server and the schema, and how many sessions a node needs. Changes nothing. */
     inspect(): Promise<InspectedDatabase>;
-    /** Writes the database as one SQL script. */
-    export(output: Writable): Promise<{ rows: number }>;
+    /** Reads the state of the replicas. Changes nothing. */
+    inspectReplicas(): Promise<InspectedReplica[]>;
+    /**
+     * Writes the database as one SQL script. Reads the first replica that may be read, unless `primary` is set. `replica` names it; null:
+     * it was the primary. Throws `StartRefused` if a replica ends the dump.
+     */
+    export(output: Writable, primary?: boolean): Promise<{ rows: number; replica: string | null }>;
     /** Restores a dump into an empty database, whole or not at all. Returns when the dump was written. Throws `StartRefused`. */
     restore(dump: Readable): Promise<string>;
     /** Distributes the tables over the nodes of a Citus cluster, and tells each step that is done. Throws `StartRefused`. */
@@ -68,7 +74,7 @@ export type InspectedDatabase = DatabaseState & { readonly node_sessions_max: nu
 /** Opens an instance as `openDatabase` does. */
 export async function openInstance(config: DatabaseSettings, log: Log, opening?: Opening): Promise<Instance> {
   const opened = await openDatabase(config, log, opening);
-  const { db, connection, source } = opened;
+  const { db, connection, replicas, source } = opened;
   return {
     organizations: {
       list: () => db.system(listOrganizations),
@@ -97,7 +103,12 @@ export async function openInstance(config: DatabaseSettings, log: Log, opening?:
     database: {
       source,
       inspect: async () => ({ ...(await inspectDatabase(connection)), node_sessions_max }),
-      export: async (output) => (await import("../../store/upkeep/export.ts")).exportDump(connection, output),
+      inspectReplicas: async () =>
+        (await import("../../store/upkeep/inspect-replicas.ts")).inspectReplicas(connection, replicas),
+      async export(output, primary = false) {
+        const { exportFrom } = await import("../../store/upkeep/export-source.ts");
+        return exportFrom(connection, primary ? [] : replicas, output, log);
+      },
       restore: async (dump) => (await import("../../store/upkeep/export.ts")).restoreDump(connection, dump, log),
       distribute: async (tell) => (await import("../../store/upkeep/distribute.ts")).distribute(connection, tell),
       isFailure: (error) => isConnectionLost(error) || isOutOfTime(error),

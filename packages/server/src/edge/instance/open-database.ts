@@ -23,12 +23,15 @@ import { createSealer } from "../start/sealer.ts";
 export type Opening = "migrate" | "keep_schema" | "inspect" | "restore";
 
 /** The settings that name the database. */
-export type DatabaseSettings = Pick<Config, "database_url" | "data_dir" | "path">;
+export type DatabaseSettings = Pick<Config, "database_url" | "data_dir" | "path"> &
+  Partial<Pick<Config, "database_replica_urls">>;
 
 /** An open database, and what operations need besides it. */
 export interface OpenedDatabase {
   readonly db: Database;
   readonly connection: ConnectionOptions;
+  /** Its standbys. `db` does not read them. */
+  readonly replicas: readonly ConnectionOptions[];
   readonly source: SharedDatabase["source"];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -61,8 +64,10 @@ export async function openDatabase(
     throw startRefusal(error);
   }
   const { connection, source } = database;
+  const replicas = (config.database_replica_urls ?? []).map((connectionString) => ({ connectionString }));
   const clock = createClock();
-  return { db, connection, source, clock, ids: createIds(clock), log, sealer: createSealer(randomBytes(32)), close };
+  const sealer = createSealer(randomBytes(32));
+  return { db, connection, replicas, source, clock, ids: createIds(clock), log, sealer, close };
 }
 
 function shared(config: DatabaseSettings, log: Log, opening: Opening): Promise<SharedDatabase> {

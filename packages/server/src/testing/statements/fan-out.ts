@@ -21,6 +21,8 @@ export const fan_out: Readonly<Record<string, string>> = {
   countSealedTexts: "the start and the operator look which master keys are needed in all organizations",
   countLostOrganizations: "the start looks whether the database was restored whole",
   listOrganizations: "the operator lists all organizations",
+  readChainEnds: "the operator exports the whole database from a replica",
+  readForeign: "the operator exports the whole database from a replica",
   organizationOfKey: "the operator names a key without its organization",
 };
 
