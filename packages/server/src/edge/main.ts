@@ -2,6 +2,7 @@
 
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
+import type { ConnectionOptions } from "../store/database/connection.ts";
 import { openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";
 import { type StartedDatabase, startDatabase, startRefusal } from "../store/database/start-database.ts";
@@ -75,8 +76,8 @@ export async function startService(
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
   const database = await databaseFor(config, log, parts.supervised);
-  const replicas = config.database_replica_urls.map((connectionString) => ({ connectionString }));
-  const db = openDb(database.connection, log, { replicas });
+  const { connection, replicas } = database;
+  const db = openDb(connection, log, { replicas });
   try {
     const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
     const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
@@ -84,18 +85,17 @@ export async function startService(
     // Loaded only when used: the libraries cost a tenth of a second of every start.
     const tracing =
       config.otel_endpoint === null ? null : (await import("./tracing.ts")).openTracing(config.otel_endpoint);
-    await migrate(database.connection, log);
+    await migrate(connection, log);
     const packs = await loading;
     const keys = await openMasterKeys(config);
-    const receivers = { connection: database.connection, allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
+    const receivers = { connection, allow_http, allow_cidrs: webhook_allow_cidrs, ...keys };
     const sealer = createSealer(keys.master_key, keys.other_master_keys);
     const places = await unreadablePlaces({ db, ring: sealer });
     if (places.length > 0) log.error({ places, key_id: sealer.key_id }, missing_key);
     const organizations = await db.system((query) => countLostOrganizations(query, looked_at_max));
     if (organizations > 0) log.error({ organizations }, lost_organizations);
     const node = await assembleNode({
-      ...{ config, db, clock, timers, log, packs, sealer, httpOut, mailer },
-      ...{ connection: database.connection, replicas },
+      ...{ config, db, connection, replicas, clock, timers, log, packs, sealer, httpOut, mailer },
       ids: createIds(clock),
       passwords: createPasswords(),
       console: await loadConsole(),
@@ -140,9 +140,10 @@ async function databaseFor(
   config: Config,
   log: ProcessLog,
   supervised: Supervised | undefined,
-): Promise<Pick<StartedDatabase, "connection" | "stop">> {
-  if (supervised !== undefined) return { connection: supervised.connection, stop: async () => undefined };
-  return startDatabase({ ...config, search: { path: config.path } }, log);
+): Promise<Pick<StartedDatabase, "connection" | "stop"> & { readonly replicas: readonly ConnectionOptions[] }> {
+  const replicas = config.database_replica_urls.map((connectionString) => ({ connectionString }));
+  if (supervised !== undefined) return { connection: supervised.connection, replicas, stop: async () => undefined };
+  return { ...(await startDatabase({ ...config, search: { path: config.path } }, log)), replicas };
 }
 
 /** Waits for the end of the service for at most `limit_ms`. Rejects as `end` does. */

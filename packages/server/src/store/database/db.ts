@@ -59,7 +59,7 @@ export interface DbOptions {
 }
 
 /** A statement that takes longer than this on a replica is done on the primary; so is what waits longer than that for a session there. */
-const replica_times = { statement_ms: 10_000, answer_ms: 12_000, acquire_ms: 2_000 };
+const replicaTimes = { statement_ms: 10_000, answer_ms: 12_000, acquire_ms: 2_000 };
 
 /**
  * Makes the planner use indexes, because a queue's statistics are always wrong: gathered while it was empty, or never. By
@@ -158,7 +158,7 @@ function poolSettings(statement_timeout_ms: number, more: Settings = {}): Settin
 
 /** A caller does not wait for a replica that restarts. */
 function replicaTerms(sessions_max: number): SessionPoolTerms {
-  const { statement_ms, answer_ms, acquire_ms } = replica_times;
+  const { statement_ms, answer_ms, acquire_ms } = replicaTimes;
   const times = { answer_timeout_ms: answer_ms, acquire_timeout_ms: acquire_ms, restart_wait_ms: 0 };
   return { sessions_max, settings: poolSettings(statement_ms), ...times };
 }

@@ -10,6 +10,7 @@
  *   in use    serves reads
  *   resting   failed, or must not be read; looked at again every few seconds
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Freshness, Log, Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import {
@@ -126,7 +127,8 @@ class Replica {
   readonly #rest_ms: number;
   #state: "new" | "in_use" | "resting" = "new";
   #first_look: Promise<void> | null = null;
-  #next_look: NodeJS.Timeout | undefined;
+  /** It is looked at until it may be used again. */
+  #looks = false;
   #closed = false;
   /** The log has a warning about it that nothing has taken back yet. */
   #warned = false;
@@ -179,7 +181,6 @@ class Replica {
 
   async end(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#next_look);
     await this.#pool.end();
   }
 
@@ -221,9 +222,16 @@ class Replica {
       this.#log.warn({ replica: this.#name, reason }, "a replica is not used: reads go to the primary");
     this.#warned = true;
     this.#state = "resting";
-    clearTimeout(this.#next_look);
-    if (this.#closed) return;
-    this.#next_look = setTimeout(() => void this.#look(), this.#rest_ms).unref();
+    if (!this.#looks) void this.#lookUntilUsed();
+  }
+
+  async #lookUntilUsed(): Promise<void> {
+    this.#looks = true;
+    while (this.#state === "resting" && !this.#closed) {
+      await pause(this.#rest_ms, undefined, { ref: false });
+      if (!this.#closed) await this.#look();
+    }
+    this.#looks = false;
   }
 
   /** Called after a read, because a look does not show whether the history is the primary's. */
