@@ -29,14 +29,18 @@ async function change(db: Database, org_id: string): Promise<number> {
   return (await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [entry] }))).audit_seq;
 }
 
-/** A dump: its rows, and the replica that they were read from. */
-async function dumped(primary: ConnectionOptions, replicas: readonly ConnectionOptions[]) {
+/** A dump: its rows, and the replica that they were read from. `onPiece` is awaited when the first piece comes. */
+async function dumped(
+  primary: ConnectionOptions,
+  replicas: readonly ConnectionOptions[],
+  onPiece: () => Promise<unknown> = async () => undefined,
+) {
   const pieces: string[] = [];
   const output = new Writable({
     decodeStrings: false,
     write(piece: string, _encoding, done) {
-      pieces.push(piece);
-      done();
+      if (pieces.push(piece) > 1) return done();
+      onPiece().then(() => done(), done);
     },
   });
   const { replica } = await exportFrom(primary, replicas, output, silentLog);
@@ -102,6 +106,13 @@ test("a replica serves what it has, to each organization its own, and the primar
   expect(await inspectReplicas(...sources)).toMatchObject([
     { state: { standby: true, same_system: true, behind_bytes: 0, feedback: false } },
   ]);
+  await sql(pair.primary.connection, "revoke execute on function pg_control_system() from public", "postgres");
+  await pair.replayed();
+  expect(await inspectReplicas(...sources)).toMatchObject([{ state: { standby: true, same_system: true } }]);
+  const closed = { ...pair.standby, host: await temporaryDir() };
+  expect(await inspectReplicas(pair.standby, [closed])).toMatchObject([
+    { name: nameOf(closed), unreachable: expect.stringContaining("ENOENT") },
+  ]);
   const [from_standby, from_primary] = [await dumped(...sources), await dumped(pair.primary.connection, [])];
   expect([from_standby.replica, from_primary.replica]).toEqual([nameOf(pair.standby), null]);
   expect(from_standby.rows).toEqual(from_primary.rows);
@@ -153,8 +164,14 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   await pair.replayed();
   expect(await onStandby(db, org_id, { seq })).toBe(true);
 
-  await pair.promote();
   const sources = [pair.primary.connection, [pair.standby]] as const;
+  const sessions = "from pg_stat_activity where application_name = 'countersign export'";
+  const cut = () => sql(pair.standby, `select pg_terminate_backend(pid) ${sessions}`, "postgres");
+  await expect(dumped(...sources, cut)).rejects.toThrow(
+    /^the replica .* ended the dump \(terminating connection .*: set hot_standby_feedback = on there, or read the primary/,
+  );
+
+  await pair.promote();
   expect(await exportSource(...sources)).toMatchObject({ passed_over: [{ reason: "it is no standby" }] });
   expect(await inspectReplicas(...sources)).toMatchObject([{ state: { standby: false, same_system: true } }]);
   const told = [{ reason: "it is no standby, but a primary" }];

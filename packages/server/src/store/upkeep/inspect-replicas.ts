@@ -1,5 +1,5 @@
 /** Reads what `countersign doctor` reports about replicas, and changes nothing. */
-import { type ConnectionOptions, openClient } from "../database/connection.ts";
+import { type ConnectionOptions, openClient, sqlState } from "../database/connection.ts";
 import { nameOf } from "../database/replicas.ts";
 import { reasonOf, type Session } from "../database/session.ts";
 
@@ -7,7 +7,7 @@ import { reasonOf, type Session } from "../database/session.ts";
 export interface ReplicaState {
   /** False: it takes writes, so it is the primary or no replica at all. */
   readonly standby: boolean;
-  /** False: it was never copied from this primary. */
+  /** False: it was never copied from this primary. True as well if the role may not know. */
   readonly same_system: boolean;
   /** How much of the primary's log it has not replayed. */
   readonly behind_bytes: number;
@@ -30,10 +30,11 @@ export async function inspectReplicas(
 ): Promise<InspectedReplica[]> {
   if (replicas.length === 0) return [];
   const { system, lsn } = await withSession(primary, async (session) => {
+    // A server that should be the primary and is none is another check's finding.
     const { rows } = await session.query(
-      "select system_identifier::text as system, pg_current_wal_lsn()::text as lsn from pg_control_system()",
+      "select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text as lsn",
     );
-    return rows[0] as { system: string; lsn: string };
+    return { system: await systemOf(session), lsn: rows[0].lsn as string };
   });
   const inspect = async (replica: ConnectionOptions): Promise<InspectedReplica> => {
     const name = nameOf(replica);
@@ -46,16 +47,26 @@ export async function inspectReplicas(
   return Promise.all(replicas.map(inspect));
 }
 
-async function readState(session: Session, system: string, lsn: string): Promise<ReplicaState> {
+/** Null: this role may not know. */
+async function systemOf(session: Session): Promise<string | null> {
+  try {
+    return (await session.query("select system_identifier::text as system from pg_control_system()")).rows[0].system;
+  } catch (error) {
+    if (sqlState(error) === "42501") return null;
+    throw error;
+  }
+}
+
+async function readState(session: Session, system: string | null, lsn: string): Promise<ReplicaState> {
+  const own = await systemOf(session);
   const { rows } = await session.query(
-    `select pg_is_in_recovery() as standby, system_identifier::text = $1 as same_system,
-       coalesce(greatest(pg_wal_lsn_diff($2::pg_lsn, pg_last_wal_replay_lsn()), 0), 0)::float8 as behind_bytes,
+    `select pg_is_in_recovery() as standby,
+       coalesce(greatest(pg_wal_lsn_diff($1::pg_lsn, pg_last_wal_replay_lsn()), 0), 0)::float8 as behind_bytes,
        extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8 as newest_s,
-       current_setting('hot_standby_feedback') = 'on' as feedback
-     from pg_control_system()`,
-    [system, lsn],
+       current_setting('hot_standby_feedback') = 'on' as feedback`,
+    [lsn],
   );
-  return rows[0] as ReplicaState;
+  return { ...rows[0], same_system: own === null || system === null || own === system };
 }
 
 async function withSession<T>(connection: ConnectionOptions, work: (session: Session) => Promise<T>): Promise<T> {
