@@ -1,5 +1,6 @@
-/** Rows of the ledger without their hashes, for tests of what is read from it. Rows that are verified come from the commit writer. */
+/** Rows of the ledger: as tests of what is read from it put them there, and as the commit writer stored them. */
 import type { Db } from "../../ports.ts";
+import type { DecisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
 /** What a test wants to say about a decision; the rest is ordinary. */
 export interface LedgerDecision {
@@ -43,7 +44,7 @@ function recordsOf(row: LedgerDecision | LedgerChange): number {
 }
 
 /**
- * Appends rows to the ledger of an organization, in order; its head stays as it is. Returns the `seq` of each. `scattered`: they are
+ * Appends rows to the ledger of an organization, in order, without hashes; its head stays as it is. Returns the `seq` of each. `scattered`: they are
  * written in no order, as where the rows of many organizations stand between each other.
  */
 export async function ledgerRows(
@@ -75,4 +76,37 @@ export async function ledgerRows(
     );
     return stored.map((row) => row.seq);
   });
+}
+
+/** A decision that is stored, and its place. */
+export interface StoredEntry {
+  readonly seq: number;
+  readonly entry: number;
+  readonly decision: DecisionEntry;
+}
+
+/** The decisions of an organization as the ledger has them, documents byte for byte, in order. */
+export async function storedDecisions(db: Pick<Db, "system">, org_id: string): Promise<StoredEntry[]> {
+  interface Columns extends Omit<DecisionEntry, "salts"> {
+    readonly seq: number;
+    readonly place: number;
+    readonly intent_salt: string;
+    readonly facts_salt: string;
+    readonly data_salt: string;
+  }
+  const rows = await db.system((query) =>
+    query<Columns>(
+      `select seq, entry as place, at, actor, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode, verdict, escalation_id,
+         override_id, encode(fingerprint, 'hex') as fingerprint, intent::text, facts::text, data::text as decision,
+         encode(intent_salt, 'hex') as intent_salt, encode(facts_salt, 'hex') as facts_salt, encode(data_salt, 'hex') as data_salt,
+         encode(hash, 'hex') as hash
+       from ledger where org_id = $1 and type = 'decided' order by seq`,
+      [org_id],
+    ),
+  );
+  return rows.map(({ seq, place, intent_salt: intent, facts_salt: facts, data_salt: data, ...decision }) => ({
+    seq,
+    entry: place,
+    decision: { ...decision, salts: { intent, facts, data } },
+  }));
 }
