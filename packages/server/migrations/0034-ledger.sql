@@ -214,7 +214,7 @@ create view audit with (security_invoker = true) as
     union all
     select l.seq - num_nonnulls(l.escalation_id, l.override_id), 'aud_' || right(l.decision_id, 26), 'decided', 'system',
       json_strip_nulls(json_build_object('context_source', l.facts -> 'not_pulled', 'decision_id', l.decision_id,
-        'policies', (select json_agg(reason -> 'policy') from json_array_elements(l.data -> 'reasons') reason),
+        'policies', coalesce((select json_agg(reason -> 'policy') from json_array_elements(l.data -> 'reasons') reason), '[]'),
         'policy_set_sha256', l.data #> '{policy_set,sha256}', 'risk_score', l.data -> 'risk_score',
         'shadow', l.intent -> 'shadow', 'verdict', l.verdict))
     where l.type = 'decided'
