@@ -89,25 +89,19 @@ describe("a commit", () => {
     expect(await writer().commit(wanted)).toEqual({ outcome: "committed" });
     // After the change that made the webhook.
     expect(await storedDecisions(db, org_id)).toEqual([{ seq: 4, entry: 1, decision: wanted.entry }]);
-    const [escalation] = await db.query("select * from escalations where org_id = $1", [org_id]);
-    expect(escalation).toMatchObject({
-      escalation_id: wanted.escalation?.escalation_id,
-      intent_id: wanted.entry.intent_id,
-      agent_id,
-    });
-    const events = await db.query("select event_id, event_type, intent_id from events where org_id = $1", [org_id]);
-    expect(events).toEqual([
-      { event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id: wanted.entry.intent_id },
-    ]);
-    const { intent_id, decision_id, actor, at, hash } = wanted.entry;
+    const { intent_id, decision_id, membrane_id, actor, at, hash } = wanted.entry;
     const escalation_id = wanted.entry.escalation_id ?? "";
+    const [escalation] = await db.query("select * from escalations where org_id = $1", [org_id]);
+    expect(escalation).toMatchObject({ escalation_id, intent_id, agent_id });
+    const events = await db.query("select event_id, event_type, intent_id from events where org_id = $1", [org_id]);
+    expect(events).toEqual([{ event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id }]);
     const audit = await db.query(
       `select audit_id, type, actor, data, intent_id, at, encode(hash, 'hex') as hash from audit where org_id = $1 and seq > 1 order by seq`,
       [org_id],
     );
     const decided_as = { decision_id, policies: ["provenance"], policy_set_sha256: "a".repeat(64), risk_score: 0.1234 };
     const told = [
-      [intent_id, "submitted", actor, { agent_id, membrane_id: wanted.entry.membrane_id, pipeline_mode: "live" }],
+      [intent_id, "submitted", actor, { agent_id, membrane_id, pipeline_mode: "live" }],
       [decision_id, "decided", "system", { ...decided_as, verdict: "escalate" }],
       [escalation_id, "escalated", "system", { decision_id, escalation_id }],
     ] as const;
