@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
 import { readAuditPage, readTrailPage } from "../../src/store/audit/audit.ts";
+import { verifyReviews } from "../../src/store/audit/verify-reviews.ts";
 import { listEscalations } from "../../src/store/escalations/escalations.ts";
 import { listIntents } from "../../src/store/intents/intents.ts";
 import { firstIdAt } from "../../src/store/rows/first-id-at.ts";
@@ -19,7 +20,7 @@ beforeAll(async () => {
     { type: "delivery_failed", actor: "key_1" },
     { actor: "usr_1" },
     { actor: "usr_1" },
-    { mode: "shadow" },
+    { mode: "shadow", agent_id: "rare" },
     { verdict: "escalate", escalation_id: "esc_1" },
     { override_id: "ovr_1" },
   ];
@@ -207,6 +208,14 @@ test("intents that were decided in shadow, or in test mode", async () => {
     expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
 });
 
+test("intents that were held, and those of an agent that seldom asked", async () => {
+  for (const filter of [{ verdict: "escalate" }, { verdict: "block" }, { agent_id: "rare" }] as const)
+    expect(
+      await rowsRead((query) => listIntents(query, org_id, filter, null, 51)),
+      JSON.stringify(filter),
+    ).toBeLessThan(10);
+});
+
 test("a key's own intents, where all that others submitted was before it was made", async () => {
   const made_ms = Date.UTC(2026, 0, 1);
   const lineage_id = firstIdAt("api_key", made_ms).padEnd(30, "Z");
@@ -250,4 +259,13 @@ test("one person's reviews: the records of others are not taken apart", async ()
     expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
     expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
   }
+});
+
+test("decisions whose reviews a check compares with the ledger", async () => {
+  await db.query(
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    [org_id, many * 2],
+  );
+  expect(await rowsRead((query) => verifyReviews(query, org_id))).toBeLessThan(10);
 });
