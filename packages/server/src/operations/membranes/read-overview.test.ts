@@ -3,6 +3,7 @@ import { createClock } from "../../edge/clock.ts";
 import type { Query } from "../../ports.ts";
 import { firstIdAt } from "../../store/rows/first-id-at.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { ledgerRows } from "../../testing/database/ledger-rows.ts";
 import { explained, mostRows, type Plan } from "../../testing/database/plan.ts";
 import { createDecisionLatencies } from "../intents/decision-latencies.ts";
 import { readOverview } from "./read-overview.ts";
@@ -14,21 +15,18 @@ test("an overview reads the decisions of its window, of a new membrane those sin
   const begun_ms = Date.UTC(2026, 0, 1);
   const [before, within] = [20_000, 12_000];
   // One a minute; not in the order of their times, as where many organizations' stand between each other.
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     select $1, id, 'dec', 'mem', 'agent', 'live', case when n % 20 = 0 then 'block' else 'approve' end, 'final', '', '{}', '{}',
-       '{"risk_score":0.5,"reasons":[]}', $3::timestamptz + n * interval '1 minute' from unnest($2::text[]) with ordinality as t(id, n)
-     order by md5(id)`,
-    [
-      org_id,
-      Array.from({ length: before + within }, (_, n) =>
-        firstIdAt("intent", begun_ms + (n + 1) * 60_000).padEnd(30, "0"),
-      ),
-      new Date(begun_ms).toISOString(),
-    ],
+  await ledgerRows(
+    db,
+    org_id,
+    Array.from({ length: before + within }, (_, index) => index + 1).map((n) => ({
+      intent_id: firstIdAt("intent", begun_ms + n * 60_000).padEnd(30, "0"),
+      at: new Date(begun_ms + n * 60_000).toISOString(),
+      verdict: n % 20 === 0 ? "block" : "approve",
+      data: { risk_score: 0.5, reasons: [] },
+    })),
+    { scattered: true },
   );
-  await analyze("intents");
+  await analyze("ledger");
   const plans: Plan[] = [];
   const watched = (query: Query): Query => {
     const explaining = explained(query, plans);

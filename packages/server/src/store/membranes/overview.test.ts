@@ -1,6 +1,8 @@
 /** What the overview reads of decisions, which may be some hundred KB each. */
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
+import { type LedgerDecision, ledgerRows } from "../../testing/database/ledger-rows.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 import { countDecisions, type OverviewWindow, readQueue, readReasons, topAgents } from "./overview.ts";
 
@@ -17,17 +19,18 @@ const window: OverviewWindow = {
 };
 
 beforeAll(async () => {
-  const head = JSON.stringify({ decision_id: "dec", verdict: "block", risk_score: 0.25 }).slice(0, -1);
-  // Hex digits at random: they take as much room in the table as here.
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     select $1, $2 || lpad(n::text, 6, '0'), 'dec', 'mem', 'agent', 'live', 'block', 'final', '', '{}', '{}',
-       ($3 || ',"reasons":[{"policy_id":"pol","policy":"long","effect":"block","message":"' || words || '"}]}')::json, $4
-     from generate_series(1, $5::integer) as n,
-       lateral (select string_agg(md5(n || ' ' || m), '') as words from generate_series(1, 12000) as m) w`,
-    [org_id, firstIdAt("intent", Date.parse(from)).padEnd(24, "0"), head, from, decisions],
-  );
+  const reason = { policy_id: "pol", policy: "long", effect: "block" };
+  const rows = Array.from({ length: decisions }, (_, n) => ({
+    intent_id: `${firstIdAt("intent", Date.parse(from)).padEnd(24, "0")}${String(n + 1).padStart(6, "0")}`,
+    verdict: "block" as const,
+    at: from,
+    // Hex digits at random: they take as much room in the table as here.
+    data: {
+      ...{ decision_id: "dec", verdict: "block", risk_score: 0.25 },
+      reasons: [{ ...reason, message: randomBytes(192_000).toString("hex") }],
+    },
+  }));
+  await ledgerRows(db, org_id, rows);
 });
 
 test("every decision is counted, and the risk read of as many large ones as can be read soon", async () => {
@@ -52,26 +55,16 @@ async function decided(
   organization: string,
   at: string,
   {
-    verdict = "block",
-    agent_id = "a",
-    membrane_id = "mem",
-    mode = "live",
     risk_score = 0.5,
     policy = "p",
     effect = "block",
     reasons = [{ policy_id: "pol", policy, effect }] as readonly object[],
-  } = {},
+    ...wanted
+  }: LedgerDecision & { risk_score?: number; policy?: string; effect?: string; reasons?: readonly object[] } = {},
 ): Promise<void> {
-  const decision = { risk_score, reasons };
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     values ($1, $2, 'dec', $3, $4, $5, $6, 'final', '', '{}', '{}', $7::json, $8::timestamptz)`,
-    [
-      ...[organization, `${firstIdAt("intent", Date.parse(at)).slice(0, 24)}${String(++numbers).padStart(6, "0")}`],
-      ...[membrane_id, agent_id, mode, verdict, JSON.stringify(decision), at],
-    ],
-  );
+  const intent_id = `${firstIdAt("intent", Date.parse(at)).slice(0, 24)}${String(++numbers).padStart(6, "0")}`;
+  const told = { intent_id, at, verdict: "block", agent_id: "a", data: { risk_score, reasons } } as const;
+  await ledgerRows(db, organization, [{ ...told, ...wanted }]);
 }
 
 const [first, last] = ["2026-11-18T12:00:00.000000Z", "2026-11-18T12:59:59.999999Z"];
@@ -122,7 +115,7 @@ test("the ten busiest agents and policies are told, those that are as busy by na
   const own = "org_00000000000000000000000005";
   const names = Array.from("lkjihgfedcba");
   for (const name of names) await decided(own, first, { agent_id: name, policy: name });
-  for (const verdict of ["approve", "escalate", "escalate"])
+  for (const verdict of ["approve", "escalate", "escalate"] as const)
     await decided(own, last, { agent_id: "c", policy: "c", verdict });
   await decided(own, first, { agent_id: "b", policy: "b" });
   const agents = await db.system((query) => topAgents(query, own, window));
@@ -144,7 +137,7 @@ test("of policies those are told that stop or change something, each thing for i
   const told = { policy: "a" };
   await decided(own, first, { ...told, verdict: "approve", effect: "none" });
   await decided(own, first, { ...told, verdict: "block", effect: "none" });
-  for (const effect of ["approve_modified", "escalate", "escalate"])
+  for (const effect of ["approve_modified", "escalate", "escalate"] as const)
     await decided(own, first, { ...told, verdict: effect, effect });
   const policies = await db.system((query) => readReasons(query, own, window).then(({ policies }) => policies));
   expect(policies.map(({ effect, count }) => [effect, count])).toEqual([
