@@ -107,6 +107,11 @@ describe("a changed chain is noticed", () => {
       { seq: last, problem: "chain_broken" },
     ],
     [
+      "a head that counts other entries",
+      ["update org_heads set entries = entries + 1 where org_id = $1"],
+      { seq: last, problem: "chain_broken" },
+    ],
+    [
       "two entries that changed places",
       [
         entry(1, "seq = 100, entry = 1, root = (select root from ledger where org_id = $1 and seq = 2)"),
