@@ -56,7 +56,7 @@ export interface DbOptions {
  * statistics the planner sorted the whole queue once per receiver. A claim from 20,000 due deliveries of 200 receivers took
  * 3.4 s (50 ms along the index); settling 16 of 8,000 took 25 ms (0.6 ms). Planning alone took longer than a claim.
  */
-const queue_planning: Settings = {
+const queuePlanning: Settings = {
   enable_seqscan: "off",
   enable_sort: "off",
   enable_hashjoin: "off",
@@ -99,7 +99,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   };
   const tenants = openPool(tenant_sessions_max);
   const systems = openPool(system_sessions_max);
-  const queues = openPool(queue_sessions_max, queue_planning);
+  const queues = openPool(queue_sessions_max, queuePlanning);
   const pools = [tenants, systems, queues];
   const shares = createSessionShares(Math.ceil(tenant_sessions_max / 2), acquire_timeout_ms);
   const sum = (of: "total" | "idle" | "waiting") => pools.reduce((count, pool) => count + pool.counts()[of], 0);

@@ -15,6 +15,7 @@ export interface Tables {
 }
 
 /** A part of the syntax tree, as the parser gives it. */
+// biome-ignore lint/suspicious/noExplicitAny: the parser has hundreds of types for its parts, of which a few are read here
 type Part = { readonly [name: string]: any };
 
 /** Returns the tables of organizations whose rows the statement does not name by one parameter; none: it does, or reads none. */
