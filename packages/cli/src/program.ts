@@ -4,6 +4,7 @@ import { CommandFailed, isStartRefused } from "./command-failed.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
+import { addFigures } from "./commands/figures.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addOrgs } from "./commands/orgs.ts";
@@ -40,7 +41,7 @@ export function createProgram(terminal: Terminal): Command {
     });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit],
+    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures],
   ])
     add(program, terminal);
   return program;

@@ -111,7 +111,7 @@ function bucketsOf(
     const key = `${at} ${mode} ${verdict}`;
     buckets.set(key, { at, mode, verdict, count: count + (buckets.get(key)?.count ?? 0) });
   }
-  return [...buckets.values()].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  return [...buckets.values()].sort((a, b) => compare(a.at, b.at));
 }
 
 /** Counts by kind and item. */
@@ -126,22 +126,19 @@ function summed(figures: readonly Figure[]): Sums {
   return sums;
 }
 
-/** The most frequent first; equal ones by name. */
-function mostFrequent(items: ReadonlyMap<string, number>): [string, number][] {
-  return [...items].sort(([a, of_a], [b, of_b]) => of_b - of_a || (a < b ? -1 : 1));
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function policiesOf(items: ReadonlyMap<string, number>): Overview["policies"] {
-  return mostFrequent(items)
-    .slice(0, listed_max)
+  type Effect = Overview["policies"][number]["effect"];
+  return [...items]
     .map(([item, count]) => {
-      const [policy_id, policy, effect] = JSON.parse(item) as [
-        string | null,
-        string,
-        Overview["policies"][number]["effect"],
-      ];
+      const [policy_id, policy, effect] = JSON.parse(item) as [string | null, string, Effect];
       return { policy_id, policy, effect, count };
-    });
+    })
+    .sort((a, b) => b.count - a.count || compare(a.policy, b.policy) || compare(a.effect, b.effect))
+    .slice(0, listed_max);
 }
 
 function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts {
@@ -158,7 +155,8 @@ function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts
   const found = {
     decisions: missing,
     share: decisions === 0 ? 0 : missing / decisions,
-    facts: mostFrequent(sums.get("missing_fact") ?? new Map())
+    facts: [...(sums.get("missing_fact") ?? new Map<string, number>())]
+      .sort(([a, of_a], [b, of_b]) => of_b - of_a || compare(a, b))
       .slice(0, limits.missing_facts_max)
       .map(([path, count]) => ({
         path,

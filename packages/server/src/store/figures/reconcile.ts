@@ -37,13 +37,14 @@ const countStatement: QueueStatement = {
     select $1, membrane_id, kind, mode, span, begins, item, count, held from counted
     on conflict (org_id, membrane_id, kind, mode, span, begins, item)
     do update set count = f.count + excluded.count, held = f.held + excluded.held),
+  after as materialized (
+    select a.head, a.as_of as as_of_before, greatest(p.as_of, a.as_of) as as_of, p.as_of_at, s.rebuild_to as rebuild_before,
+      case when s.rebuild_to > p.as_of then s.rebuild_to end as rebuild_to
+    from asked a, page p, state s),
   done as (
-    update figures_state f set as_of = p.as_of, as_of_at = greatest(f.as_of_at, p.as_of_at),
-      rebuild_to = case when f.rebuild_to > p.as_of then f.rebuild_to end
-    from page p where f.org_id = $1 and p.as_of > (select as_of from asked)
-    returning f.rebuild_to)
-  select greatest(p.as_of, a.as_of) as as_of, a.head, coalesce((select rebuild_to from done), s.rebuild_to) as rebuild_to
-  from asked a, page p, state s`,
+    update figures_state f set as_of = n.as_of, as_of_at = greatest(f.as_of_at, n.as_of_at), rebuild_to = n.rebuild_to
+    from after n where f.org_id = $1 and (n.as_of > n.as_of_before or n.rebuild_to is distinct from n.rebuild_before))
+  select as_of, head, rebuild_to from after`,
 };
 
 const clearStatement: QueueStatement = {
