@@ -39,8 +39,7 @@ export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({
       minimum: 0,
-      description:
-        "decisions in which a rule stopped or changed the action because a fact was missing, null or stale",
+      description: "decisions in which a rule stopped or changed the action because a fact was missing, null or stale",
     }),
     share: Type.Number({
       minimum: 0,

@@ -1,6 +1,6 @@
 /** The loop that keeps the figures. */
 
-import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
+import type { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import { type Loop, startPasses } from "./passes.ts";
 

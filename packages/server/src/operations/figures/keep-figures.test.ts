@@ -6,8 +6,8 @@ import { runs } from "../../../../../scripts/property-runs.ts";
 import { createClock } from "../../edge/clock.ts";
 import { timers } from "../../edge/timers.ts";
 import type { Db } from "../../ports.ts";
-import { addDecided, type Decided } from "../../testing/database/decided.ts";
 import { testDatabase } from "../../testing/database/database.ts";
+import { addDecided, type Decided } from "../../testing/database/decided.ts";
 import { type RecountedWindow, recount } from "../../testing/database/recount.ts";
 import { createDecisionLatencies } from "../intents/decision-latencies.ts";
 import { readOverview } from "../membranes/read-overview.ts";
@@ -54,7 +54,10 @@ type Step =
   | { readonly do: "pass"; readonly fate: "whole" | "lost_before" | "lost_after" | "two" }
   | { readonly do: "rebuild" };
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.array(decision, { maxLength: 12 }).map((decisions) => ({ do: "decide" as const, decisions })) },
+  {
+    weight: 4,
+    arbitrary: fc.array(decision, { maxLength: 12 }).map((decisions) => ({ do: "decide" as const, decisions })),
+  },
   {
     weight: 4,
     arbitrary: fc
@@ -129,7 +132,11 @@ function hourly({ buckets, from }: Overview): [string, number][] {
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-async function expectExact(org_id: string, all: readonly Required<Omit<Decided, "decision">>[], window: RecountedWindow) {
+async function expectExact(
+  org_id: string,
+  all: readonly Required<Omit<Decided, "decision">>[],
+  window: RecountedWindow,
+) {
   const overview = await read(org_id, window);
   expect(overview.complete).toBe(true);
   const { verdicts, missing, ...others } = recount(all, window);
@@ -167,7 +174,8 @@ describe("figures", () => {
             if (each.do === "decide") {
               await addDecided(db, org_id, each.decisions);
               all.push(...each.decisions);
-            } else if (each.do === "rebuild") await rebuildFigures({ db, timers }, org_id, () => undefined, { seqs: 6, rows: 5 });
+            } else if (each.do === "rebuild")
+              await rebuildFigures({ db, timers }, org_id, () => undefined, { seqs: 6, rows: 5 });
             else if (each.fate === "whole") await pass(org_id);
             else if (each.fate === "two") await Promise.all([pass(org_id), pass(org_id)]);
             else await pass(org_id, breaking(each.fate, 2)).catch(() => undefined);
@@ -236,7 +244,11 @@ describe("a keeper", () => {
 
   test("gives every organization its turn, also beside one with a long history", async () => {
     const [long, short] = [nextOrganization(), nextOrganization()];
-    await addDecided(db, long, Array.from({ length: 50 }, () => ({ at: at(0) })));
+    await addDecided(
+      db,
+      long,
+      Array.from({ length: 50 }, () => ({ at: at(0) })),
+    );
     await addDecided(db, short, [{ at: at(0) }]);
     const turns: unknown[] = [];
     const watched: Pick<Db, "queued" | "system"> = {
@@ -257,7 +269,11 @@ describe("a keeper", () => {
 
   test("ends between two pages when the node stops, and the next pass goes on", async () => {
     const org_id = nextOrganization();
-    await addDecided(db, org_id, Array.from({ length: 10 }, () => ({ at: at(0) })));
+    await addDecided(
+      db,
+      org_id,
+      Array.from({ length: 10 }, () => ({ at: at(0) })),
+    );
     const keeper = createFiguresKeeper(db, { seqs: 4, rows: 4 });
     let asked = 0;
     await keeper.pass(() => {

@@ -10,7 +10,9 @@ import {
   us_per_day,
   us_per_hour,
 } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import {
+  type CountedAgent,
   type CountedVerdicts,
   countTail,
   type Figure,
@@ -61,11 +63,9 @@ export async function readOverview(
     await seeOneMoment(query);
     await readAlongIndexes(query);
     const tail = await countTail(query, org_id, window);
-    const buckets = bucketsOf(window, await readVerdicts(query, org_id, window, window.bucket_hours), tail);
-    const sums = summed([...(await readSums(query, org_id, window)), ...tail.figures]);
+    const { verdicts, sums, agents } = tail.readable ? await readCounted(query, org_id, window, tail) : none;
+    const buckets = bucketsOf(window, verdicts, tail);
     const decisions = buckets.reduce((sum, { count }) => sum + count, 0);
-    const ofKind = (kind: string) => tail.figures.filter((figure) => figure.kind === kind);
-    const agents = await readBusiestAgents(query, org_id, window, ofKind("agent"));
     return {
       from: window.from,
       to: window.to,
@@ -82,6 +82,24 @@ export async function readOverview(
       latency: runtime.latencies.of(org_id),
     };
   });
+}
+
+interface Counted {
+  readonly verdicts: readonly CountedVerdicts[];
+  readonly sums: Sums;
+  readonly agents: readonly CountedAgent[];
+}
+
+const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
+
+/** Reads the figures of the window; the tail is in the sums and in the agents. */
+async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
+  const newest = figures.filter(({ kind }) => kind === "agent");
+  return {
+    verdicts: await readVerdicts(query, org_id, window, window.bucket_hours),
+    sums: summed([...(await readSums(query, org_id, window)), ...figures]),
+    agents: await readBusiestAgents(query, org_id, window, newest),
+  };
 }
 
 /** What to do when a membrane goes live, by its decisions in shadow. */

@@ -36,6 +36,8 @@ export interface Figure<Kind = string> {
 
 /** The newest decisions of a window, which the reconciler has not counted yet. */
 export interface Tail {
+  /** False: a rebuild is deleting the figures, so they must not be read. */
+  readonly readable: boolean;
   readonly figures: readonly (Figure & { readonly mode: PipelineMode; readonly hour: number })[];
   /** What the figures and this tail together cover. */
   readonly as_of: number;
@@ -60,11 +62,12 @@ export async function countTail(query: Query, org_id: string, window: FiguresWin
     [org_id],
   );
   const { as_of, as_of_at, head } = progress as Exclude<typeof progress, undefined>;
-  if (as_of === head) return { figures: [], as_of, as_of_at, complete: true };
-  if (as_of < 0 || head - as_of > tail_seqs_max)
-    return { figures: [], as_of: Math.max(0, as_of), as_of_at, complete: false };
+  if (as_of < 0) return { readable: false, figures: [], as_of: 0, as_of_at: null, complete: false };
+  const known = { readable: true, figures: [], as_of, as_of_at };
+  if (as_of === head) return { ...known, complete: true };
+  if (head - as_of > tail_seqs_max) return { ...known, complete: false };
   const { from, to, membrane_id, mode } = window;
-  const [tail] = await query<Omit<Tail, "complete">>(
+  const [tail] = await query<Pick<Tail, "figures" | "as_of" | "as_of_at">>(
     `with ${countedDecisions({ org_id: "$1", after: "$2::bigint", up_to: "$3::bigint" })}
      select as_of, as_of_at, (
        select coalesce(json_agg(json_build_object('kind', kind, 'item', item, 'count', count, 'held', held, 'mode', mode,
@@ -76,6 +79,7 @@ export async function countTail(query: Query, org_id: string, window: FiguresWin
   );
   const { figures, ...counted } = tail as Exclude<typeof tail, undefined>;
   return {
+    readable: true,
     figures,
     as_of: counted.as_of,
     as_of_at: counted.as_of_at ?? as_of_at,

@@ -26,7 +26,8 @@ let stored = 0;
 export async function addDecided(db: Database, org_id: string, decisions: readonly Decided[]): Promise<void> {
   const rows = decisions.map(({ at, ...given }) => {
     const { membrane_id = "mem_a", agent_id = "a", mode = "live", verdict = "block" } = given;
-    const { risk_score = 0.5, reasons = [{ policy_id: "pol", policy: "p", effect: "block", unknown_facts: [] }] } = given;
+    const { risk_score = 0.5, reasons = [{ policy_id: "pol", policy: "p", effect: "block", unknown_facts: [] }] } =
+      given;
     stored += 1;
     const intent_id = `${firstIdAt("intent", Date.parse(at)).slice(0, 20)}${String(stored).padStart(10, "0")}`;
     const decision = given.decision ?? JSON.stringify({ decision_id: "dec", verdict, risk_score, reasons });
