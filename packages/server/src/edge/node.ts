@@ -17,6 +17,7 @@ import { createContextPauses } from "../operations/context/context-pauses.ts";
 import { createContextPulls } from "../operations/context/context-pulls.ts";
 import { isRegistered } from "../operations/context/context-source.ts";
 import { createReviewQueues } from "../operations/escalations/review-queue.ts";
+import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
 import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
@@ -50,6 +51,7 @@ import { startClockWatch } from "../worker/clock-watch.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
+import { startFigures } from "../worker/figures.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -137,7 +139,9 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const trust = networkList(config.trust_proxy);
   if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
+  const figures = createFiguresKeeper(db);
   watchNode(metrics, parts, writer, clockWatch);
+  metrics.watchFigures(() => figures.behind());
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(parts, metrics);
   parts.supervised?.watchMetrics(() => metrics.values());
@@ -169,6 +173,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     pulls,
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
+    figures,
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
@@ -211,7 +216,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     }),
   });
   app.server.on("request", () => Atomics.add(requests, 0, 1));
-  const loops = startLoops(runtime, parts, metrics);
+  const loops = [...startLoops(runtime, parts, metrics), startFigures({ timers, log, figures })];
   deliveries = parts.deliveries?.(runtime, requests) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
