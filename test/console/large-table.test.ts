@@ -34,7 +34,7 @@ async function copyDecisions(org_id: string, originals: readonly string[]): Prom
       query(
         `insert into ledger (org_id, seq, entry, at, type, actor, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode,
            verdict, escalation_id, fingerprint, intent, facts, data, hash)
-         select org_id, $6::bigint + 4 * copy.n, $6::bigint + copy.n, copy.at, 'decided', actor, copy.intent_id, copy.decision_id,
+         select org_id, $6::bigint + 4 * copy.n, $7::bigint + copy.n, copy.at, 'decided', actor, copy.intent_id, copy.decision_id,
            membrane_id, agent_id, lineage_id, mode, verdict, escalation_id, fingerprint, intent, facts,
            replace(replace(decision::text, i.intent_id, copy.intent_id), i.decision_id, copy.decision_id)::json, ''
          from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[]) with ordinality copy (original, intent_id, decision_id, at, n)
@@ -47,24 +47,20 @@ async function copyDecisions(org_id: string, originals: readonly string[]): Prom
           rows.map((row) => row.at.toISOString()),
           // Behind everything else in the ledger.
           1_000_000 + 4 * done,
+          1_000_000 + done,
         ],
       ),
     );
   }
 }
 
-/** Records the copies in the audit trail, without the chain, and has them counted. */
+/** Moves the organization's head behind the copies, and has them counted. */
 async function countCopies(org_id: string): Promise<void> {
   const { db } = console_.database;
   await db.system((query) =>
     query(
-      `with head as materialized (select audit_seq as seq from org_heads where org_id = $1 for update),
-       put as (
-         insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
-         select $1, head.seq + row_number() over (order by intent_id), 'aud_' || intent_id, intent_id, 'decided', 'system', created_at, '{}', ''
-         from intents, head where org_id = $1
-           and not exists (select from audit a where a.org_id = $1 and a.intent_id = intents.intent_id) returning true)
-       update org_heads h set audit_seq = head.seq + (select count(*) from put) from head where h.org_id = $1`,
+      `update org_heads h set audit_seq = l.seq, entries = l.entry + 1
+       from (select seq, entry from ledger where org_id = $1 order by seq desc limit 1) l where h.org_id = $1`,
       [org_id],
     ),
   );
