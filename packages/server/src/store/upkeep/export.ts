@@ -215,7 +215,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
     read += 1;
     return lines.next();
   };
-  const run = (statement: string) =>
+  const restoreStatement = (statement: string) =>
     client.query(statement).catch(({ message }: Error) => {
       if (message.startsWith("this dump is of")) throw new StartRefused(message);
       if (message === not_empty)
@@ -237,7 +237,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
       statement += `${line.value}\n`;
       if (statement === "commit;\n") break;
       if (!line.value.endsWith(";")) continue;
-      await run(statement);
+      await restoreStatement(statement);
       statement = "";
     }
     if (!lastLine.test((await next()).value ?? ""))

@@ -4,8 +4,8 @@
  */
 
 /**
- * Statements that read rows of several organizations, and what is written after it is for one of them again. A distributed database
- * asks all of its places. So no submission of an intent waits for one of these.
+ * Statements that read rows of several organizations; a distributed database asks all of its places. What is found is written for
+ * each organization by itself. No submission of an intent waits for one of these.
  */
 export const fan_out: Readonly<Record<string, string>> = {
   read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",
@@ -20,6 +20,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   readSealedTexts: "the operator replaces the master key in all organizations",
   countSealedTexts: "the start and the operator look which master keys are needed in all organizations",
   countLostOrganizations: "the start looks whether the database was restored whole",
+  restoreStatement: "a restore inserts rows as the dump has them",
   listOrganizations: "the operator lists all organizations",
   organizationOfKey: "the operator names a key without its organization",
 };
