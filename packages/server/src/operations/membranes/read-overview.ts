@@ -44,7 +44,7 @@ interface OverviewWindow extends FiguresWindow {
 const window_us_max = 31 * us_per_day;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;
-const bucket_sizes_hours = [1, 3, 6, 12, 24] as const;
+const bucketSizesHours = [1, 3, 6, 12, 24] as const;
 /** Policies and agents that are listed. */
 const listed_max = 10;
 
@@ -94,11 +94,14 @@ const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
 
 /** Reads the figures of the window; the tail is in the sums and in the agents. */
 async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
+  const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
+  // Most organizations have decisions of one mode only, so the others need no look.
+  const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };
   const newest = figures.filter(({ kind }) => kind === "agent");
   return {
-    verdicts: await readVerdicts(query, org_id, window, window.bucket_hours),
-    sums: summed([...(await readSums(query, org_id, window)), ...figures]),
-    agents: await readBusiestAgents(query, org_id, window, newest),
+    verdicts,
+    sums: summed([...(await readSums(query, org_id, used)), ...figures]),
+    agents: await readBusiestAgents(query, org_id, used, newest),
   };
 }
 
@@ -201,8 +204,8 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   return {
     from: formatTimestampUs(first * us_per_hour),
     to: formatTimestampUs(end * us_per_hour),
-    bucket_hours: bucket_sizes_hours.find((hours) => hours >= wanted_hours) ?? 24,
+    bucket_hours: bucketSizesHours.find((hours) => hours >= wanted_hours) ?? 24,
     membrane_id: request.membrane_id ?? null,
-    mode: request.mode ?? null,
+    modes: request.mode === undefined ? ["live", "shadow", "test"] : [request.mode],
   };
 }

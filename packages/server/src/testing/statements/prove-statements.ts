@@ -21,7 +21,12 @@ function readTables(): Tables {
   const tables = schema.split(/^table /m).slice(1);
   const named = (pattern: RegExp) =>
     new Set(tables.filter((text) => pattern.test(text)).map((text) => text.split(/\s/, 1)[0] as string));
-  return { of_organizations: named(/PRIMARY KEY \(org_id[,)]/), with_org_id: named(/^ {2}org_id /m) };
+  // A view has no primary key.
+  const of_organizations = new Set([
+    ...named(/PRIMARY KEY \(org_id[,)]/),
+    ...named(/^(?!.*PRIMARY KEY).*^ {2}org_id /ms),
+  ]);
+  return { of_organizations, with_org_id: named(/^ {2}org_id /m) };
 }
 
 /** The layer that sends every statement: whoever calls it has written the statement. */
