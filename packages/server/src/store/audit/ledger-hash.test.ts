@@ -1,4 +1,4 @@
-/** The database makes leaves and hashes of entries as the core does. Source: migration 0034. */
+/** The database makes leaves and hashes of entries as the core does. Source: decision 0030. */
 import {
   changeLeaf,
   commitmentTo,
