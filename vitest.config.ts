@@ -1,7 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./scripts/slow-first.ts";
-import { testProjects } from "./scripts/test-projects.ts";
+import { repeatedThroughPooler, testProjects } from "./scripts/test-projects.ts";
 
+const { include, exclude } = testProjects.poolers;
+const poolers = { name: "poolers", include: [...include, ...repeatedThroughPooler], exclude };
+const has_pooler = (process.env["POOLER_URL"] ?? "") !== "";
 const globalSetup = ["scripts/files-in-memory.ts", "packages/server/src/testing/global-setup.ts"];
 
 export default defineConfig({
@@ -12,6 +15,7 @@ export default defineConfig({
       { extends: true, test: { name: "unit", ...testProjects.unit } },
       { extends: true, test: { name: "db", ...testProjects.db, globalSetup } },
       { extends: true, test: { name: "e2e", ...testProjects.e2e, globalSetup } },
+      ...(has_pooler ? [{ extends: true as const, test: { ...poolers, globalSetup } }] : []),
     ],
     setupFiles: [
       "scripts/property-seed.ts",

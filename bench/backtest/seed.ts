@@ -4,6 +4,7 @@ import {
   compilePolicySet,
   type DecideInput,
   decide,
+  factsText,
   formatTimestampUs,
   mergeFacts,
   type PolicySet,
@@ -16,6 +17,7 @@ import { updateMembrane } from "../../packages/server/src/store/membranes/membra
 import { withHead } from "../../packages/server/src/store/organizations/heads.ts";
 import { paymentInputs } from "../decide/inputs.ts";
 import { benchPolicies } from "../decide/policies.ts";
+import { vacuum } from "../vacuum.ts";
 
 const rows_at_once = 1_000;
 
@@ -30,7 +32,7 @@ export interface Past {
 }
 
 /** Records `count` payments, a millisecond apart, under 50 policies of the organization's own, ten of which match. */
-export async function recordPast({ db, clock, ids }: OpenedDatabase, count: number): Promise<Past> {
+export async function recordPast({ db, clock, connection, ids }: OpenedDatabase, count: number): Promise<Past> {
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };
   const created = await db.system((query) => createOrganization({ clock, ids }, query, about));
@@ -79,18 +81,21 @@ export async function recordPast({ db, clock, ids }: OpenedDatabase, count: numb
     });
     await db.tenant(org_id, (query) =>
       query(
-        `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent,
-           facts, decision, created_at)
-         select $1, intent_id, decision_id, $2, agent_id, 'live', verdict, 'final', '\\x00', intent, facts, decision, created_at
-         from json_to_recordset($3::json) as r(intent_id text, decision_id text, agent_id text, verdict text, intent json,
-           facts json, decision json, created_at timestamptz)`,
-        [org_id, membrane_id, `[${rows.map((row) => row.text).join(",")}]`],
+        // After the entries of the settings; hashes are not looked at.
+        `insert into ledger (org_id, seq, entry, at, type, actor, intent_id, decision_id, membrane_id, agent_id, mode, verdict, intent,
+           facts, data, hash)
+         select $1, $4::bigint + 2 * n, $4::bigint + n, at, 'decided', 'bench', intent_id, decision_id, $2, agent_id, 'live', verdict,
+           intent, facts, decision, ''
+         from rows from (json_to_recordset($3::json) as (intent_id text, decision_id text, agent_id text, verdict text, intent json,
+           facts json, decision json, at timestamptz)) with ordinality
+           as r(intent_id, decision_id, agent_id, verdict, intent, facts, decision, at, n)`,
+        [org_id, membrane_id, `[${rows.map((row) => row.text).join(",")}]`, 1_000 + 2 * done],
       ),
     );
   }
-  await db.query("vacuum analyze intents");
+  await vacuum(connection, "ledger");
   const [size] = await db.query<{ bytes: number }>(
-    "select (pg_table_size('intents') / greatest(count(*), 1))::int as bytes from intents",
+    "select (pg_table_size('ledger') / greatest(count(*), 1))::int as bytes from ledger",
   );
   const to = formatTimestampUs(begin_us + count * 1_000 + 1);
   return { org_id, from: formatTimestampUs(begin_us), to, verdicts, row_bytes: size?.bytes ?? 0 };
@@ -136,10 +141,10 @@ function rowOf(
     timestamp: created_at,
   };
   // Written by hand: the documents have to be stored byte for byte as a submission writes them.
-  const plain = { intent_id, decision_id, agent_id: agent.id, verdict: content.verdict, created_at };
+  const plain = { intent_id, decision_id, agent_id: agent.id, verdict: content.verdict, at: created_at };
   const documents = [
     `"intent":${JSON.stringify({ submitted: input.intent, decided_as, attested: false })}`,
-    `"facts":${JSON.stringify(facts)}`,
+    `"facts":${factsText(facts)}`,
     `"decision":${JSON.stringify(decision)}`,
   ];
   return { verdict: content.verdict, text: `${JSON.stringify(plain).slice(0, -1)},${documents.join(",")}}` };

@@ -153,7 +153,7 @@ test("names wrong settings", async () => {
   expect(stdout).toMatch(/PROBLEM +settings +PORT="eighty"/);
 });
 
-/** A server that answers like PgBouncer in statement mode: it refuses transactions, and has no rows for other questions. */
+/** A server that answers like PgBouncer in statement mode: it refuses transactions, and has the process 1 as its answer to other questions. */
 async function openPooler(): Promise<string> {
   const message = (type: string, body: string | Buffer) => {
     const [head, content] = [Buffer.alloc(5, type), Buffer.from(body)];
@@ -161,6 +161,10 @@ async function openPooler(): Promise<string> {
     return Buffer.concat([head, content]);
   };
   const ready = message("Z", "I");
+  const number = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 23, 0, 4, 255, 255, 255, 255, 0, 0]);
+  const columns = message("T", Buffer.concat([Buffer.from([0, 1]), Buffer.from("pid\0"), number]));
+  const row = message("D", Buffer.concat([Buffer.from([0, 1, 0, 0, 0, 1]), Buffer.from("1")]));
+  const answer = Buffer.concat([columns, row, message("C", "SELECT 1\0"), ready]);
   const refusal = "SERROR\0C0A000\0Mtransaction blocks not allowed in statement pooling mode\0\0";
   const pooler = createServer((socket) => {
     socket
@@ -169,7 +173,7 @@ async function openPooler(): Promise<string> {
         const type = String.fromCharCode(data[0] ?? 0);
         if (type === "\0") socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready]));
         else if (type === "Q" && data.includes("begin")) socket.write(Buffer.concat([message("E", refusal), ready]));
-        else if (type === "Q") socket.write(Buffer.concat([message("C", "SELECT 0\0"), ready]));
+        else if (type === "Q") socket.write(answer);
       });
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void pooler.close());
@@ -177,7 +181,7 @@ async function openPooler(): Promise<string> {
   return `postgres://u@127.0.0.1:${(pooler.address() as { port: number }).port}/d`;
 }
 
-test("names a pooler that does not hand out whole sessions, and says what helps", async () => {
+test("names a pooler that gives out its sessions for one statement, and says what helps", async () => {
   const { code, stdout } = await runCli(["doctor"], {
     COUNTERSIGN_DATA_DIR: join(directory, "nowhere"),
     DATABASE_URL: await openPooler(),
@@ -185,6 +189,6 @@ test("names a pooler that does not hand out whole sessions, and says what helps"
   });
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /^PROBLEM +database +DATABASE_URL: this pooler hands every transaction .*\n +→ name the database itself, or a pooler in session mode$/m,
+    /^PROBLEM +database +DATABASE_URL: this pooler gives each statement to another session .*\n +→ name the database itself, or a pooler in transaction mode$/m,
   );
 });

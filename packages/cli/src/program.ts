@@ -5,6 +5,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
+import { addFigures } from "./commands/figures.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addOrgs } from "./commands/orgs.ts";
@@ -41,7 +42,7 @@ export function createProgram(terminal: Terminal): Command {
     });
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
-    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addDistribute],
+    ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
   ])
     add(program, terminal);
   return program;

@@ -90,7 +90,7 @@ export {
   timeOutRuling,
   workOutRuling,
 } from "./reviews/ruling.ts";
-export { aheadAtLeast, formatTimestampUs, parseTimestampUs, us_per_day, us_per_second } from "./time.ts";
+export { aheadAtLeast, formatTimestampUs, parseTimestampUs, us_per_day, us_per_hour, us_per_second } from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";

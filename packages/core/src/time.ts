@@ -14,6 +14,9 @@ export function aheadAtLeast(asked: number, read: number, answered: number): num
   return asked > read ? asked - read : Math.min(0, answered - read);
 }
 
+/** Microseconds in an hour. */
+export const us_per_hour = 3_600_000_000;
+
 /** Microseconds in a day of 24 hours. */
 export const us_per_day: number = seconds_per_day * us_per_second;
 

@@ -1,6 +1,7 @@
 /** Whether this program, with the keys that are set here, can work with what is stored. */
 import type { Config, Instance } from "@countersign/server";
 import type { Output } from "../terminal.ts";
+import { checkFigures } from "./figures.ts";
 import type { Finding } from "./finding.ts";
 import { checkOrganizations } from "./organizations.ts";
 import { checkPolicies } from "./policies.ts";
@@ -10,6 +11,7 @@ import { checkSecrets } from "./secrets.ts";
 export async function checkContents(config: Config, instance: Instance, stderr: Output): Promise<Finding[]> {
   return [
     ...(await checkOrganizations(instance)),
+    ...(await checkFigures(instance)),
     ...(await checkSecrets(config, instance)),
     ...(await checkPolicies(instance, stderr)),
   ];

@@ -5,10 +5,10 @@ import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timest
 
 const count = () => Type.Integer({ minimum: 0 });
 
-/** Query of GET /v1/overview. Without times: the 24 hours until now. */
+/** Query of GET /v1/overview. Without times: the 24 hours until now. The window is widened to whole hours. */
 export const OverviewQuery = closed({
-  from: Type.Optional(timeInput("included; at most 31 days before `to`")),
-  to: Type.Optional(timeInput("not included; default now")),
+  from: Type.Optional(timeInput("included; at most 31 days before `to`; widened to the whole hour before it")),
+  to: Type.Optional(timeInput("not included; default now; widened to the whole hour after it")),
   membrane_id: Type.Optional(givenId("prefix mem_")),
   mode: Type.Optional(PipelineMode),
 });
@@ -39,13 +39,12 @@ export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({
       minimum: 0,
-      description:
-        "decisions in which a rule stopped or changed the action because a fact was missing, null or stale; of very many the newest are read",
+      description: "decisions in which a rule stopped or changed the action because a fact was missing, null or stale",
     }),
     share: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: "their share of all decisions; estimated if not all were read",
+      description: "their share of all decisions",
     }),
     facts: Type.Array(
       Type.Object({
@@ -71,17 +70,30 @@ export type MissingFacts = Static<typeof MissingFacts>;
 /** What was decided in a window of time, counted. */
 export const Overview = Type.Object(
   {
-    from: timestamp("included"),
-    to: timestamp("not included"),
-    bucket_seconds: Type.Integer({ minimum: 1, description: "length of a bucket; the last may be shorter" }),
+    from: timestamp("included; a whole hour"),
+    to: timestamp("not included; a whole hour, which may still run"),
+    bucket_seconds: Type.Integer({
+      minimum: 3_600,
+      description: "length of a bucket, whole hours; the last may be shorter",
+    }),
     buckets: Type.Array(Type.Object({ at: timestamp(), mode: PipelineMode, verdict: Verdict, count: count() }), {
       description: "in order of time; buckets without decisions are left out",
     }),
     decisions: count(),
-    complete: Type.Boolean({ description: "false: more than were counted; the newest were" }),
-    risk: Type.Array(count(), {
+    complete: Type.Boolean({
       description:
-        "decisions by risk score, in ten steps of 0.1; 1 counts to the last. Of very many large ones the newest",
+        "true: every decision of the window is counted. false: the service still counts older decisions, as after an upgrade or " +
+        "a rebuild; only decisions up to `as_of` are counted",
+    }),
+    as_of: Type.Object(
+      {
+        seq: Type.Integer({ minimum: 0, description: "decisions up to this entry of the audit trail are counted" }),
+        at: nullable(timestamp("the newest counted decision of the organization; null: there is none")),
+      },
+      { description: "how far the counts reach" },
+    ),
+    risk: Type.Array(count(), {
+      description: "decisions by risk score, in ten steps of 0.1; 1 counts to the last",
     }),
     policies: Type.Array(
       Type.Object({
@@ -91,8 +103,7 @@ export const Overview = Type.Object(
         count: count(),
       }),
       {
-        description:
-          "the policies that stopped or changed most, among the newest decisions that are no plain approvals; most first",
+        description: "the policies that stopped or changed most, most first",
       },
     ),
     missing_facts: MissingFacts,
@@ -102,7 +113,10 @@ export const Overview = Type.Object(
         count: count(),
         held: Type.Integer({ minimum: 0, description: "blocked or escalated" }),
       }),
-      { description: "the busiest agents, most first" },
+      {
+        description:
+          "the busiest agents, most first; their counts are exact. They are looked for among the 100 busiest of each hour or day",
+      },
     ),
     queue: Type.Object({
       pending: count(),

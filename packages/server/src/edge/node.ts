@@ -17,6 +17,7 @@ import { createContextPauses } from "../operations/context/context-pauses.ts";
 import { createContextPulls } from "../operations/context/context-pulls.ts";
 import { isRegistered } from "../operations/context/context-source.ts";
 import { createReviewQueues } from "../operations/escalations/review-queue.ts";
+import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
 import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
@@ -50,6 +51,7 @@ import { startClockWatch } from "../worker/clock-watch.ts";
 import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worker/deliveries/deliveries.ts";
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
+import { startFigures } from "../worker/figures.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -156,13 +158,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   let mails: Mails | undefined;
 
   const runtime: Runtime = {
-    db,
-    clock,
-    clockWatch,
-    ids,
-    timers,
-    log,
-    writer,
+    ...{ db, clock, clockWatch, ids, timers, log, writer },
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
     decisionReads: createDecisionReads(db, timers),
@@ -171,6 +167,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     pulls,
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
+    figures: createFiguresKeeper(db),
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
@@ -244,7 +241,8 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
-  return [aging, startTimeLimits(runtime), startDomainChecks(runtime)];
+  metrics.watchFigures(() => runtime.figures.behind());
+  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime)];
 }
 
 /** Sets what the metrics read at each scrape. */

@@ -34,6 +34,8 @@ export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, 
   watchClock(offset_s: () => number): void;
   /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
+  /** Sets what returns the entries of the audit trail that are not in the figures yet. Called at each scrape. */
+  watchFigures(behind: () => number): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
   /** The same as values, to be added to those of other processes. */
@@ -186,7 +188,7 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
 /** The gauges that are read at each scrape. */
 function watchedMetrics(
   registry: Registry,
-): Pick<Metrics, "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog"> {
+): Pick<Metrics, "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog" | "watchFigures"> {
   const registers = [registry];
   return {
     watchQueue(depth) {
@@ -220,6 +222,17 @@ function watchedMetrics(
         registers,
         collect() {
           this.set(offset_s());
+        },
+      });
+    },
+    watchFigures(behind) {
+      new Gauge({
+        name: "countersign_figures_behind_entries",
+        aggregator: "max",
+        help: "Entries of the audit trail that are not counted for the overview yet, as far as this process knows.",
+        registers,
+        collect() {
+          this.set(behind());
         },
       });
     },

@@ -27,6 +27,7 @@ import type {
   DecisionLatencies,
   DecisionReads,
   DecisionWaits,
+  FiguresKeeper,
   OrgStates,
   ReviewQueues,
 } from "./shared/node-services.ts";
@@ -86,6 +87,7 @@ export interface Runtime {
   readonly pulls: ContextPulls;
   readonly reviewQueues: ReviewQueues;
   readonly latencies: DecisionLatencies;
+  readonly figures: FiguresKeeper;
   readonly metrics: DecisionMetrics & DeliveryMetrics & MailMetrics & PullMetrics;
   readonly settings: Settings;
   readonly sealer: Sealer;

@@ -113,7 +113,7 @@ test.each(["rotate", "revoke"] as const)(
     expect([200, 204]).toContain(changed.status);
     const refused = await submit();
     expect([refused.status, refused.json.error?.code]).toEqual([401, "invalid_api_key"]);
-    expect(await db.query("select from intents where key_id = $1", [old.key_id])).toHaveLength(1);
+    expect(await db.query("select from intents where actor = $1", [old.key_id])).toHaveLength(1);
   },
 );
 

@@ -1,11 +1,13 @@
 /** What is rare in an organization's history is found without reading all of it. Source: migrations 0017, 0021, 0022 and 0024. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
-import { readTrailPage } from "../../src/store/audit/audit.ts";
+import { readAuditPage, readTrailPage } from "../../src/store/audit/audit.ts";
+import { verifyReviews } from "../../src/store/audit/verify-reviews.ts";
 import { listEscalations } from "../../src/store/escalations/escalations.ts";
 import { listIntents } from "../../src/store/intents/intents.ts";
 import { firstIdAt } from "../../src/store/rows/first-id-at.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
+import { type LedgerChange, type LedgerDecision, ledgerRows } from "../../src/testing/database/ledger-rows.ts";
 import { explained, mostRows, type Plan, planOf } from "../../src/testing/database/plan.ts";
 
 const { db, analyze } = await testDatabase();
@@ -13,19 +15,19 @@ const org_id = "org_00000000000000000000000001";
 const many = 5_000;
 
 beforeAll(async () => {
-  await db.query(
-    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n, 'aud_' || n, case n when 1 then 'user_removed' when 2 then 'delivery_failed' when 3 then 'submitted' when 4 then 'submitted' else 'decided' end,
-       case when n in (3, 4) then 'usr_1' when n % 2 = 0 then 'key_1' else 'system' end, now(), '{}', '' from generate_series(1, $2::integer) as n`,
-    [org_id, many],
+  const told: readonly (LedgerDecision | LedgerChange)[] = [
+    { type: "user_removed" },
+    { type: "delivery_failed", actor: "key_1" },
+    { actor: "usr_1" },
+    { actor: "usr_1" },
+    { mode: "shadow", agent_id: "rare" },
+    { verdict: "escalate", escalation_id: "esc_1" },
+    { override_id: "ovr_1" },
+  ];
+  const others = Array.from({ length: many }, (_, n) =>
+    n % 2 === 0 ? {} : { type: "delivered", intent_id: `int_of_${n}` },
   );
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     select $1, 'int_' || lpad(n::text, 26, '0'), 'dec', 'mem', 'agent', case n when 1 then 'shadow' else 'live' end, 'approve', 'final',
-       '', '{}', '{}', '{}', now() from generate_series(1, $2::integer) as n`,
-    [org_id, many],
-  );
+  await ledgerRows(db, org_id, [...told, ...others]);
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
      select $1, 'esc_' || lpad(n::text, 26, '0'), 'int', 'dec', case n when 2 then 'rare' else 'agent' end, 'live', case n when 3 then 'cancelled' else 'decided' end,
@@ -33,7 +35,7 @@ beforeAll(async () => {
        now(), now(), '[]' from generate_series(1, $2::integer) as n`,
     [org_id, many],
   );
-  await analyze("audit, intents, escalations");
+  await analyze("ledger, escalations");
 });
 
 /** The most rows that a step of the statements gave or left out. */
@@ -43,20 +45,43 @@ async function rowsRead(list: (query: Query) => Promise<unknown>, of = org_id): 
   return Math.max(...plans.map(mostRows));
 }
 
-test.each(["user_removed", "delivery_failed", "key_created"] as const)("audit rows of type %s", async (type) => {
-  expect(await rowsRead((query) => readTrailPage(query, org_id, { type }, null, 51))).toBeLessThan(10);
+test.each(["user_removed", "delivery_failed", "key_created", "escalated", "override_spent"] as const)(
+  "audit rows of type %s",
+  async (type) => {
+    expect(await rowsRead((query) => readTrailPage(query, org_id, { type }, null, 51))).toBeLessThan(10);
+  },
+);
+
+test("a page of all audit rows, from the newest or from any other one on", async () => {
+  for (const before of [null, 20, many, many + 1, many + 2] as const) {
+    const list = (query: Query) => readTrailPage(query, org_id, {}, before, 51);
+    expect(await rowsRead(list), `${before}`).toBeLessThan(200);
+    const seqs = (await db.tenant(org_id, list)).rows.map(({ seq }) => seq);
+    const first = before === null ? (seqs[0] ?? 0) : before - 1;
+    expect(seqs).toEqual(Array.from({ length: Math.min(51, first) }, (_, n) => first - n));
+  }
+});
+
+test("the audit rows of one intent", async () => {
+  const [middle] = await db.query<{ intent_id: string }>(
+    "select intent_id from intents where org_id = $1 and seq > $2 order by seq limit 1",
+    [org_id, many],
+  );
+  const list = (query: Query) => readAuditPage(query, org_id, middle?.intent_id ?? "", 0, 51);
+  expect(await rowsRead(list)).toBeLessThan(10);
+  expect((await db.tenant(org_id, list)).rows).toMatchObject([{ type: "submitted" }, { type: "decided" }]);
 });
 
 test("audit rows of one person, or of nobody", async () => {
   for (const [actor, seqs] of [
-    ["usr_1", [4, 3]],
+    ["usr_1", [5, 3]],
     ["usr_2", []],
     ["open_mode", []],
   ] as const) {
     const list = (query: Query) => readTrailPage(query, org_id, { actor }, null, 51);
     expect(await rowsRead(list), actor).toBeLessThan(10);
     expect((await db.tenant(org_id, list)).rows.map(({ seq }) => seq)).toEqual(seqs);
-    const submitted = (query: Query) => readTrailPage(query, org_id, { actor, type: "submitted" }, 4, 51);
+    const submitted = (query: Query) => readTrailPage(query, org_id, { actor, type: "submitted" }, 5, 51);
     expect(await rowsRead(submitted), actor).toBeLessThan(10);
     expect((await db.tenant(org_id, submitted)).rows.map(({ seq }) => seq)).toEqual(seqs.slice(1));
   }
@@ -79,12 +104,9 @@ test("audit rows of a time, wherever in the trail it is", async () => {
   ]);
   const at = (seq: number) => astray.get(seq) ?? seq;
   await db.query(heads, [busy, many]);
-  await db.query(
-    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n, 'aud_' || n, 'decided', 'key_1', at, '{}', '' from unnest($2::timestamptz[]) with ordinality as t(at, n)`,
-    [busy, Array.from({ length: many }, (_, index) => time(at(index + 1)))],
-  );
-  await analyze("audit");
+  const rows = Array.from({ length: many }, (_, index) => ({ type: "delivered", at: time(at(index + 1)) }));
+  await ledgerRows(db, busy, rows);
+  await analyze("ledger");
   const list = (from: number | null, to: number | null, before: number | null = null, limit = many) =>
     db.tenant(busy, (query) =>
       readTrailPage(
@@ -143,15 +165,17 @@ test("audit rows of a key, from when it was made until it ended", async () => {
   await db.query(
     `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
      values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
-    [own, many],
+    [own, many * 2],
   );
   const [former, recent] = [key(1_000), key(4_900)];
-  // A row each second: the former key was revoked three minutes after it was made.
-  await db.query(
-    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n, 'aud_' || n, 'submitted', case n when 1001 then $3 when 4990 then $4 else 'key_1' end, $5::timestamptz + n * interval '1 second',
-       '{}', '' from generate_series(1, $2::integer) as n`,
-    [own, many, former, recent, new Date(begun_ms).toISOString()],
+  // A decision each second, of two records: the former key was revoked three minutes after it was made.
+  await ledgerRows(
+    db,
+    own,
+    Array.from({ length: many }, (_, index) => index + 1).map((n) => ({
+      actor: n === 1_001 ? former : n === 4_990 ? recent : "key_1",
+      at: new Date(begun_ms + n * 1_000).toISOString(),
+    })),
   );
   await db.query(
     `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds,
@@ -160,11 +184,11 @@ test("audit rows of a key, from when it was made until it ended", async () => {
      from unnest($2::text[], $3::timestamptz[]) as k(key_id, revoked_at)`,
     [own, [former, recent], [new Date(begun_ms + 1_180_000).toISOString(), null]],
   );
-  await analyze("audit");
+  await analyze("ledger");
   const unknown = key(4_950);
   for (const [actor, seqs, most] of [
-    [former, [1_001], 1_400],
-    [recent, [4_990], 720],
+    [former, [2_001], 1_400],
+    [recent, [9_979], 720],
     [unknown, [], 670],
     ["key_ZZZZZZZZZZZZZZZZZZZZZZZZZZ", [], 50],
   ] as const) {
@@ -184,16 +208,20 @@ test("intents that were decided in shadow, or in test mode", async () => {
     expect(await rowsRead((query) => listIntents(query, org_id, { mode }, null, 51)), mode).toBeLessThan(10);
 });
 
+test("intents that were held, and those of an agent that seldom asked", async () => {
+  for (const filter of [{ verdict: "escalate" }, { verdict: "block" }, { agent_id: "rare" }] as const)
+    expect(
+      await rowsRead((query) => listIntents(query, org_id, filter, null, 51)),
+      JSON.stringify(filter),
+    ).toBeLessThan(10);
+});
+
 test("a key's own intents, where all that others submitted was before it was made", async () => {
   const made_ms = Date.UTC(2026, 0, 1);
   const lineage_id = firstIdAt("api_key", made_ms).padEnd(30, "Z");
   // By the clocks of two nodes the intent may be older than the key that submitted it.
   const intent_id = firstIdAt("intent", made_ms - 60_000).padEnd(30, "0");
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, lineage_id, mode, verdict, status, fingerprint, intent,
-       facts, decision, created_at) values ($1, $2, 'dec', 'mem', 'agent', $3, 'live', 'approve', 'final', '', '{}', '{}', '{}', now())`,
-    [org_id, intent_id, lineage_id],
-  );
+  await ledgerRows(db, org_id, [{ intent_id, lineage_id }]);
   const list = (query: Query) => listIntents(query, org_id, { lineage_id }, null, 51);
   expect(await rowsRead(list)).toBeLessThan(10);
   expect((await db.tenant(org_id, list)).rows.map((row) => row.intent_id)).toEqual([intent_id]);
@@ -231,4 +259,13 @@ test("one person's reviews: the records of others are not taken apart", async ()
     expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
     expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
   }
+});
+
+test("decisions whose reviews a check compares with the ledger", async () => {
+  await db.query(
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    [org_id, many * 2],
+  );
+  expect(await rowsRead((query) => verifyReviews(query, org_id))).toBeLessThan(10);
 });

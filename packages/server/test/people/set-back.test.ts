@@ -57,14 +57,8 @@ async function kept(org_id: string): Promise<() => Promise<void>> {
         await query(`delete from ${table} where org_id = $1`, [org_id]);
         await query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1::json)`, [rows]);
       }
-      for (const [table, seq] of [
-        ["audit", "seq"],
-        ["audit_heads", "last_seq"],
-      ])
-        await query(
-          `delete from ${table} where org_id = $1 and ${seq} > (select audit_seq from org_heads where org_id = $1)`,
-          [org_id],
-        );
+      const lost = "delete from ledger where org_id = $1 and seq > (select audit_seq from org_heads where org_id = $1)";
+      await query(lost, [org_id]);
     });
 }
 

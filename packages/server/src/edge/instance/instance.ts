@@ -15,11 +15,13 @@ import { readDocumentsInForce } from "../../store/policies/policies.ts";
 import type { DistributedPart } from "../../store/upkeep/distribute.ts";
 import { type DatabaseState, inspectDatabase, node_sessions_max } from "../../store/upkeep/inspect.ts";
 import type { InspectedReplica } from "../../store/upkeep/inspect-replicas.ts";
+import { timers } from "../timers.ts";
 import { command_line_actor, type InstanceKeys, instanceKeys } from "./keys.ts";
 import { type DatabaseSettings, type OpenedDatabase, type Opening, openDatabase } from "./open-database.ts";
 import { type InstanceSecrets, instanceSecrets } from "./secrets.ts";
 
 type Verify = typeof import("../../operations/audit/verify-organization.ts").verifyOrganization;
+type Figures = typeof import("../../operations/figures/rebuild-figures.ts");
 type Plan = import("../../operations/organizations/change-plan.ts").Plan;
 
 /** An instance whose database is open until `close`. */
@@ -44,6 +46,12 @@ export interface Instance {
   readonly audit: {
     /** Verifies the audit trail of an organization and the records that it covers. Reads only. */
     verify(org_id: string, expect_root: string | undefined, told: Parameters<Verify>[3]): ReturnType<Verify>;
+  };
+  readonly figures: {
+    /** Returns how far the figures of all organizations are. */
+    progress(): ReturnType<Figures["listProgress"]>;
+    /** Counts the decisions of an organization again. `told` hears the progress. */
+    rebuild(org_id: string, told: Parameters<Figures["rebuildFigures"]>[2]): ReturnType<Figures["rebuildFigures"]>;
   };
   readonly secrets: InstanceSecrets;
   readonly database: {
@@ -97,6 +105,13 @@ export async function openInstance(config: DatabaseSettings, log: Log, opening?:
       async verify(org_id, expect_root, told) {
         const { verifyOrganization } = await import("../../operations/audit/verify-organization.ts");
         return verifyOrganization(db, org_id, expect_root, told);
+      },
+    },
+    figures: {
+      progress: async () => (await import("../../operations/figures/rebuild-figures.ts")).listProgress(db),
+      async rebuild(org_id, told) {
+        const { rebuildFigures } = await import("../../operations/figures/rebuild-figures.ts");
+        return rebuildFigures({ db, timers }, org_id, told);
       },
     },
     secrets: instanceSecrets(opened),

@@ -345,12 +345,12 @@ describe("an organization with 20 large intents", () => {
     const operator = await openClient(database.connection, "operator");
     onTestFinished(() => operator.end());
     // Settings are read from there, and pages are not.
-    await operator.query("begin; lock table audit in access exclusive mode");
+    await operator.query("begin; lock table org_heads in access exclusive mode");
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount());
     onTestFinished(() => threads.stop());
     const { code } = begin(threads, org_id);
-    const waiting = async () => (await operator.query(waitingFor("audit"))).rowCount;
-    await expect.poll(waiting, { timeout: 60_000 }).toBe(2);
+    const waiting = async () => (await operator.query(waitingFor("org_heads"))).rowCount;
+    await expect.poll(waiting, { timeout: 60_000 }).toBeGreaterThan(1);
     // Longer than anybody waits for a session.
     await sleep(6_000);
     await operator.query("commit");

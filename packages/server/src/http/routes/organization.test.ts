@@ -1,5 +1,6 @@
 /** The organization as a whole over HTTP: who calls, the counts, the trail. */
-import { canonicalJson, sha256Hex } from "@countersign/core";
+import { createHash } from "node:crypto";
+import { canonicalJson, commitmentTo, leafHash } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -137,26 +138,62 @@ describe("the trail", () => {
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
   });
 
-  // The members that openapi.json names for `hash`.
-  type Row = Record<"at" | "audit_id" | "intent_id" | "type" | "hash", unknown> & {
-    actor: { id: string | null };
-    data: object;
-  };
-  const hashOf = ({ actor, at, audit_id, data, intent_id, type }: Row) =>
-    sha256Hex(canonicalJson({ actor: actor.id ?? "system", at, audit_id, data, intent_id, type }));
-  const hashes = (rows: Row[]) => rows.map(({ hash }) => hash);
+  /** What openapi.json says of a record, as one computes it. */
+  interface Row {
+    readonly actor: { readonly id: string | null };
+    readonly at: string;
+    readonly audit_id: string;
+    readonly intent_id: string | null;
+    readonly type: string;
+    readonly data: object;
+    readonly hash: string;
+    readonly entry: number;
+    readonly leaf: string;
+    readonly salt: string | null;
+    readonly root: string | null;
+  }
+  function expectHashed(row: Row): void {
+    const { actor, at, audit_id, data, intent_id, type, hash, leaf, salt } = row;
+    expect(leafHash(leaf)).toBe(hash);
+    const said = JSON.parse(leaf);
+    expect(canonicalJson(said)).toBe(leaf);
+    if (salt === null) expect(said).toMatchObject({ type: "decided", at, intent_id });
+    else {
+      const change = { actor: actor.id ?? "system", at, audit_id, intent_id, type, v: 1 };
+      expect(said).toEqual({ ...change, data: commitmentTo(salt, canonicalJson(data)) });
+    }
+  }
 
-  test("every row of a list and of an intent's trail can be hashed again from what it shows", async () => {
+  test("every row can be hashed again from what the list shows, and every root from the hashes", async () => {
     const own = await testOrganization(database.db);
-    const { api_key } = await own.key();
+    const { api_key, key_id } = await own.key();
     const { intent_id } = (await submit(api_key, 1.5e300)).json;
     const detail = { ключ: "ü", "1": [1e21, 0.1], "": null };
     const body = { status: "executed", detail };
     await call(url, "POST", `/v1/intents/${intent_id}/observations`, { key: api_key, body });
-    const all = (await get("/v1/audit?limit=200", api_key)).json.audit;
-    const ofIntent = (await get(`/v1/intents/${intent_id}/audit`, api_key)).json.audit;
-    expect(ofIntent).toHaveLength(3);
-    for (const rows of [all, ofIntent]) expect(hashes(rows)).toEqual(rows.map(hashOf));
+    const all: Row[] = (await get("/v1/audit?limit=200", api_key)).json.audit.reverse();
+    for (const row of all) expectHashed(row);
+    const decision = all.filter((row) => row.intent_id === intent_id && row.salt === null);
+    expect(decision.map(({ type }) => type)).toEqual(["submitted", "decided"]);
+    for (const { leaf } of decision) expect(JSON.parse(leaf)).toMatchObject({ actor: key_id, agent_id: "payer" });
+    // Roots: over the root before and the hashes of the entries since, each once.
+    let [root, hashes, entries] = ["0".repeat(64), [] as string[], 0];
+    for (const row of all) {
+      if (row.entry === entries) hashes.push(row.hash);
+      entries = row.entry + 1;
+      if (row.root === null) continue;
+      root = createHash("sha256")
+        .update([root, ...hashes].join(""), "hex")
+        .digest("hex");
+      hashes = [];
+      expect(row.root).toBe(root);
+    }
+    expect(hashes).toEqual([]);
+    const ofIntent: Row[] = (await get(`/v1/intents/${intent_id}/audit`, api_key)).json.audit;
+    expect(ofIntent.map(({ type }) => type)).toEqual(["submitted", "decided", "observed"]);
+    expect(ofIntent.map(({ hash }) => hash)).toEqual(
+      all.filter((row) => row.intent_id === intent_id).map(({ hash }) => hash),
+    );
   });
 
   test("names open mode where no key acted", async () => {
@@ -167,7 +204,10 @@ describe("the trail", () => {
     ).json;
     const { audit } = (await call(node.url, "GET", `/v1/intents/${intent_id}/audit`)).json;
     expect(audit[0].actor).toEqual({ type: "system", id: "open_mode" });
-    expect(hashes(audit)).toEqual(audit.map(hashOf));
+    const { audit: list } = (await call(node.url, "GET", "/v1/audit?type=submitted")).json;
+    expect(list).toHaveLength(1);
+    expectHashed(list[0]);
+    expect(JSON.parse(list[0].leaf)).toMatchObject({ actor: "open_mode", lineage_id: null });
     const { intent } = (await call(node.url, "GET", `/v1/intents/${intent_id}`)).json;
     expect(intent.submitted_by).toEqual({ type: "system", id: "open_mode" });
     expect((await call(node.url, "GET", "/v1/me")).json.caller).toMatchObject({ type: "open_mode", id: null });

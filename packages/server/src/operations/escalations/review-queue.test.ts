@@ -10,7 +10,7 @@ const soon = () => new Promise(setImmediate);
 
 const rows = {
   org_id: "org_1",
-  intent: { agent_id: "a", lineage_id: "key_1", mode: "live" },
+  entry: { agent_id: "a", lineage_id: "key_1", mode: "live" },
   escalation: {},
   idempotency: null,
 } as unknown as DecisionRows;

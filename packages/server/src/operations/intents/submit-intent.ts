@@ -32,6 +32,7 @@ export type Deciding = Pick<
   | "pulls"
   | "reviewQueues"
   | "latencies"
+  | "figures"
   | "metrics"
   | "deliveries"
 >;
@@ -220,7 +221,7 @@ class Submission {
 }
 
 function countDecided(
-  { metrics, latencies, clock }: Pick<Runtime, "clock" | "latencies" | "metrics">,
+  { metrics, latencies, figures, clock }: Pick<Runtime, "clock" | "figures" | "latencies" | "metrics">,
   org_id: string,
   { verdict, mode }: Pick<DecisionRows["entry"], "verdict" | "mode">,
   started_us: number,
@@ -228,6 +229,7 @@ function countDecided(
   const now_us = clock.now_us();
   metrics.decided(verdict, mode, now_us - started_us);
   latencies.decided(org_id, now_us, now_us - started_us);
+  figures.decided(org_id);
 }
 
 /** Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode. */

@@ -1,5 +1,5 @@
 /** What was decided in a window of time, counted. */
-import type { MissingFacts, Overview, PipelineMode } from "@countersign/contract";
+import { limits, type MissingFacts, type Overview, type PipelineMode, type Verdict } from "@countersign/contract";
 import {
   faultAt,
   formatTimestampUs,
@@ -8,18 +8,21 @@ import {
   packRuleId,
   parseTimestampUs,
   us_per_day,
-  us_per_second,
+  us_per_hour,
 } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import {
-  countDecisions,
-  maybeCut,
-  type OverviewWindow,
-  type ReadReasons,
-  readAlongIndexes,
-  readQueue,
-  readReasons,
-  topAgents,
-} from "../../store/membranes/overview.ts";
+  type CountedAgent,
+  type CountedVerdicts,
+  countTail,
+  type Figure,
+  type FiguresWindow,
+  readBusiestAgents,
+  readSums,
+  readVerdicts,
+  type Tail,
+} from "../../store/figures/read-figures.ts";
+import { readAlongIndexes, readQueue } from "../../store/membranes/overview.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -33,14 +36,23 @@ export interface OverviewRequest {
   readonly mode?: PipelineMode;
 }
 
+interface OverviewWindow extends FiguresWindow {
+  readonly bucket_hours: number;
+}
+
 const window_us_max = 31 * us_per_day;
 /** The figures lack at most what happened in so many seconds. */
 const overview_behind_s_max = 5;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;
-const bucket_sizes_seconds = [60, 300, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400] as const;
+const bucketSizesHours = [1, 3, 6, 12, 24] as const;
+/** Policies and agents that are listed. */
+const listed_max = 10;
 
-/** The counts. Faults: invalid_request (a window that is empty, turned round, or longer than 31 days). */
+/**
+ * Returns the counts, of whole hours. They are exact as of the moment of the answer, unless `complete` is false. Faults:
+ * invalid_request (a window that is empty, turned round, or longer than 31 days).
+ */
 export async function readOverview(
   runtime: Pick<Runtime, "db" | "clock" | "latencies">,
   packs: Packs,
@@ -48,40 +60,49 @@ export async function readOverview(
   request: OverviewRequest,
 ): Promise<Overview> {
   const window = windowOf(request, runtime.clock.now_us());
-  const from_us = parseTimestampUs(window.from) as number;
   return runtime.db.reading(org_id, { within_s: overview_behind_s_max }, async (query) => {
     await readAlongIndexes(query);
-    const counted = await countDecisions(query, org_id, window);
-    const reasons = await readReasons(query, org_id, window);
-    const agents = await topAgents(query, org_id, window);
-    const queue = await readQueue(query, org_id);
-    const risk = Array.from({ length: 10 }, () => 0);
-    const buckets = new Map<string, Overview["buckets"][number]>();
-    let [decisions, held] = [0, 0];
-    for (const { bucket, mode, verdict, bin, count } of counted) {
-      decisions += count;
-      if (verdict !== "approve") held += count;
-      if (bin !== null) risk[bin] = (risk[bin] ?? 0) + count;
-      const at = formatTimestampUs(from_us + bucket * window.bucket_seconds * us_per_second);
-      const key = `${at} ${mode} ${verdict}`;
-      const known = buckets.get(key);
-      buckets.set(key, { at, mode, verdict, count: count + (known?.count ?? 0) });
-    }
+    const tail = await countTail(query, org_id, window);
+    const { verdicts, sums, agents } = tail.readable ? await readCounted(query, org_id, window, tail) : none;
+    const buckets = bucketsOf(window, verdicts, tail);
+    const decisions = buckets.reduce((sum, { count }) => sum + count, 0);
     return {
       from: window.from,
       to: window.to,
-      bucket_seconds: window.bucket_seconds,
-      buckets: [...buckets.values()],
+      bucket_seconds: window.bucket_hours * 3_600,
+      buckets,
       decisions,
-      complete: !maybeCut(decisions),
-      risk,
-      policies: reasons.policies,
-      missing_facts: missingFacts(reasons, packs, decisions === 0 ? 0 : held / decisions),
-      agents,
-      queue,
+      complete: tail.complete,
+      as_of: { seq: tail.as_of, at: tail.as_of_at },
+      risk: Array.from({ length: 10 }, (_, bin) => sums.get("risk")?.get(String(bin)) ?? 0),
+      policies: policiesOf(sums.get("policy") ?? new Map()),
+      missing_facts: missingFacts(sums, packs, decisions),
+      agents: agents.slice(0, listed_max),
+      queue: await readQueue(query, org_id),
       latency: runtime.latencies.of(org_id),
     };
   });
+}
+
+interface Counted {
+  readonly verdicts: readonly CountedVerdicts[];
+  readonly sums: Sums;
+  readonly agents: readonly CountedAgent[];
+}
+
+const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
+
+/** Reads the figures of the window; the tail is in the sums and in the agents. */
+async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
+  const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
+  // Most organizations have decisions of one mode only, so the others need no look.
+  const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };
+  const newest = figures.filter(({ kind }) => kind === "agent");
+  return {
+    verdicts,
+    sums: summed([...(await readSums(query, org_id, used)), ...figures]),
+    agents: await readBusiestAgents(query, org_id, used, newest),
+  };
 }
 
 /** What to do when a membrane goes live, by its decisions in shadow. */
@@ -96,25 +117,80 @@ export async function readGoLiveSteps(
   return goLiveSteps(await readOverview(runtime, packs, caller, { from, to, membrane_id, mode: "shadow" }));
 }
 
-/** `held_share`: the share of the decisions that are no plain approvals, of which the reasons of the newest were read. */
-function missingFacts({ facts, read, missing }: ReadReasons, packs: Packs, held_share: number): MissingFacts {
+function bucketsOf(
+  { from, bucket_hours }: OverviewWindow,
+  counted: readonly CountedVerdicts[],
+  tail: Tail,
+): Overview["buckets"] {
+  const newest = tail.figures.flatMap(({ kind, mode, hour, item, count }) =>
+    kind === "verdict" ? [{ bucket: Math.floor(hour / bucket_hours), mode, verdict: item as Verdict, count }] : [],
+  );
+  const from_us = parseTimestampUs(from) as number;
+  const buckets = new Map<string, Overview["buckets"][number]>();
+  for (const { bucket, mode, verdict, count } of [...counted, ...newest]) {
+    const at = formatTimestampUs(from_us + bucket * bucket_hours * us_per_hour);
+    const key = `${at} ${mode} ${verdict}`;
+    buckets.set(key, { at, mode, verdict, count: count + (buckets.get(key)?.count ?? 0) });
+  }
+  return [...buckets.values()].sort((a, b) => compare(a.at, b.at));
+}
+
+/** Counts by kind and item. */
+type Sums = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+function summed(figures: readonly Figure[]): Sums {
+  const sums = new Map<string, Map<string, number>>();
+  for (const { kind, item, count } of figures) {
+    const items = sums.get(kind) ?? new Map<string, number>();
+    sums.set(kind, items.set(item, (items.get(item) ?? 0) + count));
+  }
+  return sums;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function policiesOf(items: ReadonlyMap<string, number>): Overview["policies"] {
+  type Effect = Overview["policies"][number]["effect"];
+  return [...items]
+    .map(([item, count]) => {
+      const [policy_id, policy, effect] = JSON.parse(item) as [string | null, string, Effect];
+      return { policy_id, policy, effect, count };
+    })
+    .sort((a, b) => b.count - a.count || compare(a.policy, b.policy) || compare(a.effect, b.effect))
+    .slice(0, listed_max);
+}
+
+function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts {
   const names = new Map(
     [...packs.values()].flatMap(({ name, rules }) => rules.map((rule) => [rule.metadata.name, name])),
   );
   /** Null for an organization's own policy, also one that is called like a pack's rule. */
   const packOf = (policy_id: string, policy: string) =>
     policy_id === packRuleId(policy) ? (names.get(policy) ?? null) : null;
+  const asked = [...(sums.get("missing_rule") ?? new Map<string, number>()).keys()]
+    .sort()
+    .map((item) => JSON.parse(item) as [string, string, string]);
+  const missing = sums.get("missing")?.get("") ?? 0;
   const found = {
     decisions: missing,
-    share: read === 0 ? 0 : (missing / read) * held_share,
-    facts: facts.map((fact) => ({
-      ...fact,
-      rules: fact.rules.map((rule) => ({ ...rule, pack: packOf(rule.policy_id, rule.policy) })),
-    })),
+    share: decisions === 0 ? 0 : missing / decisions,
+    facts: [...(sums.get("missing_fact") ?? new Map<string, number>())]
+      .sort(([a, of_a], [b, of_b]) => of_b - of_a || compare(a, b))
+      .slice(0, limits.missing_facts_max)
+      .map(([path, count]) => ({
+        path,
+        decisions: count,
+        rules: asked
+          .filter(([asked_path]) => asked_path === path)
+          .map(([, policy_id, policy]) => ({ policy_id, policy, pack: packOf(policy_id, policy) })),
+      })),
   };
   return { ...found, next_steps: missingFactSteps(found) };
 }
 
+/** The window of whole hours that holds the window asked for. */
 function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const to_us = request.to === undefined ? now_us : storableUs(request.to);
   const from_us = request.from === undefined ? to_us - us_per_day : storableUs(request.from);
@@ -123,12 +199,13 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
     const message = "Let `from` lie before `to`, and at most 31 days.";
     throw faultAt("invalid_request", "/from", "out_of_range", message);
   }
-  const wanted_seconds = length_us / us_per_second / buckets_aim;
+  const [first, end] = [Math.floor(from_us / us_per_hour), Math.ceil(to_us / us_per_hour)];
+  const wanted_hours = (end - first) / buckets_aim;
   return {
-    from: formatTimestampUs(from_us),
-    to: formatTimestampUs(to_us),
-    bucket_seconds: bucket_sizes_seconds.find((seconds) => seconds >= wanted_seconds) ?? 86_400,
+    from: formatTimestampUs(first * us_per_hour),
+    to: formatTimestampUs(end * us_per_hour),
+    bucket_hours: bucketSizesHours.find((hours) => hours >= wanted_hours) ?? 24,
     membrane_id: request.membrane_id ?? null,
-    mode: request.mode ?? null,
+    modes: request.mode === undefined ? ["live", "shadow", "test"] : [request.mode],
   };
 }

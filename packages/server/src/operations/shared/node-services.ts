@@ -68,6 +68,16 @@ export interface DecisionLatencies {
   of(org_id: string): Overview["latency"];
 }
 
+/** Keeps the figures of all organizations. */
+export interface FiguresKeeper {
+  /** Says that this organization made a decision. Only a hint: without it the decision is counted some minutes later. */
+  decided(org_id: string): void;
+  /** Returns how many entries of the audit trail are not counted yet, as far as this node knows. */
+  behind(): number;
+  /** Makes one pass over the organizations that have work. `stopped` is asked between pages. */
+  pass(stopped: () => boolean): Promise<void>;
+}
+
 /** How far this node's clock is from the database's. */
 export interface ClockWatch {
   /** Seconds by which the node's clock is ahead of the database's; negative: behind. At least so far, at the last look. */

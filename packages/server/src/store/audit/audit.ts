@@ -108,7 +108,7 @@ export interface AuditFilter {
   readonly to?: string | undefined;
 }
 
-/** As the index of the rest says it: nearly all rows are the service's own and those of keys. Source: migration 0021. */
+/** As the index of the rest says it: nearly all rows are the service's own and those of keys. */
 const of_the_rest = "entry_actor <> 'system' and entry_actor not like 'key\\_%'";
 const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
 

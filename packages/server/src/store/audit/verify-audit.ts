@@ -52,8 +52,8 @@ export async function verifyAudit(
   org_id: string,
   { expect_root = genesisRoot, told }: AuditCheck = {},
 ): Promise<AuditFinding> {
-  const [head] = await query<{ audit_seq: number; root: string }>(
-    newestHead("$1", "audit_seq, encode(audit_root, 'hex') as root"),
+  const [head] = await query<{ audit_seq: number; entries: number; root: string }>(
+    newestHead("$1", "audit_seq, entries, encode(audit_root, 'hex') as root"),
     [org_id],
   );
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
@@ -67,8 +67,8 @@ export async function verifyAudit(
     }
     told?.(chain.seq, head.audit_seq);
   }
-  const { seq, root, intents } = chain;
-  if (root !== head.root) return { sound: false, seq, problem: "chain_broken" };
+  const { seq, root, entries, intents } = chain;
+  if (root !== head.root || entries !== head.entries) return { sound: false, seq, problem: "chain_broken" };
   if (!chain.met) return { sound: false, seq, problem: "root_unknown" };
   return { sound: true, rows: seq, intents, root };
 }
@@ -77,11 +77,11 @@ export async function verifyAudit(
 class Chain {
   seq = 0;
   root = genesisRoot;
+  entries = 0;
   intents = 0;
   /** Whether the expected root was among the roots. */
   met: boolean;
   readonly #expect_root: string;
-  #entries = 0;
   /** Of the entries after the last root. */
   #hashes: string[] = [];
 
@@ -93,10 +93,10 @@ class Chain {
   /** Returns what is wrong with the entry, or null. */
   add(row: Entry): { readonly seq: number; readonly problem: "gap" | "entry_changed" | "chain_broken" } | null {
     const { seq } = row;
-    if (seq !== this.seq + row.records || row.entry !== this.#entries) return { seq: this.seq + 1, problem: "gap" };
+    if (seq !== this.seq + row.records || row.entry !== this.entries) return { seq: this.seq + 1, problem: "gap" };
     if (row.changed) return { seq, problem: "entry_changed" };
     this.seq = seq;
-    this.#entries += 1;
+    this.entries += 1;
     if (row.decided) this.intents += 1;
     this.#hashes.push(row.hash);
     if (row.root === null) return null;

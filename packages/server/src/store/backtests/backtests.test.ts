@@ -1,6 +1,7 @@
 /** What decisions were made by, told from a long audit trail. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
+import { ledgerRows } from "../../testing/database/ledger-rows.ts";
 import { type Plan, planOf } from "../../testing/database/plan.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { readSettings } from "./backtests.ts";
@@ -10,7 +11,6 @@ const changes = 400;
 /** A decision follows these changes, made by as many of them; 5,000 were made before. */
 const decided_after = [3, 100, 101];
 const decided_before = 5_000;
-const decided = [...Array.from({ length: decided_before }, (_, n) => -n - 1), ...decided_after];
 let org_id: string;
 let policy_epoch: number;
 
@@ -19,25 +19,16 @@ beforeAll(async () => {
   [{ policy_epoch }] = (await db.query("select policy_epoch from org_heads where org_id = $1", [org_id])) as [
     { policy_epoch: number },
   ];
-  await db.query("delete from audit where org_id = $1", [org_id]);
-  await db.query(
-    `insert into audit (org_id, seq, audit_id, type, actor, at, data, hash)
-     select $1, n * 2, 'aud_' || n, 'policy_activated', 'system', now(), json_build_object('n', n), '' from generate_series(1, $2::integer) as n`,
-    [org_id, changes],
-  );
-  await db.query(
-    `insert into audit (org_id, seq, audit_id, intent_id, type, actor, at, data, hash)
-     select $1, n * 2 + 1, 'aud_d' || n, 'int_' || n, 'decided', 'system', now(), '{}', '' from unnest($2::integer[]) as n`,
-    [org_id, decided],
-  );
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     select $1, 'int_' || n, 'dec', 'mem', 'agent', 'live', 'approve', 'final', '', '{}', '{}',
-       json_build_object('policy_set', json_build_object('version', -n)), now() from unnest($2::integer[]) as n`,
-    [org_id, decided],
-  );
-  await analyze("audit, intents");
+  await db.query("delete from ledger where org_id = $1", [org_id]);
+  const decision = (version: number) => ({ data: { policy_set: { version } } });
+  const change = (n: number) => ({ type: "policy_activated", data: { n } });
+  await ledgerRows(db, org_id, [
+    ...Array.from({ length: decided_before }, (_, n) => decision(n + 1)),
+    ...Array.from({ length: changes }, (_, index) => index + 1).flatMap((n) =>
+      decided_after.includes(n) ? [change(n), decision(-n)] : [change(n)],
+    ),
+  ]);
+  await analyze("ledger");
 });
 
 /** The rows that all steps of a statement gave or left out. */

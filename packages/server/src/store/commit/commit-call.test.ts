@@ -1,9 +1,11 @@
 /** What `commit_decisions` stores and refuses. */
+import { idPattern } from "@countersign/contract";
 import { afterAll, describe, expect, it } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { decisionRows, type RowsWanted } from "../../testing/database/decision-rows.ts";
+import { storedDecisions } from "../../testing/database/ledger-rows.ts";
 import { verifyAudit } from "../audit/verify-audit.ts";
 import { createHead } from "../organizations/heads.ts";
 import { insertOverride } from "../overrides/overrides.ts";
@@ -38,11 +40,24 @@ async function overrideOf(org_id: string): Promise<string> {
   const blocked = decisionRows(ids, org_id);
   await commit([blocked]);
   const override_id = ids.next("override");
-  const { intent_id, decision_id, agent_id } = blocked.intent;
+  const { intent_id, decision_id, agent_id } = blocked.entry;
   const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
   const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
   await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
   return override_id;
+}
+
+const verify = (org_id: string) => db.tenant(org_id, (query) => verifyAudit(query, org_id));
+
+/** The audit records of an organization in the order of their places, as place, type and intent. Their ids are well formed, and differ. */
+async function recordsOf(org_id: string): Promise<string[]> {
+  const records = await db.query<{ seq: number; type: string; intent_id: string; audit_id: string }>(
+    "select seq, type, intent_id, audit_id from audit where org_id = $1 order by seq",
+    [org_id],
+  );
+  expect(new Set(records.map(({ audit_id }) => audit_id)).size).toBe(records.length);
+  for (const { audit_id } of records) expect(audit_id).toMatch(new RegExp(idPattern("audit")));
+  return records.map(({ seq, type, intent_id }) => `${seq} ${type} ${intent_id}`);
 }
 
 const headOf = async (org_id: string) =>
@@ -70,7 +85,7 @@ describe("the calls of a batch", () => {
     ["a review", row({ escalate: true }), false],
     ["an event", row({ event: true }), false],
     ["an idempotency key", row({ idempotency_key: "k" }), true],
-    ["an override", { ...row(), override_id: "ovr" }, true],
+    ["an override", row({ override_id: "ovr" }), true],
   ])("%s: keyed is right", (_, rows, keyed) => {
     expect(callsOf([row(), rows].map(encode), false)).toMatchObject([{ keyed }]);
   });
@@ -81,21 +96,15 @@ describe("a call", () => {
     const org_id = await organization();
     const rows = [{}, { agent_id: "other" }, { escalate: true }].map((wanted) => decisionRows(ids, org_id, wanted));
     expect(await commit(rows)).toEqual([]);
-    const stored = await db.query(
-      `select intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id,
-         encode(fingerprint, 'hex') as fingerprint, intent::text, facts::text, decision::text, created_at
-       from intents where org_id = $1 order by intent_id`,
-      [org_id],
+    expect(await storedDecisions(db, org_id)).toEqual(
+      rows.map(({ entry }, n) => ({ seq: [2, 4, 7][n], entry: n, decision: entry })),
     );
-    expect(stored).toEqual(rows.map((each) => each.intent));
-    const audit = await db.query("select seq, audit_id, intent_id, type from audit where org_id = $1 order by seq", [
-      org_id,
+    const [first, second, third] = rows.map(({ entry }) => entry.intent_id);
+    expect(await recordsOf(org_id)).toEqual([
+      ...[`1 submitted ${first}`, `2 decided ${first}`, `3 submitted ${second}`, `4 decided ${second}`],
+      ...[`5 submitted ${third}`, `6 decided ${third}`, `7 escalated ${third}`],
     ]);
-    const expected = rows
-      .flatMap((each) => each.audit)
-      .map(({ audit_id, intent_id, type }) => ({ audit_id, intent_id, type }));
-    expect(audit).toEqual(expected.map((each, index) => ({ seq: index + 1, ...each })));
-    expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 7 });
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 7 });
     expect(await headOf(org_id)).toEqual({ audit_seq: 7, usage_used: 3, usage_period: "2026-11" });
   });
 
@@ -120,7 +129,7 @@ describe("a call", () => {
     expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(stored);
     const counted = wanted.mode === "shadow" ? 0 : stored;
     expect(await headOf(org_id)).toMatchObject({ audit_seq: stored * 2, usage_used: used + counted });
-    expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true });
+    expect(await verify(org_id)).toMatchObject({ sound: true });
   });
 
   it("refuses all that was decided under other epochs, and all of no organization", async () => {
@@ -144,7 +153,7 @@ describe("a call", () => {
     await expect(commit([other, twice])).rejects.toMatchObject({ code: "23505" });
     expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(1);
     expect(await commit([other, twice], true)).toEqual([[1, { outcome: "committed" }]]);
-    expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 4 });
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 4 });
   });
 
   it("knows what it stored also where the epochs have moved on since", async () => {
@@ -163,7 +172,7 @@ describe("a call", () => {
     const org_id = await organization(1);
     const first = decisionRows(ids, org_id, { idempotency_key: "k" });
     await commit([first]);
-    const { intent_id } = first.intent;
+    const { intent_id } = first.entry;
     const duplicate = { outcome: "duplicate", intent_id, request_sha256: first.idempotency?.request_sha256 };
     const again = decisionRows(ids, org_id, { idempotency_key: "k", created_at: december });
     expect(await commit([again])).toEqual([[0, duplicate]]);
@@ -179,10 +188,9 @@ describe("a call", () => {
   it("spends an override once, however many of its decisions rest on it", async () => {
     const org_id = await organization();
     const override_id = await overrideOf(org_id);
-    const batch = [null, override_id, override_id, override_id].map((each) => ({
-      ...decisionRows(ids, org_id),
-      override_id: each,
-    }));
+    const batch = [{}, ...Array(3).fill({ override_id })].map((wanted: RowsWanted) =>
+      decisionRows(ids, org_id, wanted),
+    );
     const spent = { outcome: "override_spent" };
     expect(await commit(batch)).toEqual([
       [2, spent],
@@ -191,13 +199,18 @@ describe("a call", () => {
     expect(await db.query("select status, consumed_by from overrides where org_id = $1", [org_id])).toEqual([
       { status: "consumed", consumed_by: batch[1]?.entry.intent_id },
     ]);
-    expect(await db.query("select from intents where org_id = $1", [org_id])).toHaveLength(3);
+    const records = await recordsOf(org_id);
+    expect(records).toHaveLength(7); // Of the blocked decision, of one without an override, of one with it.
+    expect(records.slice(4)).toEqual(
+      ["5 submitted", "6 decided", "7 override_spent"].map((each) => `${each} ${batch[1]?.entry.intent_id}`),
+    );
+    expect(await verify(org_id)).toMatchObject({ sound: true, rows: 7, intents: 3 });
   });
 
   it("leaves an override good if the limit refuses the decision", async () => {
     const org_id = await organization(1);
     const override_id = await overrideOf(org_id);
-    expect(await commit([{ ...decisionRows(ids, org_id), override_id }])).toMatchObject([
+    expect(await commit([decisionRows(ids, org_id, { override_id })])).toMatchObject([
       [0, { outcome: "quota_exceeded" }],
     ]);
     expect(await db.query("select status from overrides where org_id = $1", [org_id])).toEqual([{ status: "active" }]);

@@ -11,7 +11,7 @@ export const commitStatement = (name = "commit_decisions") => ({
 });
 
 /** The settings that the call runs under. */
-export const commit_settings = {
+export const commitSettings = {
   plan_cache_mode: "force_generic_plan", // no plan depends on the batch
   enable_seqscan: "off", // plans are kept from a time when the tables were empty
   enable_bitmapscan: "off", // nor are all versions of a head to be sorted for the newest

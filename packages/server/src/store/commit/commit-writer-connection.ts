@@ -22,7 +22,7 @@
 import { type ConnectionOptions, sessionConfig, sqlState } from "../database/connection.ts";
 import { Session } from "../database/session.ts";
 import type { Settings } from "../database/settings.ts";
-import { commit_settings, commitStatement, type RefusedDecision } from "./commit-call.ts";
+import { commitSettings, commitStatement, type RefusedDecision } from "./commit-call.ts";
 import { type CommitCall, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
@@ -84,7 +84,7 @@ export function connectCommit(
   }
 
   return async () => {
-    const sessions = [openSession(commit_settings), openSession({})] as const;
+    const sessions = [openSession(commitSettings), openSession({})] as const;
     // Also the one that opened where the other could not be: kept, each try beside a full server took one more place for good.
     const close = (): void => {
       for (const session of sessions) void session.then(endSession, () => undefined);
@@ -93,7 +93,7 @@ export function connectCommit(
       const [runner, flusher] = await Promise.all(sessions);
       if (runner.pooled) endSession(flusher);
       const barrier = runner.pooled ? null : await openBarrier(runner, flusher, quick_flush_ms);
-      const begin = runner.begin({ ...commit_settings, ...runner.role_settings });
+      const begin = runner.begin({ ...commitSettings, ...runner.role_settings });
       const types = await readTypes(runner);
       async function call(each: CommitCall): Promise<readonly RefusedDecision[]> {
         const query = { ...statement, values: [...parametersOf(each, types)] };

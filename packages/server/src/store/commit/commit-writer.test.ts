@@ -4,6 +4,7 @@ import { createIds } from "../../edge/ids.ts";
 import { timers } from "../../edge/timers.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { commitAll, decisionRows, type RowsWanted } from "../../testing/database/decision-rows.ts";
+import { storedDecisions } from "../../testing/database/ledger-rows.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { auditRow } from "../audit/audit.ts";
 import { verifyAudit } from "../audit/verify-audit.ts";
@@ -86,28 +87,30 @@ describe("a commit", () => {
     const intent = '{ "b" : 1.0, "a" : "\\u0041\\n", "a" : null }';
     const wanted = rows(org_id, { agent_id, intent, escalate: true, event: true, idempotency_key: "k" });
     expect(await writer().commit(wanted)).toEqual({ outcome: "committed" });
-    const [stored] = await db.query(
-      `select intent_id, decision_id, membrane_id, agent_id, key_id, lineage_id, mode, verdict, status, escalation_id,
-         encode(fingerprint, 'hex') as fingerprint, intent::text, facts::text, decision::text, created_at from intents where org_id = $1`,
-      [org_id],
-    );
-    expect(stored).toEqual(wanted.intent);
+    // After the change that made the webhook.
+    expect(await storedDecisions(db, org_id)).toEqual([{ seq: 4, entry: 1, decision: wanted.entry }]);
+    const { intent_id, decision_id, membrane_id, actor, at, hash } = wanted.entry;
+    const escalation_id = wanted.entry.escalation_id ?? "";
     const [escalation] = await db.query("select * from escalations where org_id = $1", [org_id]);
-    expect(escalation).toMatchObject({
-      escalation_id: wanted.escalation?.escalation_id,
-      intent_id: wanted.entry.intent_id,
-      agent_id,
-    });
+    expect(escalation).toMatchObject({ escalation_id, intent_id, agent_id });
     const events = await db.query("select event_id, event_type, intent_id from events where org_id = $1", [org_id]);
-    expect(events).toEqual([
-      { event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id: wanted.entry.intent_id },
-    ]);
+    expect(events).toEqual([{ event_id: wanted.events[0]?.event_id, event_type: "decision.approved", intent_id }]);
     const audit = await db.query(
-      "select audit_id, intent_id, type, actor, at, data::text as data, encode(hash, 'hex') as hash from audit where org_id = $1 and seq > 1 order by seq",
+      `select audit_id, type, actor, data, intent_id, at, encode(hash, 'hex') as hash from audit where org_id = $1 and seq > 1 order by seq`,
       [org_id],
     );
-    expect(audit).toEqual(wanted.audit);
-    expect(await head(org_id)).toMatchObject({ audit_seq: 4, usage_used: 1 });
+    const decided_as = { decision_id, policies: ["provenance"], policy_set_sha256: "a".repeat(64), risk_score: 0.1234 };
+    const told = [
+      [intent_id, "submitted", actor, { agent_id, membrane_id, pipeline_mode: "live" }],
+      [decision_id, "decided", "system", { ...decided_as, verdict: "escalate" }],
+      [escalation_id, "escalated", "system", { decision_id, escalation_id }],
+    ] as const;
+    expect(audit).toEqual(
+      told.map(([id, type, by, data]) => ({
+        ...{ audit_id: `aud_${id.slice(-26)}`, type, actor: by, data, intent_id, at, hash },
+      })),
+    );
+    expect(await head(org_id)).toMatchObject({ audit_seq: 4, entries: 2, usage_used: 1 });
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 4 });
   });
 
@@ -304,14 +307,9 @@ describe("when something goes wrong", () => {
   it.each(["no digest", "abc", "café"])("%s in place of a hash is refused without a trace", async (fingerprint) => {
     const org_id = await organization();
     const good = rows(org_id);
-    await expect(writer().commit({ ...good, intent: { ...good.intent, fingerprint } })).rejects.toThrow("hash");
+    await expect(writer().commit({ ...good, entry: { ...good.entry, fingerprint } })).rejects.toThrow("hash");
     expect(await count("intents", org_id)).toBe(0);
     expect(await writer().commit(good)).toEqual({ outcome: "committed" });
-  });
-
-  it("a row set without audit rows is refused", async () => {
-    const org_id = await organization();
-    await expect(writer().commit({ ...rows(org_id), audit: [] })).rejects.toThrow("audit");
   });
 
   it.each(["before", "after", "code:40P01"] as const)(

@@ -66,7 +66,7 @@ const replicaTimes = { statement_ms: 10_000, answer_ms: 12_000, acquire_ms: 2_00
  * statistics the planner sorted the whole queue once per receiver. A claim from 20,000 due deliveries of 200 receivers took
  * 3.4 s (50 ms along the index); settling 16 of 8,000 took 25 ms (0.6 ms). Planning alone took longer than a claim.
  */
-const queue_planning: Settings = {
+const queuePlanning: Settings = {
   enable_seqscan: "off",
   enable_sort: "off",
   enable_hashjoin: "off",
@@ -108,7 +108,7 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
   };
   const tenants = openPool(tenant_sessions_max);
   const systems = openPool(system_sessions_max);
-  const queues = openPool(queue_sessions_max, queue_planning);
+  const queues = openPool(queue_sessions_max, queuePlanning);
   const pools = [tenants, systems, queues];
   const shares = createSessionShares(Math.ceil(tenant_sessions_max / 2), acquire_timeout_ms);
   const { replicas: standbys = [], replica_rest_ms = rest_ms_default } = options;

@@ -47,6 +47,7 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
 export class Session extends pg.Client {
   readonly #servers: readonly pg.ClientConfig[];
   #seen: SessionLook | null = null;
+  #settings: Settings = {};
 
   constructor(config: pg.ClientConfig = {}) {
     const servers = serversOf(config);
@@ -82,18 +83,19 @@ export class Session extends pg.Client {
 
   /** SQL that begins a transaction with these settings and our common ones. */
   begin(settings: Settings = {}, mode = "isolation level read committed"): string {
-    return `begin ${mode}; ${setAll({ ...transactionSettings(this.#looked), ...settings }, "local")}`;
+    return `begin ${mode}; ${setAll({ ...this.#settings, ...settings }, "local")}`;
   }
 
   /** Keeps these settings and our common ones for statements outside transactions. Not to be called behind a pooler. */
   async keep(settings: Settings = {}): Promise<void> {
     const isolation = { default_transaction_isolation: "read committed" };
-    await this.query(setAll({ ...transactionSettings(this.#looked), ...isolation, ...settings }, "session"));
+    await this.query(setAll({ ...this.#settings, ...isolation, ...settings }, "session"));
   }
 
   /**
    * Runs one statement in a transaction of its own, in one round trip. `begin` is SQL of the method `begin`. The session must be in
-   * pipeline mode. Behind a pooler the statement loses its name, because another session may run it next time.
+   * pipeline mode. Behind a pooler the statement loses its name, because another session may run it next time. If `begin` fails, the
+   * statement has no scope and sees no rows.
    */
   async runAlone<Row extends object>(begin: string, { name, ...statement }: pg.QueryConfig): Promise<Row[]> {
     const sent = [
@@ -126,6 +128,7 @@ export class Session extends pg.Client {
     // A pooler that has no session of the server to give takes ours all the same, and answers nothing.
     const { rows } = await this.query<SessionLook>({ text: look, query_timeout: look_ms_max } as pg.QueryConfig);
     this.#seen = rows[0] as SessionLook;
+    this.#settings = transactionSettings(this.#seen);
     // The server would end what waits in a pool of ours.
     if (this.#seen.idle_session_timeout !== null && !this.pooled) await this.query("set idle_session_timeout = 0");
   }

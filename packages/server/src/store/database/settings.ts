@@ -7,7 +7,7 @@ export type Settings = Readonly<Record<string, string>>;
  * What every transaction of ours needs, whatever the role or the database has for other programs. No statement has a time limit
  * here: migrations and dumps take as long as they take, and the pools set a limit of their own.
  */
-export const common_settings: Settings = {
+const commonSettings: Settings = {
   timezone: "UTC",
   datestyle: "ISO, YMD",
   client_min_messages: "warning",
@@ -49,7 +49,7 @@ export function transactionSettings({ citus_propagates, ...seen }: SessionLook):
   return {
     // Comes first, because it makes Citus set what follows on the nodes that hold the rows, too.
     ...(citus_propagates === null ? {} : { "citus.propagate_set_commands": "local" }),
-    ...common_settings,
+    ...commonSettings,
     synchronous_commit: synchronous_commit === "off" ? "on" : synchronous_commit,
     ...(transaction_timeout === null ? {} : { transaction_timeout: "0" }),
   };

@@ -1,3 +1,4 @@
+import { factsOf } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createIds } from "../../edge/ids.ts";
 import { timers } from "../../edge/timers.ts";
@@ -48,7 +49,7 @@ const list = async (filter: IntentFilter, before: string | null = null, limit = 
   (await db.tenant(org_id, (query) => listIntents(query, org_id, filter, before, limit))).rows.map((row) =>
     place(row.intent_id),
   );
-const intentOf = (day: number) => (stored[day - 1] as DecisionRows).intent;
+const intentOf = (day: number) => (stored[day - 1] as DecisionRows).entry;
 
 describe("a list of intents", () => {
   it("is newest first and shows nothing of other organizations", async () => {
@@ -92,7 +93,7 @@ describe("one intent", () => {
     expect(await read(org_id)).toMatchObject({
       intent_id,
       agent_id: "even",
-      facts: JSON.parse(facts),
+      facts: factsOf(JSON.parse(facts)),
       intent: JSON.parse(intent),
       decision: JSON.parse(decision),
       resolution: null,
@@ -102,12 +103,14 @@ describe("one intent", () => {
 
   it.each([
     ["a submission without an action", `intent = '{"submitted":{"agent":{"id":"a"}}}'`],
-    ["a decision without reasons", `decision = '{"verdict":"block","modifications":[]}'`],
+    ["a decision without reasons", `data = '{"verdict":"block","modifications":[]}'`],
     ["facts that are a list", "facts = '[]'"],
+    ["facts without their origins", "facts = '{}'"],
+    ["facts of an origin that is not there", `facts = '{"origins":[],"security":{"values":{}}}'`],
   ])("that is stored in an unknown form is not acted on: %s", async (_, change) => {
     const { intent_id } = intentOf(6);
     const read = db.tenant(org_id, async (query) => {
-      await query(`update intents set ${change} where org_id = $1 and intent_id = $2`, [org_id, intent_id]);
+      await query(`update ledger set ${change} where org_id = $1 and intent_id = $2`, [org_id, intent_id]);
       return readIntent(query, org_id, intent_id);
     });
     await expect(read).rejects.toThrow(`${intent_id} is stored in an unknown form`);
@@ -123,7 +126,7 @@ describe("one intent", () => {
     expect(await db.system((query) => readFinal(query, [{ org_id, intent_id }]))).toEqual([]);
 
     await db.query(
-      `update intents set status = 'final', resolution = '{"outcome":"block"}' where org_id = $1 and intent_id = $2`,
+      `update escalations set status = 'decided', resolution = '{"outcome":"block"}' where org_id = $1 and intent_id = $2`,
       [org_id, intent_id],
     );
     const final = await present();

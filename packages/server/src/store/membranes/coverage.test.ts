@@ -1,6 +1,8 @@
 /** What coverage reads of intents: the newest, and no more of large ones than can be read soon. */
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
+import { ledgerRows } from "../../testing/database/ledger-rows.ts";
 import { explained, mostRows, type Plan } from "../../testing/database/plan.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 import { readDeclaredActions } from "./coverage.ts";
@@ -11,21 +13,16 @@ const from = "2026-11-18T12:00:00.000000Z";
 
 /** `count` intents a second apart, the newest last, each with so many random hex digits in its payload. */
 async function asked(org_id: string, count: number, md5s = 0): Promise<void> {
-  await db.query(
-    `insert into intents (org_id, intent_id, decision_id, membrane_id, agent_id, mode, verdict, status, fingerprint, intent, facts,
-       decision, created_at)
-     select $1, id, 'dec', 'mem', 'agent', 'live', case when n % 2 = 0 then 'block' else 'approve' end, 'final', '',
-       json_build_object('submitted', json_build_object('action', json_build_object('verb', 'v' || n % 3), 'payload', words)), '{}', '{}',
-       $3::timestamptz + n * interval '1 second'
-     from unnest($2::text[]) with ordinality as t(id, n),
-       lateral (select string_agg(md5(n || ' ' || m), '') as words from generate_series(1, $4::integer) as m) w`,
-    [
-      org_id,
-      Array.from({ length: count }, (_, n) => firstIdAt("intent", Date.parse(from) + (n + 1) * 1_000).padEnd(30, "0")),
-      from,
-      md5s,
-    ],
-  );
+  const rows = Array.from({ length: count }, (_, index) => index + 1).map((n) => {
+    const at_ms = Date.parse(from) + n * 1_000;
+    return {
+      intent_id: firstIdAt("intent", at_ms).padEnd(30, "0"),
+      at: new Date(at_ms).toISOString(),
+      verdict: n % 2 === 0 ? ("block" as const) : ("approve" as const),
+      intent: { submitted: { action: { verb: `v${n % 3}` }, payload: randomBytes(md5s * 16).toString("hex") } },
+    };
+  });
+  await ledgerRows(db, org_id, rows);
 }
 const read = (org_id: string, since = from) =>
   db.tenant(org_id, (query) => readDeclaredActions(query, org_id, "mem", since));
@@ -66,7 +63,7 @@ test("of large intents as many are looked at as take 8 MiB, and one at least", a
 test("of a membrane nothing is read that was decided before it was made", async () => {
   const org_id = "org_long";
   await asked(org_id, 5_000);
-  await analyze("intents");
+  await analyze("ledger");
   const membrane_id = firstIdAt("membrane", Date.parse(from) + 4_900_000).padEnd(30, "0");
   const plans: Plan[] = [];
   await db.tenant(org_id, async (query) => {

@@ -36,7 +36,7 @@ export function emailDomain(email: string): string {
   return emailKey(email.slice(email.lastIndexOf("@") + 1));
 }
 
-/** Who has this address, in whatever organization: the same two statements, whether or not somebody has it. System scope. */
+/** Who has this address, in whatever organization: two statements, whether or not somebody has it. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
   const [found] = await query<{ org_id: string; user_id: string }>(
     "select org_id, user_id from person_index where email = $1",

@@ -9,7 +9,7 @@ import { decisionRows } from "../../testing/database/decision-rows.ts";
 import { explain, explained, mostPages, type Plan, planOfQueued } from "../../testing/database/plan.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
 import { auditRow } from "../audit/audit.ts";
-import { commit_settings, commitStatement } from "../commit/commit-call.ts";
+import { commitSettings, commitStatement } from "../commit/commit-call.ts";
 import { callsOf, encode, parametersOf, record_types_query } from "../commit/commit-records.ts";
 import { openClient } from "../database/connection.ts";
 import { readDecidingHead } from "../intents/deciding-head.ts";
@@ -42,7 +42,7 @@ const versions = 5_000;
 const pages_max = 12;
 
 const session = await openClient(connection, "a commit");
-await session.keep(commit_settings);
+await session.keep(commitSettings);
 const types = (await session.query(record_types_query)).rows[0];
 afterAll(() => session.end());
 

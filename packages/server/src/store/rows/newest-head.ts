@@ -1,5 +1,5 @@
 /**
- * How a statement finds the head of an organization: by the newest end of its index (migration 0023). `where org_id = …` alone
+ * How a statement finds the head of an organization: by the newest end of its index (decision 0025). `where org_id = …` alone
  * walks all versions of the row that any transaction may still see; decision 0025 has the figures.
  */
 

@@ -1,8 +1,6 @@
-/**
- * Citus cannot be installed where the tests run. So a stand-in takes its place: functions and tables with the names and parameters
- * of Citus 13, which note the calls. It shows what is asked of Citus, not that Citus does it.
- */
+/** What is asked of Citus, not that Citus does it: see `citusStandIn`. */
 import { beforeEach, expect, test } from "vitest";
+import { citusSchema, citusStandIn } from "../../testing/database/citus-stand-in.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { openClient } from "../database/connection.ts";
 import type { Session } from "../database/session.ts";
@@ -11,27 +9,6 @@ import { distribute } from "./distribute.ts";
 import { inspectDatabase } from "./inspect.ts";
 
 const { connection } = await testDatabase();
-
-const stand_in = `
-  create table citus.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
-  create table citus.pg_dist_local_group (groupid integer);
-  insert into citus.pg_dist_local_group values (0);
-  create table citus.calls (n bigint generated always as identity, call text, scope text);
-  create function citus.create_distributed_table(table_name regclass, distribution_column text,
-    distribution_type text default 'hash', colocate_with text default 'default') returns void language plpgsql as $$ begin
-    insert into citus.calls (call, scope)
-      values (concat_ws(' ', table_name, distribution_column, distribution_type, colocate_with), current_setting('app.org'));
-    insert into citus.pg_dist_partition values (table_name, 'h', 's');
-  end $$;
-  create function citus.create_reference_table(table_name regclass) returns void language plpgsql as $$ begin
-    insert into citus.calls (call, scope) values (concat_ws(' ', table_name, 'everywhere'), current_setting('app.org'));
-    insert into citus.pg_dist_partition values (table_name, 'n', 't');
-  end $$;
-  create function citus.create_distributed_function(function_name regprocedure, distribution_arg_name text,
-    colocate_with text default 'default') returns void language sql as $$
-    insert into citus.calls (call, scope)
-      values (concat_ws(' ', function_name::regproc, distribution_arg_name, colocate_with), current_setting('app.org'));
-  $$`;
 
 async function withClient<T>(work: (client: Session) => Promise<T>): Promise<T> {
   const client = await openClient(connection, "test");
@@ -53,12 +30,7 @@ async function told(): Promise<string[]> {
   return parts;
 }
 
-beforeEach(async () => {
-  await run("drop schema if exists citus cascade; create schema citus");
-  await run(
-    "do $$ begin execute format('alter database %I set search_path = public, citus', current_database()); end $$",
-  );
-});
+beforeEach(() => run(citusSchema));
 
 test("without Citus nothing is done, and the refusal says what to install", async () => {
   await expect(told()).rejects.toThrow(/^this database has no extension citus: install Citus on each server, /);
@@ -66,13 +38,13 @@ test("without Citus nothing is done, and the refusal says what to install", asyn
 });
 
 test("a worker node is refused", async () => {
-  await run(`${stand_in}; update citus.pg_dist_local_group set groupid = 3`);
+  await run(`${citusStandIn}; update citus.pg_dist_local_group set groupid = 3`);
   await expect(told()).rejects.toThrow("this server is a worker node of Citus: name the coordinator in DATABASE_URL");
   expect(await callsOf()).toEqual([]);
 });
 
 test("every table goes where its key says, beside the head of its organization or to each node", async () => {
-  await run(stand_in);
+  await run(citusStandIn);
   const tables = (await inspectDatabase(connection)).citus?.undistributed ?? [];
   const parts = await told();
   const calls = await callsOf();
@@ -99,7 +71,7 @@ test("every table goes where its key says, beside the head of its organization o
 });
 
 test("a second run distributes only what is new, and a run that was cut off is continued", async () => {
-  await run(stand_in);
+  await run(citusStandIn);
   await told();
   await run("delete from citus.pg_dist_partition where logicalrelid = 'people'::regclass");
   expect((await inspectDatabase(connection)).citus?.undistributed).toEqual(["people"]);
@@ -107,7 +79,7 @@ test("a second run distributes only what is new, and a run that was cut off is c
 });
 
 test("a table that lies elsewhere is refused, and nothing is done", async () => {
-  await run(`${stand_in}; insert into citus.pg_dist_partition values ('people', 'n', 't')`);
+  await run(`${citusStandIn}; insert into citus.pg_dist_partition values ('people', 'n', 't')`);
   await expect(told()).rejects.toThrow(
     "the table people is distributed in another way than it has to be: run SELECT undistribute_table('people'), then this command again",
   );
@@ -115,7 +87,7 @@ test("a table that lies elsewhere is refused, and nothing is done", async () => 
 });
 
 test("a table that Citus refuses is left as it was, and its error comes through", async () => {
-  await run(stand_in);
+  await run(citusStandIn);
   await run(`create or replace function citus.create_reference_table(table_name regclass) returns void language plpgsql as $$ begin
     insert into citus.pg_dist_partition values (table_name, 'n', 't');
     raise 'no room';

@@ -29,7 +29,7 @@ beforeAll(async () => {
   short = { db, text: await dumpOf(connection) };
 });
 
-async function filled(audit_rows: number, intake_chars: number) {
+async function filled(ledger_rows: number, intake_chars: number) {
   const { db, connection } = await testDatabase();
   await db.query("update instance set key_ever_created = true");
   await db.query(
@@ -41,9 +41,11 @@ async function filled(audit_rows: number, intake_chars: number) {
     ["\\"],
   );
   await db.query(
-    `insert into audit select 'org_a', n, 'aud_' || n, null, 'submitted', 'key_1', now(), '{"a" :  1.0,"b":"\\\\u00e9"}', decode(lpad(to_hex(n), 8, '0'), 'hex')
+    `insert into ledger (org_id, seq, entry, at, type, actor, audit_id, data, data_salt, hash)
+     select 'org_a', n, n - 1, now(), 'key_created', 'key_1', 'aud_' || n, '{"a" :  1.0,"b":"\\\\u00e9"}',
+       decode(lpad(to_hex(n), 32, '0'), 'hex'), decode(lpad(to_hex(n), 8, '0'), 'hex')
      from generate_series(1, $1::integer) n`,
-    [audit_rows],
+    [ledger_rows],
   );
   await db.query("insert into removed_addresses values ('org_a', $1, now())", [nasty]);
   await db.query("insert into onboarding_intakes values ('ink_1', null, to_json($1::text), '{}', now())", [
@@ -95,9 +97,9 @@ describe("a dump", () => {
     expect(await contents(restored)).toEqual(await contents(source));
     // So lists are read along their indexes from the first request on.
     const known = await restored.query<{ rows: number }>(
-      "select reltuples::integer as rows from pg_class where oid in ('audit'::regclass, 'intents'::regclass) order by relname",
+      "select reltuples::integer as rows from pg_class where oid in ('ledger'::regclass, 'events'::regclass) order by relname",
     );
-    expect(known).toEqual([{ rows: 2500 }, { rows: 0 }]);
+    expect(known).toEqual([{ rows: 0 }, { rows: 2500 }]);
   });
 
   test("restored into a schema with another name holds every row, and so does the dump of that", async () => {
@@ -111,7 +113,7 @@ describe("a dump", () => {
     await restoreDump(target, Readable.from([short.text]), silentLog);
     const rowsOf = (dumped: string) => dumped.split("\n").slice(1, -2).join("\n");
     expect(rowsOf(await dumpOf(target))).toBe(rowsOf(short.text));
-    expect(await opened(target).query("select count(*)::integer as n from ours.audit")).toEqual([{ n: 20 }]);
+    expect(await opened(target).query("select count(*)::integer as n from ours.ledger")).toEqual([{ n: 20 }]);
   });
 
   test("is restored by psql, too", async ({ skip }) => {
@@ -155,11 +157,11 @@ describe("a dump", () => {
   test("waits for the database as long as it takes", async () => {
     const owner = await openClient(from, "owner");
     onTestFinished(() => owner.end());
-    await owner.query("begin; lock table audit in access exclusive mode");
+    await owner.query("begin; lock table ledger in access exclusive mode");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const dumped = exportDump(from, collector().output);
-    await expect.poll(async () => (await owner.query(waitingFor("audit"))).rowCount).toBe(1);
+    await expect.poll(async () => (await owner.query(waitingFor("ledger"))).rowCount).toBe(1);
     await vi.advanceTimersByTimeAsync(3_600_000);
     await owner.query("rollback");
     expect((await dumped).rows).toBeGreaterThan(2500);
@@ -280,16 +282,14 @@ describe("restoring", () => {
 
   test("refuses what is no dump, and a dump of another schema", async () => {
     const { connection } = empty;
-    await expect(restoreDump(connection, Readable.from(["drop table audit;\n"]), silentLog)).rejects.toThrow(
+    await expect(restoreDump(connection, Readable.from(["drop table ledger;\n"]), silentLog)).rejects.toThrow(
       "this file is no Countersign dump",
     );
-    const known = (await readMigrations()).length;
-    for (const [schema, how] of [
-      [known + 1, "restore it with the version that made it or a newer one"],
-      [known - 1, "restore it with the version that made it"],
-    ]) {
-      const other = Readable.from([`-- Countersign dump 1, schema ${schema} (0001-x), taken\n`]);
-      const refusal = `this dump is of schema ${schema}, and this version knows ${known}: ${how}`;
+    const newest = (await readMigrations()).at(-1);
+    const known = `${newest?.version} (${newest?.name})`;
+    for (const schema of ["33 (0033-rules-off)", "1 (0001-main-road)", "9 (0009-later)"]) {
+      const other = Readable.from([`-- Countersign dump 1, schema ${schema}, taken\n`]);
+      const refusal = `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that made it, and upgrade that database`;
       await expect(restoreDump(connection, other, silentLog)).rejects.toThrow(new StartRefused(refusal));
     }
   });

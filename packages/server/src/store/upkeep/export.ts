@@ -16,7 +16,7 @@ const seededTables = ["instance"];
 const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
-const firstLine = /^-- Countersign dump 1, schema (\d+) .*, taken ?(.*)$/;
+const firstLine = /^-- Countersign dump 1, schema (\d+ \(.*\)), taken ?(.*)$/;
 /** With the SHA-256 of all lines before it. */
 const lastLine = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
 
@@ -161,15 +161,14 @@ function quoteValue(value: string | null): string {
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
-  const [, schema = Number.NaN, taken = ""] = firstLine.exec((await lines.next()).value ?? "") ?? [];
-  const version = Number(schema);
-  const known = (await readMigrations()).length;
-  if (Number.isNaN(version))
+  const [, schema, taken = ""] = firstLine.exec((await lines.next()).value ?? "") ?? [];
+  const newest = (await readMigrations()).at(-1);
+  const known = `${newest?.version} (${newest?.name})`;
+  if (schema === undefined)
     throw new StartRefused("this file is no Countersign dump: give one that `countersign export` wrote");
-  if (version !== known) {
-    const newer = version > known ? " or a newer one" : "";
+  if (schema !== known) {
     throw new StartRefused(
-      `this dump is of schema ${version}, and this version knows ${known}: restore it with the version that made it${newer}`,
+      `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that made it, and upgrade that database`,
     );
   }
   await migrate(connection, log);
@@ -216,7 +215,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
     read += 1;
     return lines.next();
   };
-  const run = (statement: string) =>
+  const restoreStatement = (statement: string) =>
     client.query(statement).catch(({ message }: Error) => {
       if (message.startsWith("this dump is of")) throw new StartRefused(message);
       if (message === not_empty)
@@ -238,7 +237,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
       statement += `${line.value}\n`;
       if (statement === "commit;\n") break;
       if (!line.value.endsWith(";")) continue;
-      await run(statement);
+      await restoreStatement(statement);
       statement = "";
     }
     if (!lastLine.test((await next()).value ?? ""))

@@ -44,12 +44,14 @@ const submitted = {
 const decided_as = { type: "payment.transfer", data_classes: [] };
 const intent = JSON.stringify({ submitted, decided_as, attested: false });
 
-const fact = (value: unknown) => ({ value, source: "inline", as_of: "2026-11-21T03:36:48.123456Z" });
 const facts = JSON.stringify({
+  origins: [{ source: "inline", as_of_us: Date.UTC(2026, 10, 21, 3, 36, 48) * 1_000 }],
   security: {
-    untrusted_content_in_context: fact(true),
-    param_provenance: fact({ recipient: "P", amount: "P-U" }),
-    side_effect: fact(true),
+    values: {
+      untrusted_content_in_context: true,
+      param_provenance: { recipient: "P", amount: "P-U" },
+      side_effect: true,
+    },
   },
 });
 

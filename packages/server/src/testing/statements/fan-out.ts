@@ -4,8 +4,8 @@
  */
 
 /**
- * Statements that read rows of several organizations, and what is written after it is for one of them again. A distributed database
- * asks all of its places. So no submission of an intent waits for one of these.
+ * Statements that read rows of several organizations; a distributed database asks all of its places. What is found is written for
+ * each organization by itself. No submission of an intent waits for one of these.
  */
 export const fan_out: Readonly<Record<string, string>> = {
   read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",
@@ -15,11 +15,13 @@ export const fan_out: Readonly<Record<string, string>> = {
   deleteOldSessions: "the clean-up looks for what is old in all organizations",
   deleteOldInvitations: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
+  readProgressPage: "the reconciler of figures looks which organizations have decisions that are not counted",
   "count-backlog": "the metrics count what waits in all organizations",
   otherOrganizationsIn: "a domain may be claimed only if nobody of another organization is there",
   readSealedTexts: "the operator replaces the master key in all organizations",
   countSealedTexts: "the start and the operator look which master keys are needed in all organizations",
   countLostOrganizations: "the start looks whether the database was restored whole",
+  restoreStatement: "a restore inserts rows as the dump has them",
   listOrganizations: "the operator lists all organizations",
   readChainEnds: "the operator exports the whole database from a replica",
   readForeign: "the operator exports the whole database from a replica",

@@ -15,7 +15,7 @@ test.each([
   "select from people p join sessions s on (s.org_id, s.user_id) = (p.org_id, p.user_id) where s.org_id = $2",
   "select from people p cross join lateral (select * from sessions where org_id = p.org_id limit 1) s where p.org_id = $1",
   "insert into people (user_id, org_id) values ($1, $2), ($3, $2) on conflict do nothing",
-  "insert into people (user_id, org_id) values ('usr_1', 'org_1')",
+  "insert into session_index (org_id) values ($1), ($2)",
   "insert into people select p.org_id, 1 from people p where p.org_id = $1",
   "update people p set seen = true from sessions s where s.org_id = $1 and p.org_id = s.org_id",
   "delete from people using sessions where people.org_id = sessions.org_id and sessions.org_id = $1",
@@ -36,6 +36,7 @@ test.each([
   ["insert into people (org_id) values ($1), ($2)", ["rows of two organizations"]],
   ["select from people p, sessions s where p.org_id = $1 and s.org_id = $2", ["rows of two organizations"]],
   ["update people set seen = true where user_id = $1", ["people"]],
+  ["insert into people (user_id, org_id) values ('usr_1', 'org_1')", ["people"]],
   [
     "with gone as (delete from sessions where org_id = $1 returning token) delete from session_index i using gone g where i.token = g.token",
     ["session_index, which is copied everywhere and is written to beside rows of an organization"],

@@ -1,5 +1,5 @@
 /**
- * Proves that a statement works on rows of one organization, which it names by a parameter or a text. A distributed database then sends it
+ * Proves that a statement works on rows of one organization, which it names by a parameter. A distributed database then sends it
  * to the one place that holds them (decision 0031).
  */
 import { loadModule, parseSync } from "libpg-query";
@@ -15,6 +15,7 @@ export interface Tables {
 }
 
 /** A part of the syntax tree, as the parser gives it. */
+// biome-ignore lint/suspicious/noExplicitAny: the parser has hundreds of types for its parts, of which a few are read here
 type Part = { readonly [name: string]: any };
 
 /** Returns the tables of organizations whose rows the statement does not name by one parameter; none: it does, or reads none. */
@@ -25,7 +26,7 @@ export function unnamedTables(text: string, tables: Tables): readonly string[] {
 class Statement {
   readonly #tables: Tables;
   readonly #used: Org[] = [];
-  readonly #parameters = new Map<string, Org>();
+  readonly #parameters = new Map<number, Org>();
   #mixed = false;
   /** A table that is copied everywhere, and is written to. */
   #copied: string | null = null;
@@ -38,7 +39,8 @@ class Statement {
     for (const { stmt } of parseSync(text).stmts ?? []) this.#query(stmt as Part, new Scope(null));
     const unnamed = this.#used.filter((org) => !org.root().is_parameter);
     const organizations = new Set(this.#used.map((org) => org.root()));
-    if (this.#mixed || (unnamed.length === 0 && organizations.size > 1)) return ["rows of two organizations"];
+    if ((this.#mixed && this.#used.length > 0) || (unnamed.length === 0 && organizations.size > 1))
+      return ["rows of two organizations"];
     if (this.#copied !== null && this.#used.length > 0)
       return [`${this.#copied}, which is copied everywhere and is written to beside rows of an organization`];
     return [...new Set(unnamed.map(({ what }) => what))];
@@ -174,13 +176,12 @@ class Statement {
 
   /** The organization that an expression stands for, null if it is none. */
   #organizationOf(expression: Part | undefined, scope: Scope): Org | null {
-    const { TypeCast, ParamRef, A_Const, ColumnRef } = expression ?? {};
+    const { TypeCast, ParamRef, ColumnRef } = expression ?? {};
     if (TypeCast !== undefined) return this.#organizationOf(TypeCast.arg, scope);
-    // A dump has texts in place of parameters.
-    const given = ParamRef === undefined ? A_Const?.sval?.sval : `$${ParamRef.number}`;
-    if (given !== undefined) {
-      const known = this.#parameters.get(given) ?? new Org(given, true);
-      this.#parameters.set(given, known);
+    if (ParamRef !== undefined) {
+      const { number } = ParamRef as { readonly number: number };
+      const known = this.#parameters.get(number) ?? new Org(`$${number}`, true);
+      this.#parameters.set(number, known);
       return known;
     }
     const [last, rows] = (ColumnRef?.fields ?? []).toReversed() as Part[];

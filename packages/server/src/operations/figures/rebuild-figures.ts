@@ -1,0 +1,55 @@
+/** Counts the decisions of one organization again from the first, beside the service, which goes on counting new ones. */
+import type { Db, Timers } from "../../ports.ts";
+import {
+  beginRebuild,
+  type FiguresProgress,
+  type ListedProgress,
+  type PageSize,
+  readProgressPage,
+  takeStep,
+} from "../../store/figures/reconcile.ts";
+import { largestPage } from "./keep-figures.ts";
+
+/** What came of a rebuild. */
+export interface Rebuilt {
+  /** An earlier run or the service had begun this rebuild. */
+  readonly continued: boolean;
+  /** Decisions up to this seq are counted. */
+  readonly as_of: number;
+}
+
+const busy_wait_ms = 100;
+
+/**
+ * Deletes the figures of the organization and counts again. A rebuild that was interrupted goes on where it was; a running service
+ * continues it, too. `told` hears the progress after each step.
+ */
+export async function rebuildFigures(
+  { db, timers }: { readonly db: Pick<Db, "queued" | "system">; readonly timers: Timers },
+  org_id: string,
+  told: (progress: FiguresProgress) => void,
+  page: PageSize = largestPage,
+): Promise<Rebuilt> {
+  const begun = await db.system((query) => beginRebuild(query, org_id));
+  for (;;) {
+    const progress = await takeStep(db, org_id, page);
+    // The service is at work on the same organization.
+    if (progress === null) await new Promise<void>((resolve) => void timers.after(busy_wait_ms, resolve));
+    else {
+      told(progress);
+      if (progress.rebuild_to === null) return { continued: !begun, as_of: progress.as_of };
+    }
+  }
+}
+
+const page_organizations = 500;
+
+/** Returns how far the figures of all organizations are, by id. */
+export async function listProgress(db: Pick<Db, "system">): Promise<ListedProgress[]> {
+  const all: ListedProgress[] = [];
+  for (let after = ""; ; after = all.at(-1)?.org_id ?? "") {
+    const page = await db.system((query) => readProgressPage(query, after, page_organizations));
+    all.push(...page);
+    if (page.length < page_organizations) return all;
+  }
+}
