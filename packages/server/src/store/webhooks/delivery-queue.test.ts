@@ -203,7 +203,7 @@ test("a webhook hears of what happens after it was registered, whatever the cloc
     ["0", 4, 0],
   ] as const) {
     await addEvents(org_id, 1);
-    await db.query("update webhooks set registered_at = clock_timestamp() - $2::interval where org_id = $1", [
+    await db.query("update webhooks set created_at = clock_timestamp() - $2::interval where org_id = $1", [
       org_id,
       clock,
     ]);
