@@ -70,16 +70,31 @@ export function parseIsoTimeUs(text: string): number | null {
 /** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. Source: api.md §2. */
 export function formatTimestampUs(at_us: number): string {
   const second = Math.floor(at_us / us_per_second);
-  if (second !== lastSecond) {
-    last_text = new Date(second * 1000).toISOString().slice(0, -4);
-    lastSecond = second;
+  const day = Math.floor(second / seconds_per_day);
+  if (day !== last_day) {
+    last_date = new Date(day * seconds_per_day * 1000).toISOString().slice(0, -"00:00:00.000Z".length);
+    last_day = day;
   }
-  return `${last_text}${String(at_us - second * us_per_second).padStart(6, "0")}Z`;
+  const second_of_day = second - day * seconds_per_day;
+  const minute = Math.floor(second_of_day / 60);
+  const micros = at_us - second * us_per_second;
+  const millis = Math.floor(micros / 1000);
+  return `${last_date}${minutes[minute]}${seconds[second_of_day - minute * 60]}${thousands[millis]}${thousands[micros - millis * 1000]}Z`;
 }
 
-/** The last second that was formatted, and its text up to the dot: most moments are of the same one. */
-let lastSecond = Number.NaN;
-let last_text = "";
+/**
+ * The last day that was formatted, and its text up to the time. The parts of the time are looked up: a decision has two times, now and
+ * until when it holds, and `toISOString` for each of them was 1.6 µs of it.
+ */
+let last_day = Number.NaN;
+let last_date = "";
+const minutes = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`);
+const seconds = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)}.`);
+const thousands = Array.from({ length: 1000 }, (_, n) => digits(n, 3));
+
+function digits(value: number, length: number): string {
+  return String(value).padStart(length, "0");
+}
 
 const durationPattern = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/;
 

@@ -1,10 +1,11 @@
 import type { ApprovalChange, Reason } from "@countersign/contract";
 import { type ViewsByProfile, viewsOfContent } from "../deciding/bind-facts.ts";
-import { classify } from "../deciding/classify.ts";
+import { type Classified, classify } from "../deciding/classify.ts";
 import { judge } from "../deciding/decide.ts";
 import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
 import type { PlacedPolicy } from "../deciding/policy-set.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
+import type { ActionKey } from "../policy/action-index.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
@@ -38,7 +39,8 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
   if (stopping_reasons.some((reason) => reason.policy_id === null && !reached(reason))) return null;
-  const matching = matchingPolicies(input);
+  const { action } = classify(input);
+  const matching = matchingPolicies(input, action.key);
   const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
   const stopping_policies: PlacedPolicy[] = [];
   for (const { policy_id } of stopping_reasons) {
@@ -51,7 +53,7 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
 
   const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
   const situation = situationOf(
-    trial,
+    { input: trial, action },
     shown_content,
     new Map([...stopping_policies, ...contributors].map((p) => [p.policy, p])),
   );
@@ -70,9 +72,8 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
 }
 
 /** Returns the policies that match the action, because a whole set may have thousands. */
-function matchingPolicies(input: DecideInput): readonly PlacedPolicy[] {
-  const { live } = input.policySet;
-  return live.candidates(classify(input).action.key).map((place) => live.placed[place] as PlacedPolicy);
+function matchingPolicies({ policySet: { live } }: DecideInput, key: ActionKey): readonly PlacedPolicy[] {
+  return live.candidates(key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
 /** Returns the first of these sets that suffices, without the changes that it does not need. */
@@ -123,15 +124,16 @@ function pairs(sets: readonly ChangeSet[]): readonly ChangeSet[] {
 }
 
 function situationOf(
-  trial: DecideInput,
+  classified: Classified,
   shown_content: Decided["shown_content"],
   places: ReadonlyMap<CompiledPolicy, PlacedPolicy>,
 ): Situation {
-  const classified = classify(trial);
-  const { prepared, content } = classified.action;
+  const { input: trial, action } = classified;
+  const { prepared, content } = action;
   const profileOf = (policy: CompiledPolicy): number => places.get(policy)?.profile ?? 0;
-  const views_by_changes = new Map<string, ViewsByProfile>();
   const shown = viewsOfContent(classified, shown_content);
+  const given = content === shown_content ? shown : viewsOfContent(classified, content);
+  const views_by_changes = new Map<string, ViewsByProfile>([[textOf([]), given]]);
   const options = shown(0).options;
   const freshAt = (place: ChangePlace): boolean =>
     place.kind === "param" ||

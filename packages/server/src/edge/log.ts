@@ -1,4 +1,5 @@
 /** The structured log: one JSON line an event, with nothing in it that opens a door. */
+import { formatTimestampUs } from "@countersign/core";
 import { type DestinationStream, pino } from "pino";
 import type { Log } from "../ports.ts";
 
@@ -124,7 +125,7 @@ export function createLog(level: LogLevel, sink: DestinationStream = onceATurn(p
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${formatTimestampUs(Date.now() * 1000).slice(0, -"000Z".length)}Z"`,
       formatters: {
         level: (label) => ({ level: label }),
         log: (fields) => censored(fields, censored_levels) as Record<string, unknown>,

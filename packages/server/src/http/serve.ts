@@ -73,7 +73,8 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
       return finished(deps, route.id, exchange, visit.now_us, admission, answer.status, code, fault);
     }
     const reply = replyTo(answer, operation.conditional === true, request);
-    admission = await settleRate(deps.gate, admission, reply.status === 304, deps.clock.now_us());
+    const settled = settleRate(deps.gate, admission, reply.status === 304, deps.clock.now_us());
+    admission = settled instanceof Promise ? await settled : settled;
     if (admission.fault !== null) return refuse(deps, route, exchange, visit.now_us, admission, admission.fault);
     writeReply(response, reply, request_id, admission.use);
     finished(deps, route.id, exchange, visit.now_us, admission, reply.status, null, null);
@@ -205,7 +206,10 @@ async function answerBody(
 ): Promise<Answer> {
   const { operation } = route;
   const problems = operation.examines === "items" ? [] : examine(value);
-  if (known !== null) handed.caller = await stillAdmitted(gate, visit, known, clock.now_us());
+  if (known !== null) {
+    const caller = stillAdmitted(gate, visit, known, clock.now_us());
+    handed.caller = caller instanceof Promise ? await caller : caller;
+  }
   const unstorable = operation.examines === "body" ? [] : problems;
   const of_shape = route.checkBody(value, bytes);
   if (unstorable.length > 0 || of_shape !== null) {

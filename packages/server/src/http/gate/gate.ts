@@ -142,13 +142,19 @@ const slow_intents_us = 1_000_000;
  * a stolen session or key could keep a request in the air that makes a new key once the old one was revoked.
  * Faults: those of the gate.
  */
-export async function stillAdmitted(deps: GateDeps, visit: Visit, { caller }: Known, now_us: number): Promise<Caller> {
+export function stillAdmitted(
+  deps: GateDeps,
+  visit: Visit,
+  { caller }: Known,
+  now_us: number,
+): Caller | Promise<Caller> {
   const slow_us = visit.operation.rate === "intents" ? slow_intents_us : slow_body_us;
   if (now_us - visit.now_us < slow_us) return caller;
-  const current = await reload(caller);
-  const fault = forbidden(deps, visit, current);
-  if (fault !== null) throw fault;
-  return current;
+  return reload(caller).then((current) => {
+    const fault = forbidden(deps, visit, current);
+    if (fault !== null) throw fault;
+    return current;
+  });
 }
 
 /**
@@ -241,18 +247,28 @@ function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
 
 /**
  * Settles what a request counts for, now that its answer is known: one that is `unchanged` has no place in its window, one
- * that was let in on a look takes it now. The fault is the 429 of a window that has filled up meanwhile.
+ * that was let in on a look takes it now. The fault is the 429 of a window that has filled up meanwhile. Answers at once where
+ * nothing is to be settled, which is nearly always.
  */
-export async function settleRate(
-  { windows, unsettled }: Pick<GateDeps, "windows" | "unsettled">,
+export function settleRate(
+  deps: Pick<GateDeps, "windows" | "unsettled">,
   admission: Admission,
   unchanged: boolean,
   now_us: number,
-): Promise<Admission> {
+): Admission | Promise<Admission> {
   const { use } = admission;
-  if (use === null) return admission;
-  const now_ms = Math.floor(now_us / 1000);
-  if (use.settled) return unchanged ? { ...admission, use: await refundRate(windows, use, now_ms) } : admission;
+  if (use === null || (use.settled && !unchanged)) return admission;
+  return settleUse(deps, admission, use, unchanged, Math.floor(now_us / 1000));
+}
+
+async function settleUse(
+  { windows, unsettled }: Pick<GateDeps, "windows" | "unsettled">,
+  admission: Admission,
+  use: RateUse,
+  unchanged: boolean,
+  now_ms: number,
+): Promise<Admission> {
+  if (use.settled) return { ...admission, use: await refundRate(windows, use, now_ms) };
   unsettled.leave(use.bucket);
   const kind = unchanged ? "look" : "take";
   const now = await useRate(windows, kind, use.category, use.bucket, use.taken.limit, now_ms);

@@ -90,7 +90,9 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  return { input, fingerprint, ...(await overridden(runtime, caller.org_id, state, fingerprint, input, first)) };
+  if (fingerprint === null || !state.overrides) return { input, decided: first, fingerprint, override_id: null };
+  const { decided, override_id } = await overridden(runtime, caller.org_id, fingerprint, input, first);
+  return { input, decided, fingerprint, override_id };
 }
 
 /** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
@@ -196,13 +198,12 @@ function rowsOf(
 async function overridden(
   runtime: Pick<Runtime, "db">,
   org_id: string,
-  state: OrgState,
-  fingerprint: string | null,
+  fingerprint: string,
   input: DecideInput,
   decided: Decided,
 ): Promise<{ readonly decided: Decided; readonly override_id: string | null }> {
   const { mode } = input;
-  if (!state.overrides || mode === "shadow" || fingerprint === null) return { decided, override_id: null };
+  if (mode === "shadow") return { decided, override_id: null };
   const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
   for (const { override_id, lifts } of ready) {
     const lifted = decide({ ...input, overrides: lifts });

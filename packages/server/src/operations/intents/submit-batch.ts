@@ -65,7 +65,7 @@ export async function submitBatch(
       return places(async () => {
         await new Promise<void>((go) => handOn(go, bytes / items.length, caller.org_id));
         return submitItem(item, index, { come: before, over });
-      }).finally(() => before.then(over));
+      });
     }),
   );
   const refusals = results.flatMap((result) => (result.success ? [] : [result.error]));
@@ -80,22 +80,24 @@ export async function submitBatch(
   ): Promise<BatchResult> {
     try {
       checkItem(item, examine);
-      const { idempotency_key, ...submission } = item;
-      const request = {
-        submission,
-        mode,
-        idempotency_key,
-        batch_size: items.length,
-        turn,
-      };
+      const { idempotency_key } = item;
+      const submission = idempotency_key === undefined ? item : withoutKey(item);
+      const request = { submission, mode, idempotency_key, batch_size: items.length, turn };
       return { success: true, answer: await submitIntent(runtime, caller, request) };
     } catch (error) {
+      // What was answered went to the commit, which said so.
+      void turn.come.then(turn.over);
       return {
         success: false,
         error: error instanceof Fault && !isOfCaller(error) ? faultOfItem(error, index) : error,
       };
     }
   }
+}
+
+/** The submission alone: its copy is a µs that items without a key need not take. */
+function withoutKey({ idempotency_key: _, ...submission }: BatchItem): SubmissionRequest["submission"] {
+  return submission;
 }
 
 /** The caller's key ended, or its session or open mode (`missing_api_key`: there is nothing left to be let in with). */
