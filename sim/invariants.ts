@@ -4,6 +4,7 @@ import type { Db } from "../packages/server/src/ports.ts";
 import { type AuditRow, auditHash, genesisRoot, nextRoot } from "../packages/server/src/store/audit/audit.ts";
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { Head } from "../packages/server/src/store/organizations/heads.ts";
+import { wrongFigures } from "./figures-invariants.ts";
 import type { Journal } from "./journal.ts";
 
 /** A promise that was broken. */
@@ -38,6 +39,8 @@ export async function checkInvariants(db: Db, journal: Journal): Promise<void> {
   const tables = await readTables(db, journal.organizations);
   for (const head of tables.heads) checkOrganization(head, tables, journal);
   checkAnswers(tables, journal);
+  const wrong = await wrongFigures(db, journal.organizations);
+  demand(wrong.length === 0, wrong.join("; "));
 }
 
 function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {

@@ -21,6 +21,7 @@ import type { CommitOutcome } from "../packages/server/src/store/commit/commit-w
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import { createHead, type HeadChanges, withHead } from "../packages/server/src/store/organizations/heads.ts";
 import { decisionRows } from "../packages/server/src/testing/database/decision-rows.ts";
+import { countAll, countSome } from "./figures-invariants.ts";
 import { checkInvariants, InvariantBroken } from "./invariants.ts";
 import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";
@@ -118,6 +119,7 @@ class CommitWorld {
     for (let n = random.below(3); n >= 0; n--) await this.#act();
     for (let n = random.below(4); n > 0 && this.#gates().length > 0; n--)
       await this.#open(random.pick(this.#gates()), this.#drawFate());
+    await countSome(this.#setting.db, this.journal.organizations);
     await checkInvariants(this.#setting.db, this.journal);
   }
 
@@ -128,6 +130,7 @@ class CommitWorld {
     while (this.#gates().length > 0) await this.#open(this.#gates()[0] as Gate, "run");
     await Promise.all(this.#nodes.map((node) => node.writer.close()));
     while (this.#pending.size > 0) await Promise.all(this.#pending);
+    await countAll(this.#setting.db, this.journal.organizations);
     await checkInvariants(this.#setting.db, this.journal);
   }
 

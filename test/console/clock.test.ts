@@ -36,7 +36,7 @@ inBrowser("ages", () => {
         expect.stringMatching(/^3 h 5\d min left$|^4 h(?: \d s)? left$/),
         expect.stringMatching(/^just now$|^\d+ s ago$|^\d min ago$/),
       ]);
-      await followLoaded(page, "/?span=hour");
+      await followLoaded(page, "/?span=hours");
       await expect.poll(() => page.locator(".figure b").count()).toBeGreaterThan(0);
       expect(await page.locator(".figure b").first().textContent()).toBe("1");
       await openLoaded(page, "/?span=month");

@@ -12,7 +12,7 @@ import { Empty, Loaded } from "../parts/states.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { Figures } from "./overview/figures.tsx";
 
-const spans = { hour: 1, day: 24, week: 24 * 7, month: 24 * 31 } as const;
+const spans = { hours: 6, day: 24, week: 24 * 7, month: 24 * 31 } as const;
 
 export function OverviewPage() {
   const reads = useReads();
@@ -57,7 +57,7 @@ function Counts() {
           value={span}
           onChange={(event) => setFilters({ span: event.target.value === "day" ? "" : event.target.value })}
           options={[
-            ["hour", "Last hour"],
+            ["hours", "Last 6 hours"],
             ["day", "Last 24 hours"],
             ["week", "Last 7 days"],
             ["month", "Last 31 days"],

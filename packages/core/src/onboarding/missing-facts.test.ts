@@ -33,9 +33,14 @@ test("the steps name only what there is to switch off, and nothing if no fact is
 test("a membrane that goes live is told the facts that were missing, that none was, or that nothing was decided", () => {
   const none = { decisions: 0, share: 0, facts: [], next_steps: [] };
   const missing_facts = { ...found, next_steps: missingFactSteps(found) };
-  expect(goLiveSteps({ decisions: 8_064, missing_facts }).slice(0, 3)).toEqual(missing_facts.next_steps);
-  expect(goLiveSteps({ decisions: 8_064, missing_facts: none })).toEqual([
+  expect(goLiveSteps({ complete: true, decisions: 8_064, missing_facts }).slice(0, 3)).toEqual(
+    missing_facts.next_steps,
+  );
+  expect(goLiveSteps({ complete: true, decisions: 8_064, missing_facts: none })).toEqual([
     expect.stringContaining("No fact was missing in the last 31 days."),
   ]);
-  expect(goLiveSteps({ decisions: 0, missing_facts: none })[0]).toContain("decided nothing in shadow");
+  expect(goLiveSteps({ complete: true, decisions: 0, missing_facts: none })[0]).toContain("decided nothing in shadow");
+  const counting = goLiveSteps({ complete: false, decisions: 0, missing_facts: none });
+  expect(counting).toHaveLength(1);
+  expect(counting[0]).toContain("still counting earlier decisions");
 });

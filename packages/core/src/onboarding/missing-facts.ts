@@ -29,8 +29,17 @@ export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts,
 }
 
 /** Returns what to do after a membrane went live, by what was decided in shadow before. */
-export function goLiveSteps({ decisions, missing_facts }: Pick<Overview, "decisions" | "missing_facts">): string[] {
+export function goLiveSteps({
+  complete,
+  decisions,
+  missing_facts,
+}: Pick<Overview, "complete" | "decisions" | "missing_facts">): string[] {
   const back = "POST /v1/membranes/{membrane_id}/return-to-shadow stops enforcing.";
+  if (!complete)
+    return [
+      "The service is still counting earlier decisions, so it cannot say yet what this membrane would have held. " +
+        `Read GET /v1/overview again until complete is true. ${back}`,
+    ];
   if (decisions === 0)
     return [
       `This membrane decided nothing in shadow in the last 31 days, so nobody knows what it will hold. ${back}`,

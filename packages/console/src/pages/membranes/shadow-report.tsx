@@ -33,6 +33,8 @@ export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
               {`${done} ${count(verdict).toLocaleString("en")}`}
             </Link>
           );
+          if (!report.complete)
+            return <p className="muted">The service still counts earlier decisions. Come back in some minutes.</p>;
           if (report.decisions === 0)
             return <p className="muted">No decision in shadow so far: let agents ask for a while before going live.</p>;
           return (

@@ -17,7 +17,7 @@ export function Figures({ overview }: { readonly overview: Overview }) {
       <Totals overview={overview} />
       {overview.decisions === 0 ? (
         <>
-          <NoDecisions />
+          {overview.complete ? <NoDecisions /> : <StillCounting />}
           <div className="grid-2">
             <Latency latency={overview.latency} />
             <Quota />
@@ -64,7 +64,7 @@ function Totals({ overview }: { readonly overview: Overview }) {
       <Figure
         name="Decisions"
         value={overview.decisions.toLocaleString("en")}
-        about={overview.complete ? "all counted" : "the newest of more"}
+        about={overview.complete ? "all counted" : <CountedSoFar overview={overview} />}
       />
       <Figure name="Blocked" value={blocked.toLocaleString("en")} about={share(blocked)} />
       <Figure name="Escalated" value={escalated.toLocaleString("en")} about={share(escalated)} />
@@ -85,6 +85,26 @@ function Totals({ overview }: { readonly overview: Overview }) {
         }
       />
     </div>
+  );
+}
+
+function CountedSoFar({ overview: { as_of } }: { readonly overview: Overview }) {
+  if (as_of.at === null) return "still counting";
+  return (
+    <>
+      {"still counting, now up to "}
+      <Time at={as_of.at} />
+    </>
+  );
+}
+
+function StillCounting() {
+  return (
+    <section className="card">
+      <Empty title="Still counting">
+        <p>The service counts earlier decisions, as after an upgrade. This page shows them when they are counted.</p>
+      </Empty>
+    </section>
   );
 }
 
@@ -114,17 +134,11 @@ function Modes({ overview }: { readonly overview: Overview }) {
   );
 }
 
-function Risk({ overview: { risk, decisions } }: { readonly overview: Overview }) {
-  const rated = risk.reduce((sum, count) => sum + count, 0);
+function Risk({ overview: { risk } }: { readonly overview: Overview }) {
   return (
     <section className="card stack tight">
       <h2>Risk</h2>
       <RiskChart risk={risk} />
-      {rated < decisions && (
-        <p className="small muted">
-          {`Of ${rated.toLocaleString("en")} decisions: only the newest of very many large ones are read for this.`}
-        </p>
-      )}
     </section>
   );
 }

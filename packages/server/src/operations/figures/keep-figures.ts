@@ -5,7 +5,8 @@
 import type { Db } from "../../ports.ts";
 import {
   createState,
-  type FiguresProgress,
+  entriesBehind,
+  isBehind,
   type PageSize,
   readProgressPage,
   takeStep,
@@ -26,16 +27,6 @@ const turn_work = 200;
 /** Organizations that one pass looks up, and the passes between the end of the list and its next beginning. */
 const looked_up_max = 500;
 const resting_passes = 120;
-
-/** Returns true if a step must follow. */
-export function isBehind({ as_of, head, rebuild_to }: FiguresProgress): boolean {
-  return as_of < head || rebuild_to !== null;
-}
-
-/** Returns how many entries of the audit trail are not counted. */
-export function entriesBehind({ as_of, head }: Pick<FiguresProgress, "as_of" | "head">): number {
-  return head - Math.max(0, as_of);
-}
 
 /** Creates the keeper of one node. */
 export function createFiguresKeeper(

@@ -16,6 +16,16 @@ export interface FiguresProgress {
   readonly rebuild_to: number | null;
 }
 
+/** Returns true if a step must follow. */
+export function isBehind({ as_of, head, rebuild_to }: FiguresProgress): boolean {
+  return as_of < head || rebuild_to !== null;
+}
+
+/** Returns how many entries of the audit trail are not counted. */
+export function entriesBehind({ as_of, head }: Pick<FiguresProgress, "as_of" | "head">): number {
+  return head - Math.max(0, as_of);
+}
+
 /** The sizes of one step: seqs that are counted, or figures that a rebuild deletes. */
 export interface PageSize {
   readonly seqs: number;
