@@ -115,7 +115,7 @@ export const Overview = Type.Object(
       }),
       {
         description:
-          "the busiest agents, most first; their counts are exact. They are looked for among the 300 busiest of each hour or day",
+          "the busiest agents, most first; their counts are exact. They are looked for among the 100 busiest of each hour or day",
       },
     ),
     queue: Type.Object({

@@ -94,11 +94,14 @@ const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
 
 /** Reads the figures of the window; the tail is in the sums and in the agents. */
 async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
+  const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
+  // Most organizations have decisions of one mode only, so the others need no look.
+  const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };
   const newest = figures.filter(({ kind }) => kind === "agent");
   return {
-    verdicts: await readVerdicts(query, org_id, window, window.bucket_hours),
-    sums: summed([...(await readSums(query, org_id, window)), ...figures]),
-    agents: await readBusiestAgents(query, org_id, window, newest),
+    verdicts,
+    sums: summed([...(await readSums(query, org_id, used)), ...figures]),
+    agents: await readBusiestAgents(query, org_id, used, newest),
   };
 }
 
@@ -203,6 +206,6 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
     to: formatTimestampUs(end * us_per_hour),
     bucket_hours: bucket_sizes_hours.find((hours) => hours >= wanted_hours) ?? 24,
     membrane_id: request.membrane_id ?? null,
-    mode: request.mode ?? null,
+    modes: request.mode === undefined ? ["live", "shadow", "test"] : [request.mode],
   };
 }

@@ -10,8 +10,8 @@ export interface FiguresWindow {
   readonly to: string;
   /** Null: all membranes. */
   readonly membrane_id: string | null;
-  /** Null: all modes. */
-  readonly mode: PipelineMode | null;
+  /** Those that are asked for. */
+  readonly modes: readonly PipelineMode[];
 }
 
 /** The whole days within a window, and so what is left of it before and after them in hours. */
@@ -24,7 +24,6 @@ interface WholeDays {
 /** Which kinds of figures are summed for a window. Agents are read by `readBusiestAgents`, verdicts by `readVerdicts`. */
 type SummedKind = "risk" | "policy" | "missing" | "missing_fact" | "missing_rule";
 const summedKinds: readonly SummedKind[] = ["risk", "policy", "missing", "missing_fact", "missing_rule"];
-const modes: readonly PipelineMode[] = ["live", "shadow", "test"];
 
 /** One figure, in hours or summed over a window. */
 export interface Figure<Kind = string> {
@@ -66,16 +65,16 @@ export async function countTail(query: Query, org_id: string, window: FiguresWin
   const known = { readable: true, figures: [], as_of, as_of_at };
   if (as_of === head) return { ...known, complete: true };
   if (head - as_of > tail_seqs_max) return { ...known, complete: false };
-  const { from, to, membrane_id, mode } = window;
+  const { from, to, membrane_id, modes } = window;
   const [tail] = await query<Pick<Tail, "figures" | "as_of" | "as_of_at">>(
     `with ${countedDecisions({ org_id: "$1", after: "$2::bigint", up_to: "$3::bigint" })}
      select as_of, as_of_at, (
        select coalesce(json_agg(json_build_object('kind', kind, 'item', item, 'count', count, 'held', held, 'mode', mode,
          'hour', extract(epoch from begins - $4::timestamptz)::bigint / 3600)), '[]')
        from counted where span = 'hour' and begins >= $4::timestamptz and begins < $5::timestamptz
-         and membrane_id = $6 and ($7::text is null or mode = $7)) as figures
+         and membrane_id = $6 and mode = any ($7::text[])) as figures
      from page`,
-    [org_id, as_of, head, from, to, membrane_id ?? "", mode],
+    [org_id, as_of, head, from, to, membrane_id ?? "", modes],
   );
   const { figures, ...counted } = tail as Exclude<typeof tail, undefined>;
   return {
@@ -99,7 +98,7 @@ export interface CountedVerdicts {
 export function readVerdicts(
   query: Query,
   org_id: string,
-  { from, to, membrane_id, mode }: FiguresWindow,
+  { from, to, membrane_id, modes }: FiguresWindow,
   bucket_hours: number,
 ): Promise<CountedVerdicts[]> {
   return query<CountedVerdicts>(
@@ -109,13 +108,17 @@ export function readVerdicts(
        select * from figures where org_id = $1 and membrane_id = $2 and kind = 'verdict' and mode = m.mode and span = 'hour'
          and begins >= $4::timestamptz and begins < $5::timestamptz offset 0) f
      group by 1, 2, 3 order by 1, 2, 3`,
-    [org_id, membrane_id ?? "", mode === null ? modes : [mode], from, to, bucket_hours],
+    [org_id, membrane_id ?? "", modes, from, to, bucket_hours],
   );
 }
 
 /** SQL: the parts of a window, whole days and the hours before and after them, for each mode. Uses `$1` to `$7`. */
 const parts = `(values ('hour', $4::timestamptz, $5::timestamptz), ('day', $5, $6::timestamptz), ('hour', $6, $7::timestamptz))
     as p(span, since, until) cross join unnest($3::text[]) as m(mode)`;
+
+/** SQL: the hours or days of a part. */
+const partBegins = `select generate_series(p.since, p.until - interval '1 second',
+    case p.span when 'day' then interval '1 day' else interval '1 hour' end) as begins`;
 
 const day_ms = 86_400_000;
 
@@ -128,8 +131,8 @@ function wholeDays({ from, to }: FiguresWindow): WholeDays {
 
 function partValues(org_id: string, window: FiguresWindow): unknown[] {
   const { begins, ends } = wholeDays(window);
-  const { from, to, membrane_id, mode } = window;
-  return [org_id, membrane_id ?? "", mode === null ? modes : [mode], from, begins, ends, to];
+  const { from, to, membrane_id, modes } = window;
+  return [org_id, membrane_id ?? "", modes, from, begins, ends, to];
 }
 
 /** Sums figures over a window. */
@@ -145,9 +148,9 @@ export function readSums(query: Query, org_id: string, window: FiguresWindow): P
 }
 
 /** The busiest agents of each hour or day that are looked at, and how many agents a caller gets of them. */
-const agents_of_part_max = 300;
-const agents_max = 2_000;
-const chosen_max = 20;
+const agents_of_part_max = 100;
+const agents_max = 1_000;
+const chosen_max = 15;
 
 /** Decisions of one agent. */
 export interface CountedAgent {
@@ -158,7 +161,7 @@ export interface CountedAgent {
 
 /**
  * Returns the busiest agents of a window, the busiest first, together with `tail`. Callers choose agent ids, so there may be millions.
- * An agent is looked for among the 300 busiest of each day and hour. The counts of those that are returned are exact.
+ * An agent is looked for among the 100 busiest of each day and hour. The counts of those that are returned are exact.
  */
 export async function readBusiestAgents(
   query: Query,
@@ -169,16 +172,16 @@ export async function readBusiestAgents(
   const newest = tail.map(({ item, count, held }) => ({ agent_id: item, count, held }));
   const [looked] = await query<{ cut: boolean; agents: CountedAgent[] }>(
     `with listed as materialized (
-       select f.* from ${parts} cross join lateral (
-         select generate_series(p.since, p.until - interval '1 second', case p.span when 'day' then interval '1 day' else interval '1 hour' end)
-           as begins) b
+       select m.mode, p.span, b.begins, f.* from ${parts} cross join lateral (${partBegins}) b
        cross join lateral (
-         select item, count, held, row_number() over (order by count desc) as place from figures
+         select item, count, held from figures
          where org_id = $1 and membrane_id = $2 and kind = 'agent' and mode = m.mode and span = p.span and begins = b.begins
          order by count desc limit ${agents_of_part_max}) f),
      summed as (
-       select item as agent_id, sum(count)::bigint as count, sum(held)::bigint as held from listed group by 1 order by 2 desc, 1 limit ${agents_max})
-     select (select coalesce(max(place), 0) = ${agents_of_part_max} from listed) or (select count(*) = ${agents_max} from summed) as cut,
+       select item as agent_id, sum(count)::bigint as count, sum(held)::bigint as held
+       from listed group by 1 order by 2 desc, 1 limit ${agents_max})
+     select (select count(*) = ${agents_max} from summed)
+         or exists (select from listed group by mode, span, begins having count(*) = ${agents_of_part_max}) as cut,
        (select coalesce(json_agg(summed), '[]') from summed) as agents`,
     partValues(org_id, window),
   );
@@ -190,15 +193,16 @@ export async function readBusiestAgents(
   return busiest([...exact, ...newest.filter(({ agent_id }) => ids.has(agent_id))]);
 }
 
-/** Returns the exact counts of these agents. */
+/**
+ * Returns the exact counts of these agents. The kind comes from a list, or PostgreSQL takes the index of the busiest agents and reads
+ * all agents of each hour.
+ */
 function readAgents(query: Query, org_id: string, window: FiguresWindow, agent_ids: string[]): Promise<CountedAgent[]> {
   return query<CountedAgent>(
     `select f.item as agent_id, sum(f.count)::bigint as count, sum(f.held)::bigint as held
-     from ${parts} cross join lateral (
-       select generate_series(p.since, p.until - interval '1 second', case p.span when 'day' then interval '1 day' else interval '1 hour' end)
-         as begins) b
-     cross join unnest($8::text[]) as a(agent_id) cross join lateral (
-       select item, count, held from figures where org_id = $1 and membrane_id = $2 and kind = 'agent' and mode = m.mode
+     from ${parts} cross join lateral (${partBegins}) b
+     cross join unnest($8::text[]) as a(agent_id) cross join unnest(array['agent']) as k(kind) cross join lateral (
+       select item, count, held from figures where org_id = $1 and membrane_id = $2 and kind = k.kind and mode = m.mode
          and span = p.span and begins = b.begins and item = a.agent_id offset 0) f
      group by 1`,
     [...partValues(org_id, window), agent_ids],
