@@ -101,7 +101,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     }),
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
-    figures: { decided: () => undefined, behind: () => 0 },
+    figures: { decided: () => undefined, behind: () => 0, pass: async () => undefined },
     metrics,
     sealer,
     httpOut,

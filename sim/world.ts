@@ -21,8 +21,7 @@ import type { CommitOutcome } from "../packages/server/src/store/commit/commit-w
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import { createHead, type HeadChanges, withHead } from "../packages/server/src/store/organizations/heads.ts";
 import { decisionRows } from "../packages/server/src/testing/database/decision-rows.ts";
-import { countAll, countSome } from "./figures-invariants.ts";
-import { checkInvariants, InvariantBroken } from "./invariants.ts";
+import { checkInvariants, countAll, countSome, InvariantBroken } from "./invariants.ts";
 import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";
 import { createRandom, type Random } from "./random.ts";

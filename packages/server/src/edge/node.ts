@@ -139,9 +139,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const trust = networkList(config.trust_proxy);
   if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
-  const figures = createFiguresKeeper(db);
   watchNode(metrics, parts, writer, clockWatch);
-  metrics.watchFigures(() => figures.behind());
   // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
   const windows = await openWindows(parts, metrics);
   parts.supervised?.watchMetrics(() => metrics.values());
@@ -158,13 +156,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   let mails: Mails | undefined;
 
   const runtime: Runtime = {
-    db,
-    clock,
-    clockWatch,
-    ids,
-    timers,
-    log,
-    writer,
+    ...{ db, clock, clockWatch, ids, timers, log, writer },
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
     decisionReads: createDecisionReads(db, timers),
@@ -173,7 +165,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     pulls,
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
-    figures,
+    figures: createFiguresKeeper(db),
     metrics,
     sealer: parts.sealer,
     httpOut: parts.httpOut,
@@ -216,7 +208,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     }),
   });
   app.server.on("request", () => Atomics.add(requests, 0, 1));
-  const loops = [...startLoops(runtime, parts, metrics), startFigures({ timers, log, figures })];
+  const loops = startLoops(runtime, parts, metrics);
   deliveries = parts.deliveries?.(runtime, requests) ?? startDeliveries(runtime, parts.deliveryTerms);
   mails = startMails(runtime);
 
@@ -247,7 +239,8 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
-  return [aging, startTimeLimits(runtime), startDomainChecks(runtime)];
+  metrics.watchFigures(() => runtime.figures.behind());
+  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime)];
 }
 
 /** Sets what the metrics read at each scrape. */

@@ -14,7 +14,7 @@ import {
 import type { FiguresKeeper } from "../shared/node-services.ts";
 
 /** One page: 0.1 to 0.2 s of the database's time at most. */
-export const page_max: PageSize = { seqs: 20_000, rows: 5_000 };
+export const largestPage: PageSize = { seqs: 20_000, rows: 5_000 };
 /**
  * An organization gets its turn after this many decisions, else with all others every 30 passes. One page costs the database 1 ms
  * even for a single decision, and readers count the newest decisions themselves.
@@ -29,10 +29,7 @@ const looked_up_max = 500;
 const resting_passes = 120;
 
 /** Creates the keeper of one node. */
-export function createFiguresKeeper(
-  db: Pick<Db, "queued" | "system">,
-  page: PageSize = page_max,
-): FiguresKeeper & { pass(stopped: () => boolean): Promise<void> } {
+export function createFiguresKeeper(db: Pick<Db, "queued" | "system">, page: PageSize = largestPage): FiguresKeeper {
   /** Organizations with work, and how many entries each is behind, as far as this node knows. */
   const behind = new Map<string, number>();
   let after = "";

@@ -8,7 +8,7 @@ import {
   readProgressPage,
   takeStep,
 } from "../../store/figures/reconcile.ts";
-import { page_max } from "./keep-figures.ts";
+import { largestPage } from "./keep-figures.ts";
 
 /** What came of a rebuild. */
 export interface Rebuilt {
@@ -28,7 +28,7 @@ export async function rebuildFigures(
   { db, timers }: { readonly db: Pick<Db, "queued" | "system">; readonly timers: Timers },
   org_id: string,
   told: (progress: FiguresProgress) => void,
-  page: PageSize = page_max,
+  page: PageSize = largestPage,
 ): Promise<Rebuilt> {
   const begun = await db.system((query) => beginRebuild(query, org_id));
   for (;;) {

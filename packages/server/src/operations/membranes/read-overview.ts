@@ -44,7 +44,7 @@ interface OverviewWindow extends FiguresWindow {
 const window_us_max = 31 * us_per_day;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;
-const bucket_sizes_hours = [1, 3, 6, 12, 24] as const;
+const bucketSizesHours = [1, 3, 6, 12, 24] as const;
 /** Policies and agents that are listed. */
 const listed_max = 10;
 
@@ -204,7 +204,7 @@ function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   return {
     from: formatTimestampUs(first * us_per_hour),
     to: formatTimestampUs(end * us_per_hour),
-    bucket_hours: bucket_sizes_hours.find((hours) => hours >= wanted_hours) ?? 24,
+    bucket_hours: bucketSizesHours.find((hours) => hours >= wanted_hours) ?? 24,
     membrane_id: request.membrane_id ?? null,
     modes: request.mode === undefined ? ["live", "shadow", "test"] : [request.mode],
   };

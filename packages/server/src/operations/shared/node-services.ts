@@ -74,6 +74,8 @@ export interface FiguresKeeper {
   decided(org_id: string): void;
   /** Returns how many entries of the audit trail are not counted yet, as far as this node knows. */
   behind(): number;
+  /** Makes one pass over the organizations that have work. `stopped` is asked between pages. */
+  pass(stopped: () => boolean): Promise<void>;
 }
 
 /** How far this node's clock is from the database's. */

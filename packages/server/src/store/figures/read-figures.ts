@@ -117,7 +117,7 @@ const parts = `(values ('hour', $4::timestamptz, $5::timestamptz), ('day', $5, $
     as p(span, since, until) cross join unnest($3::text[]) as m(mode)`;
 
 /** SQL: the hours or days of a part. */
-const partBegins = `select generate_series(p.since, p.until - interval '1 second',
+const part_begins = `select generate_series(p.since, p.until - interval '1 second',
     case p.span when 'day' then interval '1 day' else interval '1 hour' end) as begins`;
 
 const day_ms = 86_400_000;
@@ -172,7 +172,7 @@ export async function readBusiestAgents(
   const newest = tail.map(({ item, count, held }) => ({ agent_id: item, count, held }));
   const [looked] = await query<{ cut: boolean; agents: CountedAgent[] }>(
     `with listed as materialized (
-       select m.mode, p.span, b.begins, f.* from ${parts} cross join lateral (${partBegins}) b
+       select m.mode, p.span, b.begins, f.* from ${parts} cross join lateral (${part_begins}) b
        cross join lateral (
          select item, count, held from figures
          where org_id = $1 and membrane_id = $2 and kind = 'agent' and mode = m.mode and span = p.span and begins = b.begins
@@ -200,7 +200,7 @@ export async function readBusiestAgents(
 function readAgents(query: Query, org_id: string, window: FiguresWindow, agent_ids: string[]): Promise<CountedAgent[]> {
   return query<CountedAgent>(
     `select f.item as agent_id, sum(f.count)::bigint as count, sum(f.held)::bigint as held
-     from ${parts} cross join lateral (${partBegins}) b
+     from ${parts} cross join lateral (${part_begins}) b
      cross join unnest($8::text[]) as a(agent_id) cross join unnest(array['agent']) as k(kind) cross join lateral (
        select item, count, held from figures where org_id = $1 and membrane_id = $2 and kind = k.kind and mode = m.mode
          and span = p.span and begins = b.begins and item = a.agent_id offset 0) f

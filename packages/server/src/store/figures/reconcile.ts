@@ -33,11 +33,11 @@ export interface PageSize {
 }
 
 /** SQL: the state, locked. No row: another node holds it, or there is none. */
-const lockedState = "select as_of, rebuild_to from figures_state where org_id = $1 for update skip locked";
+const locked_state = "select as_of, rebuild_to from figures_state where org_id = $1 for update skip locked";
 
 const countStatement: QueueStatement = {
   name: "count-figures",
-  text: `with state as materialized (${lockedState}),
+  text: `with state as materialized (${locked_state}),
   asked as materialized (
     select s.as_of, h.audit_seq as head, least(s.as_of + $2::bigint, h.audit_seq) as up_to
     from state s, ${newestHead("$1", "audit_seq")} h where s.as_of >= 0),
@@ -59,7 +59,7 @@ const countStatement: QueueStatement = {
 
 const clearStatement: QueueStatement = {
   name: "clear-figures",
-  text: `with state as materialized (${lockedState}),
+  text: `with state as materialized (${locked_state}),
   gone as (
     delete from figures where ctid = any (array(select ctid from figures where org_id = $1 limit $2::integer))
       and (select as_of from state) = -1
