@@ -2,7 +2,7 @@ import type { AuditType, CallerInfo, OrgAuditRecord, Overview, PipelineMode, Usa
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The window of `getOverview`. Without times: the 24 hours until now. */
+/** The window of `getOverview`, which is widened to whole hours. Without times: the 24 hours until now. */
 export interface OverviewOptions {
   readonly from?: string;
   readonly to?: string;
