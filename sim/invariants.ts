@@ -252,8 +252,7 @@ async function wrongFigures(db: Db, organizations: readonly string[]): Promise<s
          where kind = 'verdict' and span = 'hour' and membrane_id = '' group by 1, 2, 3),
        decided as (
          select i.org_id, i.mode, i.verdict, count(*)::integer as decided
-         from figures_state s join audit a on a.org_id = s.org_id and a.seq <= s.as_of and a.type = 'decided'
-           join intents i on i.org_id = a.org_id and i.intent_id = a.intent_id
+         from figures_state s join intents i on i.org_id = s.org_id and i.seq <= s.as_of
          group by 1, 2, 3)
        select org_id, mode, verdict, coalesce(counted, 0) as counted, coalesce(decided, 0) as decided
        from counted full join decided using (org_id, mode, verdict)
