@@ -92,8 +92,8 @@ test("audit rows of one person, or of nobody", async () => {
 });
 
 test("audit rows of a time, wherever in the trail it is", async () => {
-  const heads = `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period,
-    usage_used) values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`;
+  const heads = `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, entries,
+    usage_period, usage_used) values ($1, 0, 0, 0, 0, $2, '', 0, '2026-01', 0)`;
   const busy = "org_00000000000000000000000002";
   const begun_ms = Date.UTC(2026, 0, 1);
   const time = (second: number) => new Date(begun_ms + second * 1_000).toISOString();
@@ -163,8 +163,9 @@ test("audit rows of a key, from when it was made until it ended", async () => {
   const begun_ms = Date.UTC(2026, 0, 1);
   const key = (second: number) => firstIdAt("api_key", begun_ms + second * 1_000).padEnd(30, "0");
   await db.query(
-    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
-     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, entries, usage_period,
+       usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', 0, '2026-01', 0)`,
     [own, many * 2],
   );
   const [former, recent] = [key(1_000), key(4_900)];
@@ -263,8 +264,9 @@ test("one person's reviews: the records of others are not taken apart", async ()
 
 test("decisions whose reviews a check compares with the ledger", async () => {
   await db.query(
-    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, usage_period, usage_used)
-     values ($1, 0, 0, 0, 0, $2, '', '2026-01', 0)`,
+    `insert into org_heads (org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, audit_root, entries, usage_period,
+       usage_used)
+     values ($1, 0, 0, 0, 0, $2, '', 0, '2026-01', 0)`,
     [org_id, many * 2],
   );
   expect(await rowsRead((query) => verifyReviews(query, org_id))).toBeLessThan(10);
