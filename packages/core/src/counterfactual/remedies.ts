@@ -154,7 +154,7 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // No value of a list is outside of it. Trying them was a third of the answer to a block by such a rule.
+        // No value of a list is outside of it. Trying them was a quarter of what answers to blocks cost in the bench.
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];

@@ -29,7 +29,7 @@ export interface DecisionEntry extends DecisionHeader {
   readonly hash: string;
 }
 
-/** Gives a decision its salts and its hash. Each member is named: a copy by spread took 12 of 75 µs from a body to its record. */
+/** Gives a decision its salts and its hash. Each member is named: a copy by spread was 16 % of the way from body to record. */
 export function decisionEntry(ids: Ids, decision: Omit<DecisionEntry, "salts" | "hash">): DecisionEntry {
   const { intent, facts, decision: data } = decision;
   const salts = { intent: ids.salt(), facts: ids.salt(), data: ids.salt() };
