@@ -24,8 +24,8 @@ async function organization(decisions: readonly Decided[] = []): Promise<string>
   return org_id;
 }
 
-function read(org_id: string, request: OverviewRequest = hour, tenants: Pick<Db, "tenant"> = db): Promise<Overview> {
-  const runtime = { db: { ...db, ...tenants }, clock: createClock(), latencies: createDecisionLatencies() };
+function read(org_id: string, request: OverviewRequest = hour, database: Pick<Db, "reading"> = db): Promise<Overview> {
+  const runtime = { db: { ...db, ...database }, clock: createClock(), latencies: createDecisionLatencies() };
   return readOverview(runtime, new Map(), { org_id }, request);
 }
 
@@ -249,7 +249,7 @@ test("what an overview reads does not grow with the history", async () => {
       return (text, params) => (/\bfrom figures\b/.test(text) ? explaining : query)(text, params);
     };
     const watching = {
-      tenant: ((of, work) => db.tenant(of, (query) => work(watched(query)))) as typeof db.tenant,
+      reading: ((of, wanted, work) => db.reading(of, wanted, (query) => work(watched(query)))) as typeof db.reading,
     };
     await read(org_id, { from: at(0), to: at(24 * 28) }, watching);
     expect(plans.length).toBeGreaterThan(2);
