@@ -23,7 +23,7 @@ import {
   sessionConfig,
 } from "./connection.ts";
 import { Session } from "./session.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, setAll } from "./settings.ts";
 
 /** Size and times of a pool. */
 export interface SessionPoolTerms {
@@ -64,7 +64,10 @@ export class SessionPool {
       connectionTimeoutMillis: acquire_timeout_ms,
       idleTimeoutMillis: 30_000,
       pipeline: true,
-      onConnect: (client: pg.ClientBase) => this.#watch(client),
+      onConnect: (client: pg.ClientBase) => {
+        this.#watch(client);
+        return stepDown(client as Session);
+      },
     } as pg.PoolConfig);
     // The pool drops an idle session that dies (server restart, network). Without a listener the event would end the process.
     this.#pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
@@ -148,6 +151,15 @@ export class SessionPool {
       }
     }
   }
+}
+
+/**
+ * Every transaction sets its role itself. Where no pooler is in between, the session has that role outside of transactions, too: a
+ * statement that slipped out of one would be a superuser's, and see the rows of all organizations.
+ */
+async function stepDown(client: Session): Promise<void> {
+  if (!client.pooled && Object.keys(client.role_settings).length > 0)
+    await client.query(setAll(client.role_settings, "session"));
 }
 
 async function runOnce<T>(client: pg.PoolClient, begin: string, work: (query: Query) => Promise<T>): Promise<T> {
