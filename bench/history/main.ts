@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createClient } from "@countersign/sdk";
 import { readConfig } from "@countersign/server";
@@ -119,7 +120,8 @@ async function measure(decisions: number): Promise<Map<string, number>> {
     try {
       const client = createClient({ base_url: service.url, api_key });
       const { key_id } = await client.createApiKey({ role: "auditor" });
-      await client.getOverview({}); // the reconciler has its figures from here on, or makes them
+      console.error("the reconciler counts …");
+      while (!(await client.getOverview({})).complete) await sleep(500);
       return await timesOf({ url: service.url, api_key, agent, key: key_id });
     } finally {
       await service.stop();
