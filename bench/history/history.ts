@@ -12,7 +12,7 @@ import { vacuum } from "../vacuum.ts";
 
 const days = 30;
 const rows_at_once = 20_000;
-/** Of a thousand decisions so many are blocked, escalated or in shadow. */
+/** How many of a thousand decisions are blocked, escalated or in shadow. */
 const [blocked, escalated, in_shadow] = [10, 2, 1];
 
 /**

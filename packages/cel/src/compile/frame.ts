@@ -22,7 +22,7 @@ export class Frame implements CallContext {
   positions: Value[];
   /** The objects at the beginnings of paths, by slot of `table`; null for a single evaluation, where it would not pay. */
   readonly prefixes: (Plain | undefined)[] | null;
-  /** Paths such as `params.amount` whose values have a known type in this evaluation. They are spelled as in reasons. Null: none. */
+  /** The paths that have a known type in this evaluation, such as `params.amount`, spelled as reasons spell them. Null: none. */
   readonly declared: ReadonlySet<string> | null;
   /** Whose slots `prefixes` has. */
   readonly table: Prefixes;

@@ -8,9 +8,9 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const verify_help = `
-Computes the hash of every entry of the ledger and the chain over them anew (an entry has the intent, the facts and the decision), and
-compares closed reviews with the hashes in their entries. Reads only, once the schema of an older version is up to date, which it sees to; the
-service may go on working. Exit code 1 when something differs.
+Computes the hash of every entry of the ledger and the chain over them anew. An entry has the intent, the facts and the
+decision. Then it compares closed reviews with the hashes in the ledger. It brings the schema up to date first, and changes
+nothing else. The service may go on working. Exit code 1 when something differs.
 Whoever can write to the database could write a whole chain anew: keep the printed root elsewhere, and give it with
 --expect-root the next time.
 

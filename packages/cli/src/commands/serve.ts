@@ -49,7 +49,7 @@ async function serve(terminal: Terminal): Promise<void> {
   terminal.print(`listening on ${service.url}`);
   await signalled;
   await endInTime(terminal, config, service);
-  // Only connections are left now whose other end does not close them.
+  // What is left now are connections that the other end does not close.
   setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
 }
 

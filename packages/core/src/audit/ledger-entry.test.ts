@@ -1,4 +1,4 @@
-/** The format of ledger entries, by examples whose texts and hashes another program computed (Python's json and hashlib). */
+/** The format of ledger entries. Python's json and hashlib computed the leaves and hashes of these examples. */
 import { describe, expect, test } from "vitest";
 import {
   type ChangeHeader,

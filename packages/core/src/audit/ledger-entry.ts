@@ -40,8 +40,8 @@ export interface OfDocuments {
 }
 
 /**
- * The commitment to a document: SHA-256 over the salt's hex digits and the text, in 64 hex digits. Whoever does not have the salt
- * cannot find out the document by trying likely ones.
+ * Returns the commitment to a document: SHA-256 over the salt's hex digits and the text, in 64 hex digits. Without the salt nobody can
+ * find the document by trying likely texts.
  */
 export function commitmentTo(salt: string, text: string): string {
   return sha256Hex(salt + text);
@@ -79,17 +79,17 @@ export function decisionLeaf(decision: DecisionHeader, commitments: OfDocuments)
   )},"type":"decided","v":1,"verdict":"${verdict}"}`;
 }
 
-/** The hash of an entry in 64 hex digits: that of a leaf of a Merkle tree as RFC 9162 has it, SHA-256 over a zero byte and the leaf. */
+/** Returns the hash of an entry, 64 hex digits: SHA-256 over a zero byte and the leaf. That is the leaf hash of RFC 9162. */
 export function leafHash(leaf: string): string {
   return sha256Hex(`\0${leaf}`);
 }
 
-/** The hash of a change, whose data is a JSON text. */
+/** Returns the hash of a change. `data` is JSON text. */
 export function changeHash(change: ChangeHeader, data: string, salt: string): string {
   return leafHash(changeLeaf(change, commitmentTo(salt, data)));
 }
 
-/** The hash of a decision. Documents are JSON texts. */
+/** Returns the hash of a decision. Documents are JSON texts. */
 export function decisionHash(decision: DecisionHeader, documents: OfDocuments, salts: OfDocuments): string {
   return leafHash(
     decisionLeaf(decision, {

@@ -38,7 +38,7 @@ export function isOfType(value: unknown, type: ParameterType): boolean {
   return typeof value === type;
 }
 
-/** Returns the content for expressions. In it, each parameter whose value does not have the recorded type is unknown. */
+/** Returns the content as expressions see it: a parameter is unknown if its value does not have the recorded type. */
 export function typedContent(content: Content, types: ParameterTypes): Content {
   const wrong = [...types.byName].filter(
     ([name, type]) => Object.hasOwn(content, name) && !isOfType(content[name], type),

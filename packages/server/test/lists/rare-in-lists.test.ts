@@ -1,4 +1,4 @@
-/** What is rare in an organization's history is found without reading all of it. Source: migrations 0017, 0021, 0022 and 0024. */
+/** What is rare in an organization's history is found without reading all of it. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
 import { readAuditPage, readTrailPage } from "../../src/store/audit/audit.ts";

@@ -67,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "rebuild" as const }) },
 );
 
-/** A node whose database session breaks at the given statement: before the statement was sent, or after it was committed. */
+/** A node that loses its database session at the given statement, before it is sent or after its commit. */
 function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system"> {
   let statements = 0;
   return {

@@ -41,7 +41,7 @@ interface OverviewWindow extends FiguresWindow {
 }
 
 const window_us_max = 31 * us_per_day;
-/** The figures lack at most what happened in so many seconds. */
+/** A replica may serve the overview if it is at most this many seconds behind. */
 const overview_behind_s_max = 5;
 /** About this many buckets: a bar each on a small screen. */
 const buckets_aim = 48;

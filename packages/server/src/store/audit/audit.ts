@@ -170,7 +170,7 @@ function entriesWith({ type, actor }: AuditFilter): string[] {
   return conditions;
 }
 
-/** More records than these no entry stands for. */
+/** No entry stands for more records than this. */
 const records_max = 4;
 
 /** One page of an organization's trail, newest first, before the record `before_seq` (null: from the newest). */

@@ -194,7 +194,7 @@ async function lockLedger(client: Session, log: Log): Promise<void> {
 
 type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
 
-/** What the first migration of the releases before was called; they had many. Source: the release notes of 0.2. */
+/** The name of the first of the many migrations that older versions had. `npm run upgrade-once` carries their databases over. */
 const first_of_before = "0001-main-road";
 
 function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
