@@ -7,7 +7,7 @@ import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
-import { EditorState, type Extension } from "@codemirror/state";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { hiddenCharacter } from "@countersign/contract";
 import { classHighlighter } from "@lezer/highlight";
@@ -57,6 +57,24 @@ const escapes = highlightSpecialChars({
     element.title = hides;
     return element;
   },
+});
+
+/** The parser of YAML is recursive: a document that nests too deep exhausts the stack. Such a document is plain text. */
+const language = new Compartment();
+const highlighted: Extension = yaml();
+const plain: Extension = [];
+
+/** Before the parser sees it: with the change that makes the document too deep, the editor shows plain text. */
+const leaveLanguage = EditorState.transactionExtender.of(({ docChanged, newDoc, startState }) =>
+  docChanged && language.get(startState) === highlighted && nestsTooDeep(newDoc.toString())
+    ? { effects: language.reconfigure(plain) }
+    : null,
+);
+
+/** After the change that makes it shallow again: in the same transaction, the new parser would read the old document. */
+const returnToLanguage = EditorView.updateListener.of(({ docChanged, state, view }) => {
+  if (docChanged && language.get(state) === plain && !nestsTooDeep(state.doc.toString()))
+    view.dispatch({ effects: language.reconfigure(highlighted) });
 });
 
 /** CodeMirror's name of each kind. */
@@ -157,8 +175,9 @@ function extensionsFor(doc: string, label: string): Extension {
     indentOnInput(),
     bracketMatching(),
     lintGutter(),
-    // The parser of YAML is recursive. A document that nests too deep would exhaust the stack.
-    nestsTooDeep(doc) ? [] : yaml(),
+    language.of(nestsTooDeep(doc) ? plain : highlighted),
+    leaveLanguage,
+    returnToLanguage,
     syntaxHighlighting(classHighlighter),
     autocompletion({ override: [complete], icons: false }),
     // Tab has no binding, so the keyboard can leave the editor.
