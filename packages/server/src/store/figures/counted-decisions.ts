@@ -9,12 +9,12 @@ const missingReasons = ["missing", "null", "stale", ...Object.keys(pullFailures)
 const page_bytes_max = 64 * 1_048_576;
 
 /**
- * The risk score in the text of a decision. Parsing the whole document for one number takes 7 µs for a decision, this takes 1 µs. A
+ * The risk score in the text of a decision. Parsing the whole document for one number takes 7 µs for a decision, this takes 1.5 µs. A
  * quote within a text is escaped, so these characters can only be the end of a member's name. All members before this one
  * have fixed names. If no number follows, the document is parsed.
  */
 const score_text = `split_part(split_part(decision::text, '"risk_score":', 2), ',', 1)`;
-const score = `case when ${score_text} ~ '^[0-9][0-9.eE-]*$' then ${score_text} else decision ->> 'risk_score' end::double precision`;
+const score = `case when score_text ~ '^[0-9][0-9.eE-]*$' then score_text else decision ->> 'risk_score' end::double precision`;
 
 /**
  * SQL: common table expressions that count a part of the history of one organization. The last two are
@@ -25,20 +25,24 @@ const score = `case when ${score_text} ~ '^[0-9][0-9.eE-]*$' then ${score_text} 
  */
 export function countedDecisions(range: SeqRange, bytes_max = page_bytes_max): string {
   return `rated as materialized (
-    select seq, at, membrane_id, mode, verdict, agent_id, date_bin('1 hour', at, '2000-01-01Z') as hour,
-      (verdict in ('block', 'escalate'))::integer as held, bytes_before < ${bytes_max} as kept,
-      case when bytes_before < ${bytes_max} then least(9, floor(${score} * 10 + 1e-9))::integer::text end as bin,
-      case when bytes_before < ${bytes_max} and verdict <> 'approve' then decision -> 'reasons' end as reasons
-    from (select *, sum(bytes) over (order by seq rows unbounded preceding) - bytes as bytes_before
-      from (select *, pg_column_size(decision) as bytes from (${decisionsBetween(range)}) found) sized) weighed),
+    select seq, at, membrane_id, mode, verdict, agent_id, date_bin('1 hour', at, '2000-01-01Z') as hour, kept,
+      case when kept then least(9, floor(${score} * 10 + 1e-9))::integer::text end as bin,
+      case when kept and verdict <> 'approve' then decision -> 'reasons' end as reasons
+    from (select *, bytes_before < ${bytes_max} as kept, case when bytes_before < ${bytes_max} then ${score_text} end as score_text
+      from (select *, sum(bytes) over (order by seq rows unbounded preceding) - bytes as bytes_before
+        from (select *, pg_column_size(decision) as bytes from (${decisionsBetween(range)}) found) sized) weighed offset 0) read),
   page as (
     select case when bool_and(kept) then ${range.up_to} else coalesce(max(seq) filter (where kept), ${range.up_to}) end as as_of,
       max(at) filter (where kept) as as_of_at
     from rated),
+  alike as materialized (
+    select membrane_id, mode, hour, verdict, bin, agent_id, count(*) as count,
+      case when verdict in ('block', 'escalate') then count(*) else 0 end as held
+    from rated where kept group by membrane_id, mode, hour, verdict, bin, agent_id),
   told as materialized (
-    select seq, membrane_id, mode, hour, reason ->> 'policy_id' as policy_id, reason ->> 'policy' as policy, reason ->> 'effect' as effect,
-      reason -> 'unknown_facts' as unknown_facts
-    from rated, json_array_elements(reasons) reason where kept and verdict <> 'approve' and reason ->> 'effect' <> 'none'),
+    select seq, membrane_id, mode, hour, policy_id, policy, effect, unknown_facts
+    from rated, json_to_recordset(reasons) as reason(policy_id text, policy text, effect text, unknown_facts json)
+    where kept and verdict <> 'approve' and effect <> 'none'),
   missing as materialized (
     select distinct seq, membrane_id, mode, hour, policy_id, policy, fact ->> 'path' as path
     from told, json_array_elements(unknown_facts) fact
@@ -46,8 +50,8 @@ export function countedDecisions(range: SeqRange, bytes_max = page_bytes_max): s
   hours as (
     select membrane_id, mode, hour, case grouping(verdict, bin, agent_id) when 3 then 'verdict' when 5 then 'risk' else 'agent' end as kind,
       case grouping(verdict, bin, agent_id) when 3 then verdict when 5 then bin else agent_id end as item,
-      count(*) as count, sum(held) as held
-    from rated where kept group by membrane_id, mode, hour, grouping sets ((verdict), (bin), (agent_id))
+      sum(count) as count, sum(held) as held
+    from alike group by membrane_id, mode, hour, grouping sets ((verdict), (bin), (agent_id))
     union all
     select membrane_id, mode, hour, 'policy', json_build_array(policy_id, policy, effect)::text, count(*), 0
     from told group by membrane_id, mode, hour, policy_id, policy, effect
