@@ -97,7 +97,7 @@ export const eventTypes = {
   },
   "escalation.cancelled": {
     sent: true,
-    sent_when: "an operator or admin cancels the escalation",
+    sent_when: "an operator or admin cancels the escalation, or the submitter withdraws the action (`withdrawn_by`)",
     audience: "escalation",
     data: "escalation_record",
   },

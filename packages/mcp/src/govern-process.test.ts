@@ -15,8 +15,18 @@ function serving(
   const output = new PassThrough();
   const ending = new AbortController();
   const code = governProcess({
-    client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never, ...client },
+    client: {
+      ...{
+        submitIntent: never,
+        getDecision: never,
+        waitForOutcome: never,
+        recordObservation: never,
+        withdrawEscalation: never,
+      },
+      ...client,
+    },
     ...{
+      withdraws: true,
       agent_id: null,
       session_id: "s",
       trust_annotations: false,

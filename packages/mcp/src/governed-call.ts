@@ -25,6 +25,8 @@ export interface AskedCall extends Asked {
 export interface CallDeps {
   readonly client: DecidingClient & Pick<Client, "getDecision">;
   readonly mode: "shadow" | undefined;
+  /** Withdraws a call that the client cancels while people decide on it. */
+  readonly withdraws: boolean;
   /** Hands the call to the server with this content; resolves to its answer. */
   readonly forward: (content: JsonObject) => Promise<Answered>;
   readonly toClient: (line: string) => void;
@@ -73,6 +75,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
     waitForOutcome: (...given) => inTime(deps.client.waitForOutcome(...given), signal),
   };
   let pending = review;
+  let escalation_id: string | null = null;
   let endWait = (): void => undefined;
   let made = false;
   const run = async (approved: ActionContent, decision: Decision) => {
@@ -84,6 +87,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
     ...{ mode, signal, failureOf },
     onPending: (decision: Decision) => {
       pending = decision.intent_id;
+      escalation_id = decision.escalation_id;
       endWait = deps.wait(decision);
     },
     onUnrecorded: (error: unknown, intent_id: string) =>
@@ -97,11 +101,27 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
         : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
     if (!signal.aborted) toClient(lineFor(done, call, deps.tellLater));
   } catch (error) {
-    if (pending !== null && !made && !isOver(error)) deps.leave(pending);
+    if (pending !== null && !made && !isOver(error)) {
+      const withdrawn = error instanceof Cancelled && (await withdraw(deps, escalation_id));
+      if (!withdrawn) deps.leave(pending);
+    }
     const told = () => (made ? noAnswer(call, error, deps.note) : whyNotMade(call, error, pending, deps.note));
     if (!(error instanceof Cancelled)) answer(told());
   } finally {
     endWait();
+  }
+}
+
+/** Takes a cancelled call out of review. Returns false if it was not to be, if people decided first, or if the service is away. */
+async function withdraw({ client, withdraws, note }: CallDeps, escalation_id: string | null): Promise<boolean> {
+  if (!withdraws || escalation_id === null) return false;
+  try {
+    await client.withdrawEscalation(escalation_id, { reason: "The client cancelled the call." });
+    return true;
+  } catch (error) {
+    const closed = error instanceof ApiError && error.code === "escalation_closed";
+    if (!closed) note(`${escalation_id} could not be withdrawn: ${errorText(error)}`);
+    return false;
   }
 }
 

@@ -1,4 +1,6 @@
 /** What a governor makes of lines, whatever stands on them. */
+
+import { setImmediate } from "node:timers/promises";
 import type { Decision } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
@@ -274,7 +276,8 @@ test("a review is gone on with also after a service that was away, and its appro
   const submitIntent = vi.fn(async () => ({ intent_id: "int_1", decision: pending }) as never);
   const getDecision = vi.fn().mockRejectedValueOnce(new Error("away")).mockResolvedValue(approved);
   const waitForOutcome = () => Promise.reject(new Error("away"));
-  const client = { submitIntent, getDecision, waitForOutcome, recordObservation: async () => ({}) as never };
+  const other = { recordObservation: async () => ({}) as never, withdrawEscalation: async () => ({}) as never };
+  const client = { submitIntent, getDecision, waitForOutcome, ...other };
   const { governor, toServer, toClient } = governed(undefined, { client });
   for (const id of [1, 2]) {
     governor.fromClient(callOf(id));
@@ -300,6 +303,7 @@ test("an approval that comes as the waiting ends is not recorded as left: the sa
     waitForOutcome: (_: string, signal?: AbortSignal) =>
       new Promise<Decision>((resolve) => signal?.addEventListener("abort", () => resolve(approved))),
     recordObservation,
+    withdrawEscalation: async () => ({}) as never,
   };
   const { governor, toServer, toClient } = governed(undefined, { client, wait_ms: 0 });
   governor.fromClient(callOf(1));
@@ -313,6 +317,25 @@ test("an approval that comes as the waiting ends is not recorded as left: the sa
   expect(recordObservation).not.toHaveBeenCalled();
   await governor.end();
 });
+
+test.each([
+  [true, ["esc_1"], 2],
+  [false, [], 1],
+])(
+  "a call that is cancelled while people decide on it is withdrawn (%s), or waits for the same call",
+  async (withdraws, ids, asked) => {
+    const held = () => ({ outcome: null, status: "pending", escalation_id: "esc_1" }) as const;
+    const { governor, submitted, withdrawn } = governed(held, { withdraws });
+    governor.fromClient(callOf(1));
+    await soon(() => expect(submitted).toHaveLength(1));
+    governor.fromClient(line({ method: "notifications/cancelled", params: { requestId: 1 } }));
+    await setImmediate();
+    expect(withdrawn).toEqual(ids);
+    governor.fromClient(callOf(2));
+    await soon(() => expect(submitted).toHaveLength(asked));
+    await governor.end();
+  },
+);
 
 test("a name that is cut ends in a whole character, and whoever says it first keeps it", async () => {
   const { governor, submitted } = governed();

@@ -44,6 +44,8 @@ import { type SubmissionOptions, Submissions } from "./submissions.ts";
 export interface GovernorOptions extends SubmissionOptions {
   readonly client: CallDeps["client"];
   readonly mode?: "shadow" | undefined;
+  /** A call that the client cancels while people decide on it is withdrawn. False: it stays with them, for the same call made again. */
+  readonly withdraws: boolean;
   /** How long the client waits for a person's decision. */
   readonly wait_ms: number;
   /** Time between two progress notifications to a client that waits. */
@@ -261,11 +263,11 @@ class ConnectionGovernor implements Governor {
   }
 
   #callDeps({ message, exact, write, answer }: Heard, call: Call, question: string): CallDeps {
-    const { mode, toClient, toServer, note, progress_ms, wait_ms } = this.#options;
+    const { mode, withdraws, toClient, toServer, note, progress_ms, wait_ms } = this.#options;
     const { method, params: asked = {} } = message;
     const { id, params = {} } = exact;
     return {
-      ...{ client: this.#client, toClient, answer, note, mode },
+      ...{ client: this.#client, toClient, answer, note, mode, withdraws },
       forward: (content) =>
         new Promise((resolve) => {
           call.answered = resolve;

@@ -4,17 +4,22 @@ import type { Client } from "./client.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** The part of the client that carrying out needs. */
-export type DecidingClient = Pick<Client, "submitIntent" | "waitForOutcome" | "recordObservation">;
+export type DecidingClient = Pick<
+  Client,
+  "submitIntent" | "waitForOutcome" | "recordObservation" | "withdrawEscalation"
+>;
 
 /** How an action is carried out. */
 export interface CarryOutOptions<Result> {
   /** Ends the asking and the waiting for people, not the action itself once it has begun. */
   readonly signal?: AbortSignal | undefined;
+  /** True: if `signal` ends the waiting for people, the action is withdrawn, so that they no longer see it. Default: it stays with them. */
+  readonly withdraw?: boolean | undefined;
   /** Hears that people look at it: it may take minutes or hours. */
   readonly onPending?: (decision: Decision) => void;
   /** Why what came back is a failure, for actions that do not throw; null: it is none. Where it throws, it was carried out. */
   readonly failureOf?: (result: Result) => string | null;
-  /** The action was carried out (or left) and the service could not be told so. Default: a warning on the console. */
+  /** The action was carried out (or left, or withdrawn) and the service could not be told so. Default: a warning on the console. */
   readonly onUnrecorded?: (error: unknown, intent_id: string) => void;
 }
 
@@ -57,18 +62,25 @@ export async function carryOutDecided<Result>(
   asked: Decision,
   content: ActionContent,
   run: (content: ActionContent, decision: Decision) => Result | Promise<Result>,
-  { signal, onPending, failureOf = () => null, onUnrecorded = warn }: CarryOutOptions<Result> = {},
+  { signal, withdraw = false, onPending, failureOf = () => null, onUnrecorded = warn }: CarryOutOptions<Result> = {},
 ): Promise<Result> {
   const { intent_id } = asked;
-  const record = (observation: ObservationInput): void =>
-    void client
-      .recordObservation(intent_id, observation)
+  const tell = (told: Promise<unknown>): void =>
+    void told
       .catch((error: unknown) => onUnrecorded(error, intent_id))
       .catch((error: unknown) => warn(error, intent_id));
+  const record = (observation: ObservationInput): void => tell(client.recordObservation(intent_id, observation));
   let decision = asked;
   if (decision.status === "pending") {
     onPending?.(decision);
-    decision = await client.waitForOutcome(intent_id, signal);
+    try {
+      decision = await client.waitForOutcome(intent_id, signal);
+    } catch (error) {
+      const { escalation_id } = asked;
+      if (withdraw && signal?.aborted === true && escalation_id !== null)
+        tell(client.withdrawEscalation(escalation_id));
+      throw error;
+    }
   }
   const approved = contentOf(decision, content);
   if (approved === null || signal?.aborted === true) {

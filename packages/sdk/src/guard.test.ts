@@ -11,6 +11,7 @@ const decided = (given: Partial<Decision>) =>
 function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
   const submitted: IntentSubmission[] = [];
   const observed: unknown[] = [];
+  const withdrawn: string[] = [];
   const client = {
     submitIntent: async (submission: IntentSubmission) => {
       submitted.push(submission);
@@ -21,8 +22,9 @@ function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
       return decided(ruling);
     }),
     recordObservation: async (_: string, observation: unknown) => observed.push(observation) as never,
+    withdrawEscalation: async (escalation_id: string) => withdrawn.push(escalation_id) as never,
   };
-  return { client, submitted, observed };
+  return { client, submitted, observed, withdrawn };
 }
 
 const guardOf = (client: ReturnType<typeof answering>["client"], options: Partial<GuardOptions> = {}) =>
@@ -343,4 +345,17 @@ test("a tool that cannot be guarded is refused, not let be", () => {
   );
   expect(() => guard.tools({ parts: { async *execute() {} } })).toThrow("parts gives its result in parts");
   expect(() => guard.fn("parts", function* () {} as never)).toThrow("in parts");
+});
+
+test.each([
+  [true, ["esc_1"]],
+  [undefined, []],
+])("whoever ends the waiting withdraws the action, if asked for (%s)", async (withdraw, ids) => {
+  const ending = new AbortController();
+  const { client, withdrawn } = answering({ outcome: null, status: "pending", escalation_id: "esc_1" });
+  const run = vi.fn();
+  const guard = guardOf(client, { withdraw, onPending: () => ending.abort(new Error("the user left")) });
+  await expect(guard.fn("pay", run)({ usd: 5 }, { signal: ending.signal })).rejects.toThrow("the user left");
+  expect(withdrawn).toEqual(ids);
+  expect(run).not.toHaveBeenCalled();
 });

@@ -18,6 +18,7 @@ interface McpOptions extends ServiceOptions {
   readonly wait: number;
   readonly context?: string;
   readonly trustAnnotations: boolean;
+  readonly withdraw: boolean;
 }
 
 const help = `
@@ -61,6 +62,10 @@ export function addMcp(program: Command, terminal: Terminal): void {
       "take the server's word for which tools only read (fact security.side_effect) and which can be undone",
       false,
     )
+    .option(
+      "--no-withdraw",
+      "leave a call with the people who decide on it when the client cancels it (default: it is withdrawn)",
+    )
     .addHelpText("after", help)
     .action(async (command: string, args: string[], options: McpOptions) => {
       terminal.exitCode = await govern(terminal, command, args, options);
@@ -73,7 +78,7 @@ async function govern(
   args: readonly string[],
   options: McpOptions,
 ): Promise<number> {
-  const { agent, membrane, mode, wait, trustAnnotations } = options;
+  const { agent, membrane, mode, wait, trustAnnotations, withdraw } = options;
   if (mode !== undefined && mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   const context = options.context === undefined ? undefined : await contextIn(options.context);
   const ending = new AbortController();
@@ -87,6 +92,7 @@ async function govern(
       session_id: randomUUID(),
       membrane_id: membrane,
       trust_annotations: trustAnnotations,
+      withdraws: withdraw,
       wait_ms: wait * 1000,
       progress_ms: 10_000,
       patience_ms: 5_000,

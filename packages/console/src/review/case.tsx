@@ -43,7 +43,7 @@ const ends = {
  * not see the votes with their comments.
  */
 export function Ending({
-  escalation: { status, resolution },
+  escalation: { status, resolution, withdrawn_by },
   meanwhile = false,
 }: {
   readonly escalation: Escalation;
@@ -55,7 +55,7 @@ export function Ending({
     <div className={meanwhile ? "banner warn" : "banner good"} role="status">
       <div>
         <strong>{`${meanwhile ? "This has ended meanwhile" : "Outcome"}: ${outcomes[resolution.outcome]}`}</strong>
-        {ends[status]}
+        {withdrawn_by === undefined ? ends[status] : "The agent withdrew it: "}
         {resolution.by !== null && (resolution.by === caller?.id ? "you" : <Who id={resolution.by} />)}{" "}
         <Time at={resolution.at} />
         {resolution.comment !== null && (meanwhile || status === "cancelled") && (

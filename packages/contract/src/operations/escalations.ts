@@ -2,6 +2,7 @@ import { limits } from "../limits.ts";
 import {
   CancelInput,
   closed,
+  Decision,
   Escalation,
   EscalationListQuery,
   givenId,
@@ -75,6 +76,22 @@ export const escalationOperations = {
     body_optional: true,
     body_bytes_max,
     answers: one,
+    refuses: ["escalation_closed"],
+  },
+  withdrawEscalation: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/withdraw",
+    summary: "Withdraw your own action from review; it stays blocked",
+    description:
+      "For the key that submitted the action, and its rotations. Others cancel the escalation, if their role allows that. " +
+      "Withdrawing again changes nothing and answers the same.",
+    auth: "any",
+    params,
+    body: CancelInput,
+    body_optional: true,
+    body_bytes_max,
+    answers: { 200: { description: "The decision, as it is now.", schema: wrapped("decision", Decision) } },
     refuses: ["escalation_closed"],
   },
   reassignEscalation: {

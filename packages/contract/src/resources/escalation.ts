@@ -29,7 +29,7 @@ export const RulingInput = closed(
 );
 export type RulingInput = Static<typeof RulingInput>;
 
-/** Body of POST /v1/escalations/{escalation_id}/cancel. */
+/** Body of POST /v1/escalations/{escalation_id}/cancel, and of /withdraw. */
 export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
 export type CancelInput = Static<typeof CancelInput>;
 
@@ -105,6 +105,17 @@ export const Escalation = Type.Object(
       target: nullable(Target),
       summary: nullable(text(limits.summary_chars_max)),
     }),
+    withdrawn_by: Type.Optional(
+      text(limits.label_chars_max, {
+        description:
+          "only if the action was withdrawn: the key that did so, which submitted it or is a rotation of the one that did",
+      }),
+    ),
+    nobody_waits: Type.Optional(
+      oneOf(["key_revoked", "key_expired"], {
+        description: "while it is pending: why its submitter cannot hear the outcome. Absent: it can",
+      }),
+    ),
     equal_pending: Type.Optional(
       Type.Integer({
         minimum: 1,

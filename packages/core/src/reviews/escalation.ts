@@ -29,7 +29,7 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *     is overtaken                             |            |
  *   reassign                                   | pending    | none yet; votes and time limit stay. The new reviewers
  *                                              |            | are the only demand, with as many approvals as before
- *   cancel                                     | cancelled  | block
+ *   cancel, by an operator or the submitter    | cancelled  | block
  *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
  *   time_over, before expires_at               | pending    | refused "early"
  *   any other step, at or after expires_at     | pending    | refused "closed"
@@ -84,7 +84,14 @@ export type ReviewStep =
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
-  | { readonly kind: "cancel"; readonly by: string; readonly comment: string | null; readonly at: string }
+  | {
+      readonly kind: "cancel";
+      readonly by: string;
+      readonly comment: string | null;
+      /** The key that submitted the action and withdraws it. Absent: an operator cancels. */
+      readonly withdrawn_by?: string;
+      readonly at: string;
+    }
   /** `ruling`: what passes if `on_timeout` is approve; null: the rules no longer allow that. */
   | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
@@ -121,7 +128,7 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
     case "reassign":
       return moved(reassigned(review, step.reviewers));
     case "cancel":
-      return close(review, { status: "cancelled", ruling: null, by: step.by, comment: step.comment, at: step.at });
+      return cancel(review, step);
     default:
       return step satisfies never;
   }
@@ -168,6 +175,11 @@ function reassigned({ record, ruling }: Review, reviewers: readonly Reviewer[]):
   const approved_by = record.votes.map(({ reviewer }) => reviewer);
   const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by };
   return { record: { ...record, reviewers: [...reviewers] }, ruling, demands: [demand] };
+}
+
+function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<ReviewStep, { kind: "cancel" }>): Stepped {
+  const record = withdrawn_by === undefined ? review.record : { ...review.record, withdrawn_by };
+  return close({ ...review, record }, { status: "cancelled", ruling: null, by, comment, at });
 }
 
 /** How a review ends. */

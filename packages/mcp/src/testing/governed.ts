@@ -12,6 +12,7 @@ export function governed(answering: Answering = () => ({ outcome: "approve" }), 
   const notes: string[] = [];
   const observed: unknown[] = [];
   const submitted: IntentSubmission[] = [];
+  const withdrawn: string[] = [];
   const decided = (given: Partial<Decision>) =>
     ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
   const rulings: ((decision: Decision) => void)[] = [];
@@ -29,15 +30,23 @@ export function governed(answering: Answering = () => ({ outcome: "approve" }), 
           signal?.addEventListener("abort", () => reject(signal.reason));
         }),
       recordObservation: async (_, observation) => observed.push(observation) as never,
+      withdrawEscalation: async (escalation_id) => withdrawn.push(escalation_id) as never,
     },
-    ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },
+    ...{
+      agent_id: null,
+      session_id: "s",
+      trust_annotations: false,
+      wait_ms: 60_000,
+      progress_ms: 60_000,
+      withdraws: true,
+    },
     toServer: (line) => toServer.push(line),
     toClient: (line) => toClient.push(line),
     note: (text) => notes.push(text),
     ...terms,
   });
   const rule = (given: Partial<Decision>) => rulings.shift()?.(decided(given));
-  return { governor, toServer, toClient, notes, observed, submitted, rule };
+  return { governor, toServer, toClient, notes, observed, submitted, withdrawn, rule };
 }
 
 export const line = (message: object) => JSON.stringify({ jsonrpc: "2.0", ...message });

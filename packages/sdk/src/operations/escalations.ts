@@ -1,5 +1,6 @@
 import type {
   CancelInput,
+  Decision,
   Escalation,
   EscalationStatus,
   PipelineMode,
@@ -54,6 +55,10 @@ export function escalationCalls(call: Transport) {
     /** Closes the escalation; its action stays blocked. */
     cancelEscalation: (escalation_id: string, input: CancelInput = {}) =>
       one("POST", path(escalation_id, "/cancel"), { body: input }),
+
+    /** Takes your own action out of review; it stays blocked. For the key that submitted it. Returns the decision. */
+    withdrawEscalation: async (escalation_id: string, input: CancelInput = {}) =>
+      (await call<{ decision: Decision }>("POST", path(escalation_id, "/withdraw"), { body: input })).decision,
 
     /** Hands the escalation to other reviewers; it stays open. */
     reassignEscalation: (escalation_id: string, input: ReassignInput) =>

@@ -19,6 +19,14 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
           <span className="small muted">{`without an answer: ${escalation.on_timeout === "block" ? "blocked" : "approved"}`}</span>
         )}
       </div>
+      {escalation.nobody_waits !== undefined && (
+        <div className="banner warn">
+          <div>
+            <strong>Nobody waits for this</strong>
+            {`The key that submitted it ${escalation.nobody_waits === "key_revoked" ? "is revoked" : "has expired"}, so the agent cannot hear the outcome.`}
+          </div>
+        </div>
+      )}
       {escalation.pipeline_mode === "test" && (
         <div className="banner shadow">
           <div>

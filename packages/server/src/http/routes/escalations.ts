@@ -4,6 +4,7 @@ import { decideEscalation } from "../../operations/escalations/decide-escalation
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
 import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
+import { withdrawEscalation } from "../../operations/escalations/withdraw-escalation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import { answerOnce } from "../answer/answer-once.ts";
@@ -11,7 +12,12 @@ import type { Handlers } from "../handler.ts";
 
 type EscalationHandlers = Pick<
   Handlers,
-  "listEscalations" | "getEscalation" | "decideEscalation" | "cancelEscalation" | "reassignEscalation"
+  | "listEscalations"
+  | "getEscalation"
+  | "decideEscalation"
+  | "cancelEscalation"
+  | "withdrawEscalation"
+  | "reassignEscalation"
 >;
 
 export function escalationRoutes(runtime: Runtime): EscalationHandlers {
@@ -30,6 +36,9 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
     },
     async cancelEscalation({ caller, params, body }) {
       return { status: 200, body: { escalation: await cancelEscalation(runtime, caller, params.escalation_id, body) } };
+    },
+    async withdrawEscalation({ caller, params, body }) {
+      return { status: 200, body: { decision: await withdrawEscalation(runtime, caller, params.escalation_id, body) } };
     },
     async reassignEscalation({ caller, params, body }) {
       return {

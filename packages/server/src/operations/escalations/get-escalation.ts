@@ -1,6 +1,6 @@
 import type { Escalation } from "@countersign/contract";
 import { Fault } from "@countersign/core";
-import { readReview } from "../../store/escalations/escalations.ts";
+import { readShownEscalation } from "../../store/escalations/escalations.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
@@ -10,7 +10,8 @@ export async function getEscalation(
   caller: Pick<Caller, "org_id">,
   escalation_id: string,
 ): Promise<Escalation> {
-  const review = await runtime.db.tenant(caller.org_id, (query) => readReview(query, caller.org_id, escalation_id));
-  if (review === undefined) throw new Fault("not_found");
-  return review.record;
+  const { org_id } = caller;
+  const record = await runtime.db.tenant(org_id, (query) => readShownEscalation(query, org_id, escalation_id));
+  if (record === undefined) throw new Fault("not_found");
+  return record;
 }

@@ -112,7 +112,8 @@ export function maySee(
   return caller.role !== "agent" || intent.lineage_id === caller.lineage_id;
 }
 
-function decisionOf(row: ListedIntent): Decision {
+/** Returns the present decision of an intent. */
+export function decisionOf(row: ListedIntent): Decision {
   return { ...row.decision, ...row.resolution };
 }
 

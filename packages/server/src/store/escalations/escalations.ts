@@ -26,6 +26,43 @@ export interface EscalationPlace {
   readonly expires_at: string | null;
 }
 
+/**
+ * SQL: why nobody hears the outcome of the open escalation `e`: all keys of its submitter's chain of rotations are over. Null: somebody
+ * may.
+ */
+const nobody_waits = `case when e.status = 'pending' then (
+    select case when bool_and(k.revoked_at is not null) then 'key_revoked'
+        when bool_and(k.revoked_at is not null or k.expires_at <= clock_timestamp()) then 'key_expired' end
+      from api_keys k where k.org_id = e.org_id and k.lineage_id = e.lineage_id) end`;
+
+/** Returns the record as people see it, or undefined. */
+export async function readShownEscalation(
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+): Promise<Escalation | undefined> {
+  const [row] = await query<ShownRow>(
+    `select record, ${nobody_waits} as nobody_waits, null as equal_pending from escalations e where org_id = $1 and escalation_id = $2`,
+    [org_id, escalation_id],
+  );
+  return row === undefined ? undefined : shown(row);
+}
+
+/** A record, and what is not stored in it. */
+interface ShownRow {
+  readonly record: Escalation;
+  readonly nobody_waits: Escalation["nobody_waits"] | null;
+  readonly equal_pending: number | null;
+}
+
+function shown({ record, nobody_waits: why, equal_pending }: ShownRow): Escalation {
+  return {
+    ...record,
+    ...(why === null || why === undefined ? {} : { nobody_waits: why }),
+    ...(equal_pending === null ? {} : { equal_pending }),
+  };
+}
+
 /** Returns one review, or undefined. Throws if its JSON has an unknown shape. */
 export async function readReview(query: Query, org_id: string, escalation_id: string): Promise<Review | undefined> {
   const [row] = await query<{ record: unknown; ruling: unknown; demands: unknown }>(
@@ -74,13 +111,13 @@ export async function listEscalations(
   after: EscalationPlace | null,
   limit: number,
 ): Promise<BoundedPage<Escalation>> {
-  const { rows, more } = await readBounded<{ record: Escalation; equal_pending: number | null }>(
+  const { rows, more } = await readBounded<ShownRow>(
     query,
     {
       // The count for each listed row is one index lookup.
       columns: `escalation_id, expires_at, record, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
-            and o.mode = e.mode and o.status = 'pending') end as equal_pending`,
+            and o.mode = e.mode and o.status = 'pending') end as equal_pending, ${nobody_waits} as nobody_waits`,
       bytes: "octet_length(record::text)",
       from: `from escalations e where org_id = $1
         and ($2::text is null
@@ -109,10 +146,7 @@ export async function listEscalations(
       ...soughtTexts(filter.reviewers ?? []),
     ],
   );
-  const shown = rows.map(({ record, equal_pending }) =>
-    equal_pending === null ? record : { ...record, equal_pending },
-  );
-  return { rows: shown, more };
+  return { rows: rows.map(shown), more };
 }
 
 /** Returns two texts; a record that names one of the reviewers contains at least one. Only users have several names. */

@@ -1,0 +1,60 @@
+import type { CancelInput, Decision } from "@countersign/contract";
+import { Fault, faultAt } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { decisionOf, maySee } from "../intents/read-intents.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Caller, open_mode_actor } from "../shared/caller.ts";
+import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
+
+/**
+ * Ends the review of an action for the key that submitted it, or for a rotation of that key. The action stays blocked. Withdrawing
+ * again returns the same decision. Faults: not_found (also for an agent's key that may not see the action), forbidden (another
+ * caller), escalation_closed, unavailable (stale each time).
+ */
+export async function withdrawEscalation(
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries">,
+  caller: Caller,
+  escalation_id: string,
+  input: CancelInput,
+): Promise<Decision> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const decision = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => withdrawReview(runtime, query, current, escalation_id, input)),
+    );
+    if (decision !== stale) {
+      runtime.deliveries.wake();
+      return decision;
+    }
+    current = await runtime.callers.reload(current);
+  }
+  throw staleEachTime();
+}
+
+async function withdrawReview(
+  runtime: Pick<Runtime, "ids">,
+  query: Query,
+  caller: Caller,
+  escalation_id: string,
+  { reason }: CancelInput,
+): Promise<Decision> {
+  const { org_id, lineage_id, key_id, actor } = caller;
+  const locked = await lockReview(query, org_id, escalation_id);
+  demandCurrentKey(locked.head, caller);
+  const { review, at } = locked;
+  const intent = await readAction(query, org_id, review);
+  if (!maySee(caller, intent)) throw new Fault("not_found");
+  if (intent.lineage_id !== lineage_id) {
+    const message =
+      "Only the key that submitted the action can withdraw it, or a rotation of that key. Operators can cancel it.";
+    throw faultAt("forbidden", "", "not_allowed", message);
+  }
+  if (review.record.withdrawn_by === undefined) {
+    const by = lineage_id ?? open_mode_actor;
+    const comment = shownText({ review, intent }, reason);
+    const step = { kind: "cancel", by, comment, withdrawn_by: key_id ?? by, at } as const;
+    await takeStep(runtime, query, locked, step, { actor, type: null });
+  }
+  return decisionOf(await readAction(query, org_id, review));
+}
