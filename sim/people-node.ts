@@ -70,6 +70,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
   const metrics = {
     decided: () => undefined,
     decidedAgain: () => undefined,
+    contradicted: () => undefined,
     attempted: () => undefined,
     mailed: () => undefined,
     pulled: () => undefined,

@@ -17,6 +17,7 @@ export const auditTypes = {
   delivery_failed: "a webhook did not take the event in three attempts",
   delivery_retried: "somebody had an event that failed sent again",
   observed: "the agent reported what it then did",
+  contradicted: "the agent reported that it carried out an action that was not let through",
 
   organization_created: "the organization was created",
   key_created: "an API key was created",

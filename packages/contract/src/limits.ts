@@ -94,6 +94,7 @@ export const limits = {
   rules_off_max: 200,
   covered_actions_max: 200,
   missing_facts_max: 20,
+  counted_contradictions_max: 10_000,
   intake_tools_max: 200,
   onboarding_text_chars_max: 10_000,
   email_chars_max: 254,

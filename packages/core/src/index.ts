@@ -68,6 +68,7 @@ export { locateObject } from "./policy/locate-object.ts";
 export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
+export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
 export {
   type CountedDemand,
   isReached,

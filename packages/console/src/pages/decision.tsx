@@ -1,5 +1,5 @@
 /** One decision, whole. */
-import type { Decision, IntentAnswer } from "@countersign/contract";
+import type { AuditRecord, Decision, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useClient, useReads } from "../api/session.tsx";
@@ -37,8 +37,11 @@ export function DecisionPage() {
 }
 
 function Whole({ answer: { intent, facts, decision } }: { readonly answer: IntentAnswer }) {
+  const trail = useTrail(intent.intent_id, decision.status === "pending");
+  const contradiction = trail.rows.find(({ type }) => type === "contradicted");
   return (
     <>
+      {contradiction !== undefined && <Contradicted report={contradiction} />}
       {!decision.enforced && (
         <div className="banner shadow">
           <div>
@@ -90,7 +93,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
           </p>
         )}
       </section>
-      <AuditTrail intent_id={intent.intent_id} pending={decision.status === "pending"} />
+      <AuditTrail trail={trail} />
       <details className="card">
         <summary>Decision record as JSON</summary>
         <JsonView value={decision} label="Decision record" />
@@ -132,9 +135,27 @@ function Outcome({ decision }: { readonly decision: Decision }) {
   );
 }
 
-function AuditTrail({ intent_id, pending }: { readonly intent_id: string; readonly pending: boolean }) {
+const notLetThrough: Readonly<Record<string, string>> = {
+  blocked: "it was blocked",
+  pending: "people had not decided on it",
+  withdrawn: "it was withdrawn from review",
+};
+
+function Contradicted({ report: { at, data } }: { readonly report: AuditRecord }) {
+  return (
+    <div className="banner bad" role="alert">
+      <div>
+        <strong>The agent carried this out although it was not let through</strong>
+        {`When the agent reported that it was done, ${notLetThrough[String(data["because"])] ?? "it was not approved"}: `}
+        <Time at={at} />. Find out what was done, and stop this agent until it waits for decisions.
+      </div>
+    </div>
+  );
+}
+
+function useTrail(intent_id: string, pending: boolean) {
   const client = useClient();
-  const list = usePaged(
+  return usePaged(
     ["audit", intent_id, pending],
     async (cursor) => {
       const page = await client.listIntentAudit(intent_id, { limit: 200, ...(cursor === undefined ? {} : { cursor }) });
@@ -142,10 +163,13 @@ function AuditTrail({ intent_id, pending }: { readonly intent_id: string; readon
     },
     { joins: true },
   );
+}
+
+function AuditTrail({ trail }: { readonly trail: ReturnType<typeof useTrail> }) {
   return (
     <section className="card stack tight">
       <h2>What happened</h2>
-      <Paged list={list} what="rows" empty={<p className="muted">Nothing is recorded yet.</p>}>
+      <Paged list={trail} what="rows" empty={<p className="muted">Nothing is recorded yet.</p>}>
         {(audit) => <Timeline audit={audit} />}
       </Paged>
     </section>

@@ -118,6 +118,13 @@ export const Overview = Type.Object(
           "the busiest agents, most first; their counts are exact. They are looked for among the 100 busiest of each hour or day",
       },
     ),
+    contradictions: Type.Integer({
+      minimum: 0,
+      maximum: limits.counted_contradictions_max,
+      description:
+        "reports that an action was executed although it was blocked, still in review, or withdrawn. The audit trail has a row of " +
+        "type `contradicted` for each. Counted up to the maximum",
+    }),
     queue: Type.Object({
       pending: count(),
       oldest_at: nullable(timestamp()),

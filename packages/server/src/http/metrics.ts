@@ -5,11 +5,17 @@
 
 import { errorCodes, pullFailures } from "@countersign/contract";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics } from "../operations/runtime.ts";
+import type {
+  DecisionMetrics,
+  DeliveryMetrics,
+  MailMetrics,
+  PullMetrics,
+  ReportMetrics,
+} from "../operations/runtime.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */
-export interface Metrics extends DecisionMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
+export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics, MailMetrics, PullMetrics {
   /** One request was answered. `route` is the operation_id, or `none`. */
   requested(route: string, status: number, elapsed_us: number): void;
   /** One request was refused with this error code. */
@@ -89,7 +95,7 @@ function requestMetrics(registry: Registry): Pick<Metrics, "requested" | "refuse
   };
 }
 
-function decisionMetrics(registry: Registry): DecisionMetrics {
+function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
   const verdicts = counter(registry, {
     name: "countersign_decisions_total",
     help: "Decisions committed.",
@@ -102,6 +108,12 @@ function decisionMetrics(registry: Registry): DecisionMetrics {
     name: "countersign_decisions_again_total",
     help: "Decisions made again because what they assumed had changed.",
   });
+  const contradictions = counter(registry, {
+    name: "countersign_contradictions_total",
+    help: "Reports that an action was executed which was not let through.",
+    labels: ["because"],
+    known: ["blocked", "pending", "withdrawn"],
+  });
   const latency = histogram(registry, "countersign_decision_seconds", "From the start of a submission to its commit.");
   return {
     decided(verdict, mode, elapsed_us) {
@@ -109,6 +121,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics {
       latency.observe(elapsed_us / 1_000_000);
     },
     decidedAgain: () => again(""),
+    contradicted: (because) => contradictions(because),
   };
 }
 

@@ -3,6 +3,7 @@
  * operation takes a `Pick` of the members that it uses.
  */
 import type { PullFailure } from "@countersign/contract";
+import type { Contradiction } from "@countersign/core";
 import type {
   Clock,
   Db,
@@ -38,6 +39,12 @@ export interface DecisionMetrics {
   decided(verdict: string, mode: string, elapsed_us: number): void;
   /** Counts a decision that was stale at its commit and was made again. */
   decidedAgain(): void;
+}
+
+/** Counts what agents report. */
+export interface ReportMetrics {
+  /** Counts a report that an action was executed which was not let through. */
+  contradicted(because: Contradiction): void;
 }
 
 /** Counts deliveries. */
@@ -88,7 +95,7 @@ export interface Runtime {
   readonly reviewQueues: ReviewQueues;
   readonly latencies: DecisionLatencies;
   readonly figures: FiguresKeeper;
-  readonly metrics: DecisionMetrics & DeliveryMetrics & MailMetrics & PullMetrics;
+  readonly metrics: DecisionMetrics & ReportMetrics & DeliveryMetrics & MailMetrics & PullMetrics;
   readonly settings: Settings;
   readonly sealer: Sealer;
   readonly httpOut: HttpOut;

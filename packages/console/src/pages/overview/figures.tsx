@@ -84,6 +84,17 @@ function Totals({ overview }: { readonly overview: Overview }) {
           )
         }
       />
+      {overview.contradictions > 0 && (
+        <Figure
+          name="Carried out, not let through"
+          value={overview.contradictions.toLocaleString("en")}
+          about={
+            <Link to="/audit" search={{ type: "contradicted" } as never}>
+              see which
+            </Link>
+          }
+        />
+      )}
     </div>
   );
 }

@@ -18,6 +18,7 @@ const auditWords: Partial<Record<AuditType, string>> = {
   delivery_failed: "Webhook failed three times",
   delivery_retried: "Webhook sent again by hand",
   observed: "The agent reported",
+  contradicted: "Carried out although it was not let through",
 };
 
 export function auditWord(type: AuditType): string {
@@ -46,6 +47,8 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
       const version = typeof data["version"] === "number" ? `version ${data["version"]}` : null;
       return joined(", ", text("name"), version, text("mode"));
     }
+    case "contradicted":
+      return text("because");
     case "key_created":
       return joined(", ", text("name"), text("role"));
     default:

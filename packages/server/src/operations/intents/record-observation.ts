@@ -1,19 +1,39 @@
 /** What an agent reports after its decision. */
-import type { Observation, ObservationInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, hiddenTextsInAction, redactedRemark } from "@countersign/core";
+import type { AuditType, Decision, Observation, ObservationInput } from "@countersign/contract";
+import {
+  type Contradiction,
+  contradictionOf,
+  Fault,
+  formatTimestampUs,
+  hiddenTextsInAction,
+  redactedRemark,
+} from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
-import { readDecision, readIntent } from "../../store/intents/intents.ts";
+import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
+import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
+import { listPeople } from "../../store/people/people.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { writeMail } from "../people/mail.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
 
-/** Adds an observation to an intent, which may have any number. Faults: not_found, idempotency_conflict. */
-export function recordObservation(
-  runtime: Recording,
+/** A further mail about contradictions goes out after this time at the earliest: an agent may report a thousand of them. */
+const mail_pause_s = 3_600;
+/** People of each role that are mailed. */
+const told_max = 100;
+
+type ReportRuntime = Recording & Pick<Runtime, "sealer" | "mails" | "metrics">;
+
+/**
+ * Adds an observation to an intent, which may have any number. A report that an action was executed which was not let through is an
+ * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, idempotency_conflict.
+ */
+export async function recordObservation(
+  runtime: ReportRuntime,
   caller: Caller,
   intent_id: string,
   input: ObservationInput,
@@ -24,38 +44,73 @@ export function recordObservation(
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
   };
-  return idempotent(runtime, caller, { operation: "record_observation", idempotency_key, request, admit }, (query) =>
-    observe(runtime, caller, intent_id, input, query),
-  );
+  let contradiction: Contradiction | null = null;
+  const terms = { operation: "record_observation", idempotency_key, request, admit };
+  const answer = await idempotent(runtime, caller, terms, async (query) => {
+    const observation = await observationOf(runtime, caller, intent_id, input, query);
+    contradiction = await record(runtime, caller, observation, query);
+    return observation;
+  });
+  if (contradiction !== null) {
+    runtime.metrics.contradicted(contradiction);
+    runtime.mails.wake();
+  }
+  return answer;
 }
 
-async function observe(
+async function observationOf(
   runtime: Pick<Runtime, "clock" | "ids">,
   caller: Caller,
   intent_id: string,
-  input: ObservationInput,
+  { status, detail }: ObservationInput,
   query: Query,
 ): Promise<Observation> {
-  const intent = input.detail === undefined ? undefined : await readIntent(query, caller.org_id, intent_id);
-  const observation: Observation = {
+  const intent = detail === undefined ? undefined : await readIntent(query, caller.org_id, intent_id);
+  return {
     observation_id: runtime.ids.next("observation"),
     intent_id,
-    status: input.status,
-    detail: redactedRemark(input.detail ?? null, intent === undefined ? [] : hiddenTextsInAction(intent)),
+    status,
+    detail: redactedRemark(detail ?? null, intent === undefined ? [] : hiddenTextsInAction(intent)),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };
-  const { observation_id, status, detail, recorded_at } = observation;
-  await withHead(query, caller.org_id, {
-    audit: [
-      auditRow(runtime.ids, {
-        intent_id,
-        at: recorded_at,
-        actor: caller.actor,
-        type: "observed",
-        data: { observation_id, status, detail },
-      }),
-    ],
+}
+
+/** Writes the observation, and the alarm if it contradicts the decision. Returns why it does; null: it does not. */
+async function record(
+  runtime: Pick<Runtime, "ids" | "sealer">,
+  { org_id, actor }: Caller,
+  { observation_id, intent_id, status, detail, recorded_at: at }: Observation,
+  query: Query,
+): Promise<Contradiction | null> {
+  let contradiction: Contradiction | null = null;
+  await withHead(query, org_id, async () => {
+    const row = (type: AuditType, data: Readonly<Record<string, unknown>>) =>
+      auditRow(runtime.ids, { intent_id, at, actor, type, data });
+    const audit = [row("observed", { observation_id, status, detail })];
+    // Under the lock of the head, no review closes between this look and the commit.
+    const stored = await readDecision(query, org_id, intent_id);
+    if (stored === undefined) throw new Fault("not_found");
+    const decision = JSON.parse(currentDecision(stored)) as Decision;
+    contradiction = contradictionOf(decision, status);
+    if (contradiction === null) return { audit };
+    const { membrane_id, pipeline_mode: mode } = decision;
+    if (mode === "live") await tellOperators(runtime, query, org_id, decision, contradiction);
+    return { audit: [...audit, row("contradicted", { observation_id, because: contradiction, membrane_id, mode })] };
   });
-  return observation;
+  return contradiction;
+}
+
+async function tellOperators(
+  runtime: Pick<Runtime, "ids" | "sealer">,
+  query: Query,
+  org_id: string,
+  { intent_id, agent_id }: Decision,
+  because: Contradiction,
+): Promise<void> {
+  const seconds = await secondsSinceContradiction(query, org_id);
+  if (seconds !== null && seconds < mail_pause_s) return;
+  for (const role of ["admin", "operator"] as const)
+    for (const { email: to } of await listPeople(query, org_id, role, told_max, null))
+      await writeMail(runtime, query, "contradiction", { to, intent_id, agent_id, because });
 }

@@ -11,6 +11,7 @@ import {
   us_per_hour,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { countContradictions } from "../../store/audit/contradictions.ts";
 import {
   type CountedAgent,
   type CountedVerdicts,
@@ -78,6 +79,7 @@ export async function readOverview(
       policies: policiesOf(sums.get("policy") ?? new Map()),
       missing_facts: missingFacts(sums, packs, decisions),
       agents: agents.slice(0, listed_max),
+      contradictions: await countContradictions(query, org_id, window, limits.counted_contradictions_max),
       queue: await readQueue(query, org_id),
       latency: runtime.latencies.of(org_id),
     };

@@ -3,7 +3,7 @@
  * so they are shown without what a mail program could take for a link or for an encoded word, and cut.
  */
 import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
-import { clipText } from "@countersign/core";
+import { type Contradiction, clipText } from "@countersign/core";
 import type { Mail } from "../../ports.ts";
 import type { AccountChange, MailContents } from "./mail.ts";
 
@@ -120,6 +120,29 @@ export function domainMail(public_url: string, { domain, event }: MailContents["
         link: { label: "Open the people", url: `${public_url}/people` },
         footer: "You get this mail because you are an admin of your organization. The audit trail names the other one.",
       });
+}
+
+const contradictions: Readonly<Record<Contradiction, string>> = {
+  blocked: "was blocked",
+  pending: "still waits for a person's decision",
+  withdrawn: "was withdrawn from review",
+};
+
+/** An agent carried out what was not let through. */
+export function contradictionMail(
+  public_url: string,
+  { intent_id, agent_id, because }: MailContents["contradiction"],
+): Words {
+  return written({
+    subject: "An agent carried out an action that was not let through",
+    paragraphs: [
+      `The agent ${shown(agent_id)} reported that it carried out an action that ${contradictions[because]}.`,
+      "Find out whether it did. If so, it does not wait for decisions, and its other actions are not under control either.",
+      "If there are more such reports within an hour, no further mail is sent. The overview counts them.",
+    ],
+    link: { label: "Open the decision", url: `${public_url}/decisions/${intent_id}` },
+    footer: "You get this mail because you are an operator or an admin of your organization.",
+  });
 }
 
 /** Actions that wait for a reviewer. `token` is the one that stops these mails. */

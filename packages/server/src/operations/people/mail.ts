@@ -1,4 +1,5 @@
 /** Mails are written in the transaction that makes them true, and sent by the worker. Source: api.md §9. */
+import type { Contradiction } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { insertMail } from "../../store/people/mails.ts";
 import type { Runtime } from "../runtime.ts";
@@ -24,6 +25,13 @@ export interface MailContents {
   };
   /** What happened to a domain, for the admins of an organization that it concerns. */
   readonly domain: { readonly to: string; readonly domain: string; readonly event: "conflict" | "ended" };
+  /** An agent carried out what was not let through. */
+  readonly contradiction: {
+    readonly to: string;
+    readonly intent_id: string;
+    readonly agent_id: string;
+    readonly because: Contradiction;
+  };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

@@ -8,6 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import { type MailContents, type MailKind, mailContext } from "./mail.ts";
 import {
   accountMail,
+  contradictionMail,
   domainMail,
   escalationsMail,
   invitationMail,
@@ -131,6 +132,10 @@ async function mailOf(
     case "domain": {
       const told = content as MailContents["domain"];
       return { to: told.to, ...domainMail(public_url, told) };
+    }
+    case "contradiction": {
+      const told = content as MailContents["contradiction"];
+      return { to: told.to, ...contradictionMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

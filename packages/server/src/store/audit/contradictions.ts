@@ -1,0 +1,30 @@
+/** SQL for reports of actions that were carried out although they were not let through: rows of type `contradicted`. */
+import type { Query } from "../../ports.ts";
+import type { FiguresWindow } from "../figures/read-figures.ts";
+
+/** Counts those of a window, up to `count_max`. */
+export async function countContradictions(
+  query: Query,
+  org_id: string,
+  { from, to, membrane_id, modes }: FiguresWindow,
+  count_max: number,
+): Promise<number> {
+  const [counted] = await query<{ count: number }>(
+    `select count(*)::integer as count from (
+       select from ledger where org_id = $1 and type = 'contradicted' and at >= $2::timestamptz and at < $3::timestamptz
+         and ($4::text is null or data ->> 'membrane_id' = $4) and data ->> 'mode' = any ($5::text[])
+       limit $6::integer) c`,
+    [org_id, from, to, membrane_id, modes, count_max],
+  );
+  return counted?.count ?? 0;
+}
+
+/** Returns how many seconds ago the newest one was recorded; null: there is none. */
+export async function secondsSinceContradiction(query: Query, org_id: string): Promise<number | null> {
+  const [newest] = await query<{ seconds: number }>(
+    `select extract(epoch from clock_timestamp() - at)::float8 as seconds from ledger
+     where org_id = $1 and type = 'contradicted' order by seq desc limit 1`,
+    [org_id],
+  );
+  return newest?.seconds ?? null;
+}
