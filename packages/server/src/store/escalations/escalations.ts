@@ -1,6 +1,6 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
 import type { Escalation } from "@countersign/contract";
-import type { CountedDemand, Review, Ruling } from "@countersign/core";
+import { type CountedDemand, panelsOf, type Review, type Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -36,10 +36,18 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   const { record, ruling, demands } = row;
   if (!isRecord(record) || !isRuling(ruling) || !areDemands(demands))
     throw new Error(`${escalation_id} is stored in an unknown form`);
-  return { record, ruling, demands };
+  return { record: withPanels(record, demands), ruling, demands };
 }
 
-function isRecord(value: unknown): value is Escalation {
+/** Returns the record with its panels. Records that an earlier version wrote have none. */
+function withPanels(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
+  return { ...record, panels: record.panels ?? panelsOf(demands) };
+}
+
+/** A record as it is stored. */
+type StoredRecord = Omit<Escalation, "panels"> & { readonly panels?: Escalation["panels"] };
+
+function isRecord(value: unknown): value is StoredRecord {
   if (!isJsonObject(value) || !isJsonObject(value.quorum)) return false;
   const { intent_id, status, expires_at, votes, reviewers } = value;
   const texts = [intent_id, status, expires_at];
@@ -74,11 +82,15 @@ export async function listEscalations(
   after: EscalationPlace | null,
   limit: number,
 ): Promise<BoundedPage<Escalation>> {
-  const { rows, more } = await readBounded<{ record: Escalation; equal_pending: number | null }>(
+  const { rows, more } = await readBounded<{
+    record: StoredRecord;
+    demands: CountedDemand[];
+    equal_pending: number | null;
+  }>(
     query,
     {
       // The count for each listed row is one index lookup.
-      columns: `escalation_id, expires_at, record, case when status = 'pending' then (
+      columns: `escalation_id, expires_at, record, demands, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
             and o.mode = e.mode and o.status = 'pending') end as equal_pending`,
       bytes: "octet_length(record::text)",
@@ -109,9 +121,10 @@ export async function listEscalations(
       ...soughtTexts(filter.reviewers ?? []),
     ],
   );
-  const shown = rows.map(({ record, equal_pending }) =>
-    equal_pending === null ? record : { ...record, equal_pending },
-  );
+  const shown = rows.map(({ record, demands, equal_pending }) => ({
+    ...withPanels(record, demands),
+    ...(equal_pending === null ? {} : { equal_pending }),
+  }));
   return { rows: shown, more };
 }
 
