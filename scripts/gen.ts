@@ -199,7 +199,7 @@ function eventsPage(): string {
     "# Events",
     "Webhooks get these events as signed HTTPS POST requests.",
     "**`escalation.decided` does not always end a review.** It comes for each reviewer's decision, and a review may need several reviewers. " +
-      "While more approvals are needed, `escalation_status` is `pending`, and `data` has `outcome: null` and no `votes`, `quorum` and " +
+      "While more approvals are needed, `escalation_status` is `pending`, and `data` has `outcome: null` and no `votes`, `quorum`, `panels` and " +
       "`on_timeout`. The action may run only after an event whose `data.resolution.outcome` is `approve` or `approve_modified`.",
     table(["event_type", "sent when", "sent to webhooks that are"], rows),
     "## Headers",

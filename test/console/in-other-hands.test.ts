@@ -42,6 +42,48 @@ inBrowser("a review in other hands", () => {
     expect([...wrongs, ...hers.wrongs]).toEqual([]);
   });
 
+  test("shows whose rules ask and whose turn it is; whoever comes later can block, and approve when the turn has come", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    const seeded = await seedLive(console_.url);
+    const first = await console_.join(seeded.admin, "fay@example.com", "reviewer");
+    const second = await console_.join(seeded.admin, "guy@example.com", "reviewer");
+    for (const [name, user, after] of [
+      ["look", first],
+      ["money", second, "look"],
+    ] as const) {
+      const escalation = { reviewers: [`user:${user.user_id}`], ...(after === undefined ? {} : { after }) };
+      const spec = { match: { actions: ["other.order"] }, when: "true", effect: "escalate", escalation };
+      const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+      const saved = await api<{ policy: { policy_id: string } }>(console_.url, seeded.admin, "POST", "/v1/policies", {
+        policy,
+      });
+      const path = `/v1/policies/${saved.policy.policy_id}/activate`;
+      await api(console_.url, seeded.admin, "POST", path, { mode: "live" });
+    }
+    const raised = await submit(console_.url, seeded.agent, intent("other.order", { chairs: 4 }));
+    const path = `/escalations/${raised.decision.escalation_id}`;
+    const { page, wrongs } = await console_.open({ session: second.session });
+    await page.goto(path);
+    const panels = page.getByRole("list", { name: "Who must approve" }).getByRole("listitem");
+    await expect
+      .poll(async () => (await panels.allTextContents()).filter((text) => text.includes("Rule ")))
+      .toEqual([
+        "openRule look0 of 1 approvals by fay@example.com.",
+        "waitingRule money0 of 1 approvals by guy@example.com. Its turn comes after look.",
+      ]);
+    await page.getByText("Your turn to approve comes after look. You can block now.").waitFor();
+    expect(await page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Block b"]);
+    expect(await violations(page, { within: "[aria-label=Review]" })).toEqual([]);
+    const ahead = await console_.open({ session: first.session });
+    await ahead.page.goto(path);
+    await ahead.page.locator(".rulebar button:enabled").first().waitFor();
+    await ahead.page.keyboard.press("a");
+    await ahead.page.keyboard.press("Control+Enter");
+    await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
+    expect([...wrongs, ...ahead.wrongs]).toEqual([]);
+  });
+
   test("is not counted in the menu as waiting for whoever cannot decide it, and neither is what they have voted on", {
     timeout: test_timeout_ms,
   }, async () => {

@@ -48,6 +48,7 @@ export const refusalCodes = {
   not_found: { statuses: [404], meaning: "What the field at `path` names is not there." },
   address_taken: { statuses: [409], meaning: "The address is that of a person of another organization." },
   already_exists: { statuses: [409], meaning: "There is one like it, or as many as there may be." },
+  before_turn: { statuses: [409], meaning: "Other reviewers approve first; the message says who is missing." },
   domain_taken: { statuses: [409], meaning: "Another organization has people or an invitation in this domain." },
   draft: { statuses: [409], meaning: "The membrane is a draft and decides nothing yet." },
   last_admin: { statuses: [409], meaning: "The organization would be left without an admin." },

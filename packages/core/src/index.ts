@@ -51,6 +51,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export { costSteps } from "./policy/check/cost.ts";
 export { diagnostics_max } from "./policy/check/findings.ts";
 export { namingRules } from "./policy/check/naming-rules.ts";
+export { orderWarning, reachWarning } from "./policy/check/panel-warnings.ts";
 export { type CostlyPolicy, canMeet, sharedBudgetSteps } from "./policy/check/shared-budget.ts";
 export { SharedPolicies } from "./policy/check/shared-policies.ts";
 export { suggestName } from "./policy/check/suggest-name.ts";
@@ -58,9 +59,11 @@ export { typedParameterSteps } from "./policy/check/typed-parameters.ts";
 export type { PolicySource } from "./policy/compile.ts";
 export type { PolicyDocument } from "./policy/document.ts";
 export {
+  demandOf,
   type Electorate,
   electorateOf,
   type KnownReviewer,
+  membrane_demand_name,
   type ReviewDemand,
   reviewersToKnow,
 } from "./policy/escalation-terms.ts";
@@ -70,7 +73,6 @@ export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
 export {
-  type CountedDemand,
   isReached,
   type Review,
   type ReviewStep,
@@ -79,6 +81,7 @@ export {
   stepReview,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
+export { type CountedDemand, hasTurn, isMet, panelsOf } from "./reviews/panels.ts";
 export {
   hiddenPlaces,
   hiddenTextsInAction,

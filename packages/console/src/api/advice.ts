@@ -52,6 +52,7 @@ const no_passkeys_here = "There are no passkeys at this address";
 /** Where `details` say more closely what is wrong than the code does. */
 const byDetail: Readonly<Record<string, readonly [title: string, todo: string]>> = {
   no_session: ["You are signed out", "Sign in again; what you have typed here is still here."],
+  before_turn: ["It is not your turn yet", ""],
   another_caller: ["This page is not yours any more", ""],
   session_too_old: [
     "Your password is needed",

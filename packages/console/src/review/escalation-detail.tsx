@@ -47,9 +47,9 @@ function Detail({
   useKeys(
     rights.can
       ? {
-          ...(rights.approved ? {} : { a: () => setAct(rights.approval) }),
+          ...(rights.approved || rights.awaited !== null ? {} : { a: () => setAct(rights.approval) }),
           b: () => setAct("block"),
-          m: () => setAct("approve_modified"),
+          ...(rights.awaited !== null ? {} : { m: () => setAct("approve_modified") }),
         }
       : {},
     act === null,

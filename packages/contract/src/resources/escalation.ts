@@ -43,6 +43,32 @@ export const ReassignInput = closed(
 );
 export type ReassignInput = Static<typeof ReassignInput>;
 
+/** What one rule asks of a review. */
+export const Panel = Type.Object(
+  {
+    source: oneOf(["policy", "membrane", "reassignment"], {
+      description: "whose demand it is: a policy's, the membrane's own, or that of whoever reassigned the review",
+    }),
+    policy_id: nullable(
+      text(limits.label_chars_max, {
+        description: "null: no policy asks for it, or an earlier version opened the review",
+      }),
+    ),
+    policy: text(limits.label_chars_max, { description: "the policy's name, or one for the membrane or reassignment" }),
+    reviewers: Type.Array(Reviewer, { description: "whose approvals count for it; empty: any reviewer's" }),
+    required: Type.Integer({ minimum: 1, description: "how many different people must approve" }),
+    approvals: Type.Integer({ minimum: 0 }),
+    approved_by: Type.Array(text(limits.label_chars_max), { description: "the people whose approvals count for it" }),
+    missing: nullable(text(limits.comment_chars_max, { description: "who is missing, in words; null: nobody" })),
+    after: nullable(
+      text(limits.label_chars_max, { description: "the `policy` of the panel that goes first; null: none" }),
+    ),
+    status: oneOf(["waiting", "open", "met"], { description: "waiting: its turn comes when the panel `after` is met" }),
+  },
+  { title: "Panel" },
+);
+export type Panel = Static<typeof Panel>;
+
 /** An action that waits for people, or waited. Source: api.md §6. */
 export const Escalation = Type.Object(
   {
@@ -64,6 +90,9 @@ export const Escalation = Type.Object(
       }),
       approvals: Type.Integer({ minimum: 0 }),
       rejections: Type.Integer({ minimum: 0 }),
+    }),
+    panels: Type.Array(Panel, {
+      description: "what each rule asks for that holds the action. The review is approved when each panel is met",
     }),
     votes: Type.Array(
       Type.Object({

@@ -101,8 +101,8 @@ export const PolicyActivated = Type.Object(
     policy: Policy,
     warnings: Type.Array(PolicyDiagnostic, {
       description:
-        "the policies that match one action can exhaust the budget of a decision together; names the most expensive. It " +
-        "refuses nothing",
+        "the policy asks for more people than there are, waits for a policy that is not in force or waits for it, or the " +
+        "policies that match one action can exhaust the budget of a decision together (names the most expensive). They refuse nothing",
     }),
   },
   { title: "PolicyActivated" },

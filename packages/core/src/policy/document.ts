@@ -32,6 +32,8 @@ export interface EscalationSettings {
   readonly quorum?: number;
   readonly timeout?: string;
   readonly on_timeout?: "block" | "approve";
+  /** The name of the policy whose panel must be met before this one's turn comes. */
+  readonly after?: string;
 }
 
 /** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */

@@ -20,7 +20,7 @@ const membrane = {
 };
 
 const holding = (name: string, escalation: HoldingPolicy["escalation"]): HoldingPolicy => ({
-  ...{ name, escalation, approvals_min: 1 },
+  ...{ policy_id: `pol_${name}`, name, escalation, approvals_min: 1 },
 });
 
 test("without policies the membrane's terms hold", () => {
@@ -43,9 +43,9 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
     timeout_seconds: 1800,
     on_timeout: "block",
     demands: [
-      { policy: "large", reviewers: panel(["role:reviewer"]), quorum: 2 },
-      { policy: "fast", reviewers: panel(["role:operator"]), quorum: 1 },
-      { policy: "strict", reviewers: panel(["role:admin", "role:reviewer"]), quorum: 1 },
+      { policy: "large", policy_id: "pol_large", reviewers: panel(["role:reviewer"]), quorum: 2 },
+      { policy: "fast", policy_id: "pol_fast", reviewers: panel(["role:operator"]), quorum: 1 },
+      { policy: "strict", policy_id: "pol_strict", reviewers: panel(["role:admin", "role:reviewer"]), quorum: 1 },
     ],
   });
 });
@@ -54,7 +54,7 @@ test("a membrane that holds the action itself demands its own reviewers and quor
   const strict = { ...membrane, reviewers: panel(["role:admin"]), quorum: 2 };
   const terms = mergeTerms(strict, [holding("p", { reviewers: ["role:reviewer"], quorum: 1, timeout: "8h" })], true);
   expect(terms.timeout_seconds).toBe(28_800);
-  expect(electorateOf(terms.demands, new Map())).toEqual({ reviewers: panel(["role:admin"]), required: 2 });
+  expect(electorateOf(terms.demands, new Map())).toMatchObject({ reviewers: panel(["role:admin"]), required: 2 });
 });
 
 test("a policy cannot approve on time-out where the membrane does not", () => {
@@ -81,6 +81,33 @@ test.each([
     expect(terms(1)?.on_timeout).toBe(least > 1 ? "block" : "approve");
   },
 );
+
+test("a policy waits for another one that holds the action too; in a cycle none waits", () => {
+  const waits = (order: Readonly<Record<string, string | undefined>>) =>
+    mergeTerms(
+      membrane,
+      Object.entries(order).map(([name, after]) => holding(name, after === undefined ? {} : { after })),
+      true,
+    ).demands.map(({ policy, after = "-" }) => `${policy} ${after}`);
+  expect(waits({ a: undefined, b: "a", c: "b" })).toEqual(["a -", "b a", "c b", "membrane.escalation -"]);
+  expect(waits({ a: "membrane.escalation", b: "elsewhere" })).toEqual([
+    ...["a membrane.escalation", "b -", "membrane.escalation -"],
+  ]);
+  expect(waits({ a: "b", b: "a", c: "a" })).toEqual(["a -", "b -", "c a", "membrane.escalation -"]);
+});
+
+test("reviewers keep their votes where the order asks for them, though those of another demand meet it too", () => {
+  const demand = (policy: string, reviewers: readonly string[], after?: string) => ({
+    ...{ policy, reviewers: panel(reviewers), quorum: 1 },
+    ...(after === undefined ? {} : { after }),
+  });
+  const weak = demand("weak", ["role:reviewer"]);
+  const plain = electorateOf([weak, demand("strong", ["role:admin"])], new Map());
+  expect([plain.reviewers, plain.demands[0]?.met_with]).toEqual([panel(["role:admin"]), "strong"]);
+  const ordered = electorateOf([weak, demand("strong", ["role:admin"], "weak")], new Map());
+  expect([ordered.reviewers, ordered.required]).toEqual([panel(["role:admin", "role:reviewer"]), 1]);
+  expect(ordered.demands.map(({ met_with }) => met_with)).toEqual([undefined, undefined]);
+});
 
 test("everybody who meets one demand votes, and demands without a common reviewer take an approval each", () => {
   expect(voters([["user:a"], ["user:b"]])).toEqual([["user:a", "user:b"], 2]);
@@ -109,9 +136,12 @@ test("the reviewers of a demand vote if it takes more of them than the demand of
     { policy: "strong", reviewers: panel(["role:admin"]), quorum: 1 },
     { policy: "many", reviewers: panel(["role:reviewer"]), quorum: 2 },
   ];
-  expect(electorateOf(demands, new Map())).toEqual({ reviewers: panel(["role:admin", "role:reviewer"]), required: 2 });
+  expect(electorateOf(demands, new Map())).toMatchObject({
+    reviewers: panel(["role:admin", "role:reviewer"]),
+    required: 2,
+  });
   const anybody = { policy: "any", reviewers: [], quorum: 3 };
-  expect(electorateOf([...demands, anybody], new Map())).toEqual({ reviewers: [], required: 3 });
+  expect(electorateOf([...demands, anybody], new Map())).toMatchObject({ reviewers: [], required: 3 });
 });
 
 test("rotations of one key, and a key and its creator, are one person", () => {
@@ -150,7 +180,7 @@ function person([id, role]: readonly [string, Role]): [string, KnownReviewer] {
   return [id, { role, self: id, person: id }];
 }
 
-test("returns what policies demand themselves that hold only the changed action", () => {
+test("returns what policies demand that hold only the changed action, with the membrane's terms for what they leave out", () => {
   const policies = Object.entries({
     before: { reviewers: ["role:admin"] },
     large: { reviewers: ["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"], quorum: 2 },
@@ -163,8 +193,13 @@ test("returns what policies demand themselves that hold only the changed action"
     return { policy_id: `pol_${name}`, policy: name, version: 1, ...what };
   };
   const reasons = [because("before"), because("large"), because("plain"), because("quiet", "none")];
-  expect(heldFor(reasons, policySet, [because("before"), because("large", "approve_modified")])).toEqual([
-    { policy: "large", reviewers: panel(["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"]), quorum: 2 },
-    { policy: "plain", reviewers: [], quorum: 1 },
+  expect(heldFor(reasons, policySet, membrane, [because("before"), because("large", "approve_modified")])).toEqual([
+    {
+      policy: "large",
+      policy_id: "pol_large",
+      reviewers: panel(["role:admin", "user:usr_01K9ZZZZZZZZZZZZZZZZZZZZZZ"]),
+      quorum: 2,
+    },
+    { policy: "plain", policy_id: "pol_plain", reviewers: membrane.reviewers, quorum: 1 },
   ]);
 });

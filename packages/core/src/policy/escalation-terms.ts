@@ -3,6 +3,7 @@ import type { EscalationTerms, MembraneSettings } from "../deciding/decision.ts"
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
 import type { CompiledPolicy } from "./compile.ts";
+import { strongComponents } from "./strong-components.ts";
 
 /** What is known about a user or key that a rule names as a reviewer. */
 export interface KnownReviewer {
@@ -13,78 +14,124 @@ export interface KnownReviewer {
   readonly person: string;
 }
 
-/** What one rule demands of a review: which rule, who may approve, how many of them. */
+/** What one rule demands of a review: which rule, who may approve, how many of them. Readers see it as a panel of the review. */
 export interface ReviewDemand {
   /** The name of the policy; `membrane_demand_name` for the membrane's own settings. */
   readonly policy: string;
+  /** Absent: no policy demands it, or the review was opened before ids were stored. */
+  readonly policy_id?: string;
   /** Who may approve; empty: any reviewer. */
   readonly reviewers: readonly Reviewer[];
   /** How many different people must approve. */
   readonly quorum: number;
+  /** The name of the demand that must be met before this one's turn comes. Absent: its turn has come. */
+  readonly after?: string;
+  /** The name of the demand whose reviewers meet this one too, so that only they vote. Absent: its own reviewers vote. */
+  readonly met_with?: string;
 }
 
 /** The `policy` of a demand that comes from the membrane's settings. */
-const membrane_demand_name = "membrane.escalation";
+export const membrane_demand_name = "membrane.escalation";
 
 /** The part of a policy that says who must approve what it holds. */
-export type HoldingPolicy = Pick<CompiledPolicy, "name" | "escalation" | "approvals_min">;
+export type HoldingPolicy = Pick<CompiledPolicy, "policy_id" | "name" | "escalation" | "approvals_min">;
+
+type MembraneTerms = MembraneSettings["escalation"];
 
 /**
- * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand, the shortest
- * time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
+ * Merges what the policies that hold an action, and the membrane, demand of its review: every rule's demand in the order that
+ * policies ask for, the time limit, and approval on time-out only where the membrane allows it and no policy forbids it.
  * A policy takes what it leaves out from the membrane. `membrane_asks`: the membrane holds the action itself, by a risk
  * threshold or its default verdict.
  */
 export function mergeTerms(
-  membrane: MembraneSettings["escalation"],
+  membrane: MembraneTerms,
   holding: readonly HoldingPolicy[],
   membrane_asks: boolean,
 ): EscalationTerms {
   const demands: ReviewDemand[] = holding.map((policy) => demandOf(policy, membrane));
   // The membrane's demand counts beside those of policies: a policy must not hand the action to fewer or other reviewers.
-  if (membrane_asks || holding.length === 0)
-    demands.push({ policy: membrane_demand_name, reviewers: membrane.reviewers, quorum: membrane.quorum });
-  const timeouts_seconds = holding.map(
-    ({ escalation: { timeout } }) =>
-      (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
-  );
+  if (membrane_asks || holding.length === 0) demands.push(membraneDemand(membrane));
   const forbidden = holding.some(
     ({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1,
   );
+  const on_timeout = forbidden ? "block" : membrane.on_timeout;
   return {
-    demands,
-    // Where policies hold the action, the membrane's time limit counts only for a policy without one.
-    timeout_seconds: holding.length === 0 ? membrane.timeout_seconds : Math.min(...timeouts_seconds),
-    on_timeout: forbidden ? "block" : membrane.on_timeout,
+    demands: inOrder(demands),
+    timeout_seconds: timeLimit(membrane, holding, on_timeout === "approve" && membrane_asks, on_timeout),
+    on_timeout,
   };
 }
 
 /**
- * Returns what policies demand themselves that hold an action for these reasons; a demand does not take what it leaves out
- * from the membrane. Policies that held the action for the reasons `before` are left out: the review meets them already.
+ * Returns the time limit. If its end blocks, the shortest limit of the policies counts. If its end approves, the longest counts:
+ * a further rule must not shorten the time in which people can say no. `membrane_counts`: the membrane's limit is one of them.
+ */
+function timeLimit(
+  membrane: MembraneTerms,
+  holding: readonly HoldingPolicy[],
+  membrane_counts: boolean,
+  on_timeout: "block" | "approve",
+): number {
+  const seconds = holding.map(
+    ({ escalation: { timeout } }) =>
+      (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
+  );
+  if (membrane_counts || holding.length === 0) seconds.push(membrane.timeout_seconds);
+  return on_timeout === "approve" ? Math.max(...seconds) : Math.min(...seconds);
+}
+
+/**
+ * Removes `after` from the demands whose order cannot be kept: the named policy does not hold this action, or it waits for this
+ * demand itself. Policies that wait for each other in a cycle would leave nobody whose turn comes.
+ */
+function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
+  if (demands.every(({ after }) => after === undefined)) return demands;
+  const edges = demands.map(({ after }) =>
+    after === undefined ? [] : demands.flatMap(({ policy }, place) => (policy === after ? [place] : [])),
+  );
+  const components = strongComponents(edges);
+  return demands.map(({ after, ...demand }, place) => {
+    const targets = edges[place] ?? [];
+    const waits = targets.length > 0 && targets.every((target) => components[target] !== components[place]);
+    return waits && after !== undefined ? { ...demand, after } : demand;
+  });
+}
+
+/**
+ * Returns what policies demand that hold an action for these reasons. A policy takes what it leaves out from the membrane.
+ * Policies that held the action for the reasons `before` are left out: the review meets them already.
  */
 export function heldFor(
   reasons: readonly Reason[],
   policySet: PolicySet,
+  membrane: MembraneTerms,
   before: readonly Reason[] = [],
 ): ReviewDemand[] {
   const holding = (those: readonly Reason[]) =>
     new Set(those.flatMap(({ effect, policy_id }) => (effect === "escalate" && policy_id !== null ? [policy_id] : [])));
   const [now, then] = [holding(reasons), holding(before)];
   return policySet.live.placed.flatMap(({ policy }) =>
-    now.has(policy.policy_id) && !then.has(policy.policy_id) ? [demandOf(policy, { reviewers: [], quorum: 1 })] : [],
+    now.has(policy.policy_id) && !then.has(policy.policy_id) ? [demandOf(policy, membrane)] : [],
   );
 }
 
-/** Returns what a policy demands. `left_out` has what its document leaves out. */
-function demandOf(
-  { name, escalation, approvals_min }: HoldingPolicy,
-  left_out: Pick<ReviewDemand, "reviewers" | "quorum">,
+/** Returns what the membrane itself demands. */
+export function membraneDemand({ reviewers, quorum }: MembraneTerms): ReviewDemand {
+  return { policy: membrane_demand_name, reviewers, quorum };
+}
+
+/** Returns what a policy demands, with the membrane's terms for what its document leaves out. */
+export function demandOf(
+  { policy_id, name, escalation, approvals_min }: HoldingPolicy,
+  membrane: Pick<MembraneTerms, "reviewers" | "quorum">,
 ): ReviewDemand {
   return {
     policy: name,
-    reviewers: escalation.reviewers?.map(reviewerOf) ?? left_out.reviewers,
-    quorum: Math.max(escalation.quorum ?? left_out.quorum, approvals_min),
+    policy_id,
+    reviewers: escalation.reviewers?.map(reviewerOf) ?? membrane.reviewers,
+    quorum: Math.max(escalation.quorum ?? membrane.quorum, approvals_min),
+    ...(escalation.after === undefined ? {} : { after: escalation.after }),
   };
 }
 
@@ -93,19 +140,30 @@ export interface Electorate {
   /** Empty: any reviewer. */
   readonly reviewers: Reviewer[];
   readonly required: number;
+  /** The given demands, each with `met_with`. */
+  readonly demands: readonly ReviewDemand[];
 }
 
 /**
  * Returns who may vote on a review with these demands. The reviewers of a demand are left out if another demand implies it,
- * because that demand's reviewers meet both. `required` is a lower limit: nobody meets two demands without a common reviewer.
+ * because that demand's reviewers meet both. Demands that wait for each other keep their reviewers, because these vote in turn.
+ * `required` is a lower limit: nobody meets two demands without a common reviewer.
  * A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets a higher role,
  * and whether two names are one person. Source: docs/decisions/0011.
  */
 export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMap<string, KnownReviewer>): Electorate {
   const implies = (a: ReviewDemand, b: ReviewDemand): boolean =>
-    a.quorum >= b.quorum && reviewersOf(a).every((reviewer) => meetsDemand(reviewer, b, known));
+    a.after === undefined &&
+    a.quorum >= b.quorum &&
+    reviewersOf(a).every((reviewer) => meetsDemand(reviewer, b, known));
+  const isOrdered = ({ policy, after }: ReviewDemand): boolean =>
+    after !== undefined || demands.some((other) => other.after === policy);
   const needed = demands.filter(
-    (demand, n) => !demands.some((other, m) => m !== n && implies(other, demand) && (m < n || !implies(demand, other))),
+    (demand, n) =>
+      isOrdered(demand) ||
+      !demands.some(
+        (other, m) => m !== n && implies(other, demand) && (m < n || isOrdered(other) || !implies(demand, other)),
+      ),
   );
   const apart: ReviewDemand[] = [];
   for (const demand of [...needed].sort((a, b) => b.quorum - a.quorum))
@@ -115,6 +173,10 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
       ? []
       : unique(needed.flatMap(({ reviewers }) => reviewers)),
     required: apart.reduce((sum, { quorum }) => sum + quorum, 0),
+    demands: demands.map((demand) => {
+      const by = needed.includes(demand) ? undefined : needed.find((other) => implies(other, demand));
+      return by === undefined ? demand : { ...demand, met_with: by.policy };
+    }),
   };
 }
 

@@ -137,6 +137,12 @@ const escalation: Schema = {
     },
     timeout: duration("a duration such as 30m, 4h or 2d, 30d at most"),
     on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
+    after: {
+      description:
+        "the name of another policy, or membrane.escalation: its reviewers approve first, if it holds the action too",
+      type: "string",
+      pattern: "^[a-z0-9][a-z0-9._-]{0,127}$",
+    },
   },
 };
 

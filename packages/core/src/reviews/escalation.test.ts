@@ -26,6 +26,7 @@ function review(required = 1, on_timeout: "block" | "approve" = "block"): Review
     risk_score: 0,
     reviewers: [],
     quorum: { required, approvals: 0, rejections: 0 },
+    panels: [],
     votes: [],
     resolution: null,
     on_timeout,
@@ -79,6 +80,38 @@ describe("a review", () => {
     const twice = after(review(2), approve("a"), approve("a"));
     expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });
     expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+  });
+
+  describe("with an order", () => {
+    const first = { ...anybody, policy: "first", quorum: 2 };
+    const second = { ...anybody, policy: "second", after: "first" };
+    const third = { ...anybody, policy: "third", after: "second" };
+    const ordered: Review = { ...review(), demands: [first, second, third] };
+    const by = (person: string, ...meets: number[]) => approve(person, plain, 1, meets);
+    const statuses = ({ record }: Review) => record.panels.map(({ status }) => status);
+
+    test("an approval waits for the turn of one of the reviewer's demands, and says which demand is missing", () => {
+      const early = stepReview(ordered, by("c", 1));
+      expect(early).toMatchObject({ kind: "refused", because: "before_turn", after: { policy: "first" } });
+      const half = after(ordered, by("a", 0));
+      expect(stepReview(half, by("c", 1))).toMatchObject({ kind: "refused", because: "before_turn" });
+      expect(statuses(half)).toEqual(["open", "waiting", "waiting"]);
+      const whole = after(half, by("b", 0));
+      expect(statuses(whole)).toEqual(["met", "open", "waiting"]);
+      expect(stepReview(whole, by("d", 2))).toMatchObject({ because: "before_turn", after: { policy: "second" } });
+      expect(after(whole, by("c", 1), by("d", 2)).record.resolution).toMatchObject({ outcome: "approve" });
+    });
+
+    test("an approval counts for all demands of the reviewer, also for those whose turn comes later", () => {
+      const half = after(ordered, by("a", 0, 1));
+      expect(half.record.panels[1]).toMatchObject({ status: "waiting", approvals: 1, missing: null });
+      expect(statuses(after(half, by("b", 0)))).toEqual(["met", "met", "open"]);
+    });
+
+    test("a block waits for nobody", () => {
+      const blocked = after(ordered, { ...block("d"), meets: [2] } as ReviewStep);
+      expect(blocked.record.resolution).toMatchObject({ outcome: "block", by: "d" });
+    });
   });
 
   test("approvals close it when each demand is met; one person's approval counts for every demand that it meets", () => {
@@ -162,7 +195,11 @@ describe("a review", () => {
     const before = after(review(2), approve("a"));
     const reviewers = [{ type: "user" as const, id: "usr_1" }];
     const { record } = after(before, { kind: "reassign", reviewers, at: at(2) });
-    expect(record).toEqual({ ...before.record, reviewers });
+    const panels = [
+      { policy: "escalation.reassigned", source: "reassignment", reviewers, required: 2, approved_by: ["a"] },
+    ];
+    expect(record).toMatchObject({ panels });
+    expect({ ...record, panels: before.record.panels }).toEqual({ ...before.record, reviewers });
   });
 
   test("handing it to others makes them the only demand, for as many approvals as it took before", () => {

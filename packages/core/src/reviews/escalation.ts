@@ -1,9 +1,9 @@
 import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
-import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
+import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name } from "./panels.ts";
 
 /*
  * The state machine of a review: one held action, from its escalation to a final outcome.
@@ -12,7 +12,9 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   reviewer  a person who may decide the action; two keys of one person are one reviewer
  *   vote      what one reviewer said; a later vote of the same reviewer replaces the earlier one
  *   ruling    what an approval lets through: the action as submitted, or as policies and reviewers modified it
- *   demand    who must approve for one rule, and how many of them; one approval may count for several demands
+ *   demand    who must approve for one rule, and how many of them; one approval may count for several demands. Readers see
+ *             demands as panels
+ *   turn      a demand may wait until another one is met; until then its turn has not come
  *   overtaken policies changed, so the approved change no longer gives the approved ruling
  *   redacted  replaced by a mark, because policies hide the text from people
  *
@@ -23,6 +25,8 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   vote: block                                | decided    | block
  *   vote: approval, each demand met            | decided    | the approved ruling
  *   vote: approval, a demand not met           | pending    | none yet
+ *   vote: approval by somebody in whose        | pending    | refused "before_turn": the vote is not counted
+ *     demands no turn has come                 |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
  *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
@@ -47,11 +51,6 @@ export interface Ruling {
   readonly modified_content: Readonly<Record<string, unknown>> | null;
   /** payload.content with the reviewer's change, before policies modify it again; absent: no reviewer changed it. */
   readonly wanted_content?: Readonly<Record<string, unknown>>;
-}
-
-/** A demand and its approvals so far. `approved_by`: the people who approved and are among its reviewers. */
-export interface CountedDemand extends ReviewDemand {
-  readonly approved_by: readonly string[];
 }
 
 /** A review with the votes so far. */
@@ -97,17 +96,16 @@ export type ReviewStep =
 
 /**
  * Why a step was refused. "closed": the review is closed, or its time is over. "early": its time is not over. "disagrees":
- * others approved a different ruling.
+ * others approved a different ruling. "before_turn": the reviewer's approval has to wait for the demand `after`.
  */
-export type StepRefusal = "closed" | "early" | "disagrees";
+export type StepRefusal =
+  | { readonly because: "closed" | "early" | "disagrees" }
+  | { readonly because: "before_turn"; readonly after: CountedDemand };
 
 /** The result of a step. */
 export type Stepped =
   | { readonly kind: "moved"; readonly review: Review }
-  | { readonly kind: "refused"; readonly because: StepRefusal };
-
-/** The `policy` of the demand of a review that was reassigned. */
-const reassigned_demand_name = "escalation.reassigned";
+  | ({ readonly kind: "refused" } & StepRefusal);
 
 /** Takes one step and returns the review after it. Pure: the given review is never changed. */
 export function stepReview(review: Review, step: ReviewStep): Stepped {
@@ -139,7 +137,11 @@ export function isReached(moment: string, now: string): boolean {
   return us(now) >= us(moment);
 }
 
-function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Stepped {
+type VoteStep = Extract<ReviewStep, { kind: "vote" }>;
+
+function vote(review: Review, step: VoteStep): Stepped {
+  const after = awaited(review, step);
+  if (after !== null) return { kind: "refused", because: "before_turn", after };
   const record = withoutHidden(review.record, step.hidden ?? []);
   const { person, outcome, ruling, comment, modifications, at } = step;
   const others = record.votes.filter((each) => each.reviewer !== person);
@@ -165,16 +167,28 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
   // The record of an approved review shows as many approvals as it took.
   const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
   const quorum = { required, approvals, rejections: votes.length - approvals };
-  const voted = { record: { ...record, votes, quorum }, ruling, demands };
+  const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands) }, ruling, demands };
   if (ruling !== null && missing > 0) return moved(voted);
   return close(voted, { status: "decided", ruling, by: person, comment, at });
+}
+
+/**
+ * Returns the demand that an approval has to wait for; null: none. The turn of one of the reviewer's demands is enough: the
+ * approval then counts for all of them. A block never waits.
+ */
+function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDemand | null {
+  if (ruling === null) return null;
+  const own = demands.filter((_, place) => meets.includes(place));
+  if (own.some((demand) => hasTurn(demand, demands))) return null;
+  const [first] = own;
+  return demands.find((other) => other.policy === first?.after && !(isMet(other) && hasTurn(other, demands))) ?? null;
 }
 
 /** Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. */
 function reassigned({ record, ruling }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.map(({ reviewer }) => reviewer);
   const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by };
-  return { record: { ...record, reviewers: [...reviewers] }, ruling, demands: [demand] };
+  return { record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand]) }, ruling, demands: [demand] };
 }
 
 function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<ReviewStep, { kind: "cancel" }>): Stepped {
@@ -228,7 +242,7 @@ function moved(review: Review): Stepped {
   return { kind: "moved", review };
 }
 
-function refused(because: StepRefusal): Stepped {
+function refused(because: "closed" | "early" | "disagrees"): Stepped {
   return { kind: "refused", because };
 }
 

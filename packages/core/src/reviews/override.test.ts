@@ -3,6 +3,8 @@ import { decide } from "../deciding/decide.ts";
 import { inputOf, type TestCase, type TestPolicy } from "../testing/deciding.ts";
 import { overrideTerms } from "./override.ts";
 
+const admin = { type: "role" as const, id: "admin" };
+
 const rule = (name: string, effect: string, override?: string): TestPolicy => ({
   name,
   spec: { when: "true", effect, ...(override === undefined ? {} : { override }) },
@@ -10,7 +12,7 @@ const rule = (name: string, effect: string, override?: string): TestPolicy => ({
 
 function terms(policies: readonly TestPolicy[], given: TestCase = {}) {
   const input = inputOf(policies, given);
-  return overrideTerms(decide(input).content.reasons, input.policySet);
+  return overrideTerms(decide(input).content.reasons, input.policySet, input.membrane.escalation);
 }
 
 describe("what an override takes", () => {
@@ -18,7 +20,7 @@ describe("what an override takes", () => {
     expect(terms([rule("a", "block"), rule("b", "escalate", "reviewer")])).toEqual({
       kind: "allowed",
       people: 1,
-      demands: [{ policy: "b", reviewers: [], quorum: 1 }],
+      demands: [{ policy: "b", policy_id: "pol_b", reviewers: [], quorum: 1 }],
       policies: ["a", "b"],
       lifts: ["pol_a", "pol_b"],
     });
@@ -48,6 +50,21 @@ describe("what an override takes", () => {
     });
     const blocking = { name: "h", spec: { when: "true", effect: "block", escalation: { quorum: 2 } } };
     expect(terms([rule("a", "block"), blocking])).toMatchObject({ people: 1, demands: [] });
+  });
+
+  test("is for the membrane's reviewers too where the membrane holds or blocks the action itself", () => {
+    const escalation = { timeout_seconds: 60, on_timeout: "block" as const, reviewers: [admin], quorum: 2 };
+    const demands = [{ policy: "membrane.escalation", reviewers: [admin], quorum: 2 }];
+    for (const default_verdict of ["escalate", "block"] as const)
+      expect(terms([rule("a", "block")], { membrane: { default_verdict, escalation } })).toMatchObject({
+        people: 2,
+        demands,
+      });
+    expect(terms([rule("a", "block")], { membrane: { escalation } })).toMatchObject({ people: 1, demands: [] });
+    expect(terms([rule("a", "block"), rule("h", "escalate")], { membrane: { escalation } })).toMatchObject({
+      people: 2,
+      demands: [{ policy: "h", reviewers: [admin], quorum: 2 }],
+    });
   });
 
   test("what it lifts makes the next retry approved, the membrane's own say included", () => {

@@ -98,7 +98,9 @@ describe("a ruling", () => {
     const escalation = { reviewers: ["role:admin"], quorum: 2 };
     const small = policy("small", { when: "params.amount < 10.0", effect: "escalate", escalation });
     const { demands } = proposedBy(action, rulesOf([held, small]), change(less));
-    expect(demands).toEqual([{ policy: "small", reviewers: [{ type: "role", id: "admin" }], quorum: 2 }]);
+    expect(demands).toEqual([
+      { policy: "small", policy_id: "pol_small", reviewers: [{ type: "role", id: "admin" }], quorum: 2 },
+    ]);
   });
 
   test.each<[because: string, input: RulingInput, more: object]>([

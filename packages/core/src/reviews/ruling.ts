@@ -267,7 +267,7 @@ function decideChanged(
     modifications: decided.modifications,
     modified_content: modified.document,
     hidden: hidden_now,
-    demands: heldFor(decided.reasons, input.policySet, action.decision.reasons),
+    demands: heldFor(decided.reasons, input.policySet, input.membrane.escalation, action.decision.reasons),
   };
 }
 

@@ -48,7 +48,7 @@ test("each vote is told; one that leaves the review open has nothing in it that 
   const last = (await decide(path, own.reviewer, { outcome: "approve" })).json.escalation;
   const bodies = await told<Record<string, unknown>>(db, own.org.org_id);
   const steps = bodies.filter((body) => body["event_type"] === "escalation.decided");
-  const { votes, quorum: _quorum, on_timeout: _on_timeout, ...rest } = first;
+  const { votes, quorum: _quorum, panels: _panels, on_timeout: _on_timeout, ...rest } = first;
   expect(votes).toHaveLength(1);
   expect(steps.map((body) => [body["escalation_status"], body["data"]])).toEqual([
     ["pending", { ...rest, outcome: null }],

@@ -72,3 +72,21 @@ test("where it asks for three, nobody may; where it names nobody, any operator",
   const any = await heldAndBlocked({ timeout: "1h" });
   expect((await override(any.operator, (await submit(any)).intent_id)).status).toBe(201);
 });
+
+test("a blocking rule beside a membrane that holds the action takes it from nobody: its reviewers have to override", async () => {
+  const org = await reviewedOrganization(database.db, url, {
+    ...{ packs: [], default_verdict: "escalate" },
+    escalation: { reviewers: [{ type: "role", id: "admin" }], quorum: 1 },
+  });
+  const spec = { when: "true", effect: "block" };
+  const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name: "stop" }, spec };
+  const saved = await call(url, "POST", "/v1/policies", { key: org.admin, body: { policy } });
+  const path = `/v1/policies/${saved.json.policy.policy_id}/activate`;
+  expect((await call(url, "POST", path, { key: org.admin, body: { mode: "live" } })).status).toBe(200);
+  const { intent_id } = await submit(org);
+  const refused = await override(org.operator, intent_id);
+  expect(refused.json.error.details).toMatchObject([
+    { message: "The membrane holds this action for other reviewers." },
+  ]);
+  expect((await override(org.admin, intent_id)).status).toBe(201);
+});

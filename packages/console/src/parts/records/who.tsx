@@ -88,7 +88,7 @@ export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer
 }
 
 /** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
-export function useInHands(): (escalation: Escalation) => boolean {
+export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean {
   const { caller } = useSession();
   const fits = ({ type, id }: Reviewer) =>
     type === "user"

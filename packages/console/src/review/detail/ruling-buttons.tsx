@@ -1,6 +1,7 @@
 /** The buttons of an open escalation: approve, change, block; and reassign or cancel for operators. */
 import type { Escalation } from "@countersign/contract";
 import { InOtherHands } from "../../parts/records/who.tsx";
+import { Data } from "../../parts/tables/data.tsx";
 import { RuleBar } from "../rule-bar.tsx";
 import type { Act } from "../ruling.tsx";
 import type { RulingRights } from "./ruling-rights.ts";
@@ -44,7 +45,7 @@ export function RulingButtons({
 }
 
 function VoteButtons({
-  rights: { can, approved, same, approval },
+  rights: { can, approved, awaited, same, approval },
   onAct,
 }: {
   readonly rights: RulingRights;
@@ -52,15 +53,31 @@ function VoteButtons({
 }) {
   return (
     <>
-      <button type="button" className="button good" disabled={!can || approved} onClick={() => onAct(approval)}>
+      <button
+        type="button"
+        className="button good"
+        disabled={!can || approved || awaited !== null}
+        onClick={() => onAct(approval)}
+      >
         {approved ? "You have approved" : same === null ? "Approve" : "Approve the same"} <kbd>a</kbd>
       </button>
-      <button type="button" className="button" disabled={!can} onClick={() => onAct("approve_modified")}>
+      <button
+        type="button"
+        className="button"
+        disabled={!can || awaited !== null}
+        onClick={() => onAct("approve_modified")}
+      >
         With changes <kbd>m</kbd>
       </button>
       <button type="button" className="button bad" disabled={!can} onClick={() => onAct("block")}>
         Block <kbd>b</kbd>
       </button>
+      {awaited !== null && (
+        <p className="small">
+          {"Your turn to approve comes after "}
+          <Data text={awaited} />. You can block now.
+        </p>
+      )}
     </>
   );
 }

@@ -10,7 +10,9 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
   const { caller } = useSession();
   const open = escalation.status === "pending";
   const seen = open && reviews && loaded;
-  const mine = useInHands()(escalation);
+  const inHands = useInHands();
+  const mine = inHands(escalation);
+  const awaited = panelAhead(escalation.panels, inHands);
   // A second approval by one person does not count. That person may still change the action, or block it.
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
   const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
@@ -26,10 +28,18 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
     can: seen && mine,
     /** The caller has approved already. */
     approved,
+    /** The panel that must be met before the caller may approve; null: the caller's turn has come. Blocking needs no turn. */
+    awaited,
     /** The changes under which others approved; null: nobody changed the action. */
     same,
     approval: same === null ? ("approve" as const) : ("approve_same" as const),
   };
+}
+
+/** Returns the panel ahead of all panels of the caller; null if one of the caller's panels has its turn, or none is known. */
+function panelAhead(panels: Escalation["panels"], inHands: ReturnType<typeof useInHands>): string | null {
+  const own = panels.filter(inHands);
+  return own.some(({ status }) => status !== "waiting") ? null : (own[0]?.after ?? null);
 }
 
 export type RulingRights = ReturnType<typeof useRulingRights>;

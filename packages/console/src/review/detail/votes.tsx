@@ -5,9 +5,10 @@ import { Reviewers, Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time } from "../../parts/time.tsx";
 import { ChangesOf, Ending } from "../case.tsx";
+import { Panels } from "./panels.tsx";
 
 export function Votes({ escalation, content }: { readonly escalation: Escalation; readonly content: unknown }) {
-  const { votes, quorum, reviewers, status } = escalation;
+  const { votes, quorum, reviewers, panels, status } = escalation;
   const missing = quorum.required - quorum.approvals;
   return (
     <section className="stack tight" aria-label="Review">
@@ -26,6 +27,7 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
         {`${quorum.approvals} of ${quorum.required} approvals given. Decided by: `}
         <Reviewers reviewers={reviewers} />.
       </p>
+      <Panels panels={panels} />
       {votes.map((vote) => (
         <div key={`${vote.reviewer} ${vote.at}`} className="reason">
           <div className="row">

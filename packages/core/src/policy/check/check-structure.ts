@@ -46,8 +46,10 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
   }
 }
 
-function checkEscalation({ spec }: PolicyDocument, report: Report): void {
-  const { timeout, reviewers, quorum } = spec.escalation ?? {};
+function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): void {
+  const { timeout, reviewers, quorum, after } = spec.escalation ?? {};
+  if (after !== undefined && after === metadata.name)
+    report("/spec/escalation/after", "not_allowed", "The policy waits for itself.", "Name another policy.");
   if (timeout !== undefined)
     checkDuration(timeout, "/spec/escalation/timeout", report, limits.escalation_timeout_seconds_max / day);
   const people = peopleNamed((reviewers ?? []).map(reviewerOf));

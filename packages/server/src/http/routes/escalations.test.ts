@@ -293,7 +293,8 @@ describe("cancel and reassign", () => {
     expect((await post(`${path}/reassign`, org.reviewer, { reviewers })).status).toBe(403);
     expect((await post(`${path}/cancel`, org.reviewer, {})).status).toBe(403);
     const { json } = await post(`${path}/reassign`, org.operator, { reviewers, reason: "knows it" });
-    expect(json.escalation).toEqual({ ...before, reviewers });
+    expect(json.escalation.panels).toMatchObject([{ source: "reassignment", reviewers, required: 1 }]);
+    expect({ ...json.escalation, panels: before.panels }).toEqual({ ...before, reviewers });
     expect(await auditOf(intent_id)).toContain("reassigned");
     expect((await post(`${path}/reassign`, org.operator, { reviewers: [] })).status).toBe(400);
   });

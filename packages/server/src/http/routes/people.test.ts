@@ -304,6 +304,43 @@ describe("a person and its keys are one person", () => {
     expect(told(reviewer.email)).toBe(1);
   });
 
+  test("whoever's turn comes later is told when it comes, once, and by which rule", async () => {
+    const { cookie } = await nodes.signedUp();
+    const first = await nodes.joined(cookie, "reviewer");
+    const second = await nodes.joined(cookie, "reviewer");
+    const third = await nodes.joined(cookie, "reviewer");
+    await live(cookie, { packs: [] });
+    for (const [name, user, after] of [
+      ["look", first],
+      ["money", second, "look"],
+      ["law", third, "money"],
+    ] as const) {
+      const escalation = { reviewers: [`user:${user.user_id}`], ...(after === undefined ? {} : { after }) };
+      const spec = { when: "true", effect: "escalate", escalation };
+      const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
+      const saved = await nodes.send("POST", "/v1/policies", { cookie, body: { policy } });
+      const path = `/v1/policies/${saved.json.policy.policy_id}/activate`;
+      expect((await nodes.send("POST", path, { cookie, body: { mode: "live" } })).status).toBe(200);
+    }
+    const held = (await nodes.send("POST", "/v1/intents", { cookie, body: { intent: payment } })).json;
+    const { escalation_id } = held.decision;
+    const told = () =>
+      [first, second, third].map(({ email }) =>
+        nodes.mails.flatMap((mail) => {
+          const [, rule] = /You are asked for: (.*)/.exec(mail.text) ?? [];
+          return mail.to === email && mail.text.includes(escalation_id) ? [rule] : [];
+        }),
+      );
+    const approve = (by: Sent) =>
+      nodes.send("POST", `/v1/escalations/${escalation_id}/decision`, { ...by, body: { outcome: "approve" } });
+    await expect.poll(told).toEqual([["look"], [], []]);
+    await approve(first);
+    await expect.poll(told).toEqual([["look"], ["money"], []]);
+    await approve(second);
+    await expect.poll(told).toEqual([["look"], ["money"], ["law"]]);
+    expect((await approve(third)).json.escalation.status).toBe("decided");
+  });
+
   test("where a membrane names no reviewers, everybody who may decide is told, and nobody else: not who submitted", async () => {
     const admin = await nodes.signedUp();
     const colleague = await nodes.joined(admin.cookie, "admin");

@@ -2,6 +2,7 @@
 import { policySchema } from "@countersign/core";
 import { activatePolicy, replacePolicy, retirePolicy } from "../../operations/policies/change-policy.ts";
 import { createPolicy } from "../../operations/policies/create-policy.ts";
+import { panelWarnings } from "../../operations/policies/panel-warnings.ts";
 import { checkPolicyInput, redTests } from "../../operations/policies/policy-documents.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import { getPolicy, listPolicies, listPolicyVersions } from "../../operations/policies/read-policies.ts";
@@ -46,10 +47,9 @@ export function policyRoutes(runtime: Runtime, packs: Packs): PolicyHandlers {
     },
     async activatePolicy({ caller, params, body }) {
       const policy = await activatePolicy(runtime, caller, params.policy_id, body);
-      return {
-        status: 200,
-        body: { policy, warnings: await sharedCostWarnings(runtime, packs, caller.org_id, policy) },
-      };
+      const panels = await panelWarnings(runtime, packs, caller.org_id, policy.document);
+      const costs = await sharedCostWarnings(runtime, packs, caller.org_id, policy);
+      return { status: 200, body: { policy, warnings: [...panels, ...costs] } };
     },
     async retirePolicy({ caller, params }) {
       return { status: 200, body: { policy: await retirePolicy(runtime, caller, params.policy_id) } };
@@ -58,7 +58,7 @@ export function policyRoutes(runtime: Runtime, packs: Packs): PolicyHandlers {
       return { status: 200, body: policySchema };
     },
     async checkPolicy({ caller, body }) {
-      return { status: 200, body: await checkPolicyInput(runtime, caller.org_id, body) };
+      return { status: 200, body: await checkPolicyInput(runtime, packs, caller.org_id, body) };
     },
   };
 }

@@ -16,10 +16,10 @@ import { overtakenFault, rulingFault } from "./ruling-faults.ts";
  * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
- * else), invalid_request (modifications), modified_action_blocked, idempotency_conflict, unavailable (stale each time).
+ * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
-  runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
+  runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries" | "mails">,
   caller: Caller,
   escalation_id: string,
   input: RulingInput,
@@ -30,6 +30,7 @@ export async function decideEscalation(
     castVote(runtime, attempt, escalation_id, input),
   );
   runtime.deliveries.wake();
+  runtime.mails.wake();
   return answer;
 }
 

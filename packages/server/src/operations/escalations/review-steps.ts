@@ -5,6 +5,7 @@
 import type { Escalation } from "@countersign/contract";
 import {
   Fault,
+  hasTurn,
   hiddenTextsInAction,
   hiddenTextsInChange,
   type Review,
@@ -16,6 +17,7 @@ import type { Query } from "../../ports.ts";
 import { moveReview, readReview } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
+import { markUntold } from "../../store/people/mails.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import { stepFault } from "./ruling-faults.ts";
@@ -88,15 +90,25 @@ export async function takeStep(
   audit: StepAudit,
 ): Promise<Escalation> {
   const stepped = stepReview(before, step);
-  if (stepped.kind === "refused") throw stepFault(stepped.because);
+  if (stepped.kind === "refused") throw stepFault(stepped);
   const { review } = stepped;
   const { record } = review;
   const when = step.kind === "time_over" ? "late" : "in_time";
   const resolution = record.status === "pending" ? null : resolutionOf(review);
-  if (!(await moveReview(query, head.org_id, review, resolution, when))) throw stepFault("closed");
+  if (!(await moveReview(query, head.org_id, review, resolution, when))) throw stepFault({ because: "closed" });
+  if (step.kind === "vote" && turnsCame(before, review)) await markUntold(query, head.org_id, record.escalation_id);
   await changeHead(query, head, {
     audit: stepAuditRows(runtime.ids, before, review, step, audit),
     events: stepEvents(runtime.ids, head.org_id, record, step),
   });
   return record;
+}
+
+/** Whether the turn of a demand has come by a step: its reviewers must be told. */
+function turnsCame(before: Review, { record, demands }: Review): boolean {
+  if (record.status !== "pending") return false;
+  return demands.some((demand, place) => {
+    const earlier = before.demands[place];
+    return earlier !== undefined && hasTurn(demand, demands) && !hasTurn(earlier, before.demands);
+  });
 }

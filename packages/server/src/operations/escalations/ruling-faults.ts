@@ -1,5 +1,5 @@
 /** The faults of a refused vote: a code and a text for each refusal of the core. */
-import { Fault, faultAt, type RulingRefusal, type StepRefusal } from "@countersign/core";
+import { Fault, faultAt, panelsOf, type RulingRefusal, type StepRefusal } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
 /** Faults: invalid_request, modified_action_blocked naming the policies, state_conflict. */
@@ -51,9 +51,17 @@ export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: numbe
   return new Fault("modified_action_blocked", { details });
 }
 
-/** Faults: escalation_closed, state_conflict (others approved something else). */
-export function stepFault(because: StepRefusal): Fault {
-  if (because !== "disagrees") return new Fault("escalation_closed");
+/** Faults: escalation_closed, state_conflict (others approved something else, or the reviewer's turn has not come). */
+export function stepFault(refusal: StepRefusal): Fault {
+  if (refusal.because === "before_turn") {
+    const [panel] = panelsOf([refusal.after]);
+    const missing = panel?.missing ?? "its own turn";
+    const message =
+      `Your turn has not come: the reviewers of ${refusal.after.policy} approve first. Missing there: ${missing}. ` +
+      "Approve after that, or decide block now.";
+    return faultAt("state_conflict", "/outcome", "before_turn", message);
+  }
+  if (refusal.because !== "disagrees") return new Fault("escalation_closed");
   return conflict("Other reviewers approved the action with other modifications; approve the same, or decide block.");
 }
 

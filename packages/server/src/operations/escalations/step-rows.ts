@@ -67,9 +67,10 @@ export function stepEvents(ids: Ids, organization_id: string, record: Escalation
 
 /**
  * Returns the record for the event of a vote that leaves the review open. Receivers may take the event's name for the end of the
- * review, so nothing in it says approve: neither the votes and their count, nor what the time limit does.
+ * review, so nothing in it says approve: neither the votes and their counts, nor what the time limit does.
  */
-function undecidedRecord({ votes: _votes, quorum: _quorum, on_timeout: _on_timeout, ...record }: Escalation) {
+function undecidedRecord(whole: Escalation) {
+  const { votes: _votes, quorum: _quorum, panels: _panels, on_timeout: _on_timeout, ...record } = whole;
   return { ...record, outcome: null };
 }
 

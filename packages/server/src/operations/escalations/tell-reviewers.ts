@@ -1,5 +1,6 @@
-import { roleMeets } from "@countersign/contract";
-import { readNotified, takeUntold } from "../../store/people/mails.ts";
+import { type Role, roleMeets } from "@countersign/contract";
+import { type CountedDemand, hasTurn, isMet } from "@countersign/core";
+import { readNotified, takeUntold, type UntoldEscalation, writeTold } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
 import { identityOf, isAmong } from "../people/identity.ts";
 import { writeMail } from "../people/mail.ts";
@@ -11,8 +12,8 @@ const listed_max = 20;
 
 /**
  * Mails reviewers about live escalations that wait for them: one mail for each person, with all escalations since the last
- * pass except the person's own. Each escalation is mailed once, and again after it is reassigned, in the transaction that
- * marks it as mailed. Returns true if there may be more.
+ * pass except the person's own. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
+ * further turns have come, in the transaction that marks it as mailed. Returns true if there may be more.
  */
 export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
@@ -25,21 +26,45 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
       for (const { user_id, email, role } of await readNotified(query, org_id)) {
         if (!roleMeets(role, ["reviewer"])) continue;
         const others = escalations.filter(({ lineage_id }) => !makers.get(lineage_id)?.has(user_id));
-        const theirs = others.filter(({ record }) => isAmong(record.reviewers, user_id, role));
+        const theirs = others.flatMap((each) => {
+          const rules = askedFor(each, user_id, role);
+          return rules.length === 0 ? [] : [{ ...each, rules }];
+        });
         if (theirs.length === 0) continue;
-        const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record }) => ({
+        const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record, rules }) => ({
           escalation_id,
           agent_id: record.agent_id,
           type: record.action.type,
           expires_at: record.expires_at,
+          rules,
         }));
         const more = theirs.length - waiting.length;
         await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
         mails += 1;
+      }
+      for (const each of escalations) {
+        const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
+        // Without an order all demands are told at once, and `notified` says so.
+        if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
       }
     }
     return { taken: untold.length, written: mails };
   });
   if (written > 0) runtime.mails.wake();
   return taken === at_once_max;
+}
+
+/** Whether the reviewers of a demand are to be told: it is not met, its turn has come, and they were not told before. */
+function isToTell(demand: CountedDemand, { demands }: UntoldEscalation): boolean {
+  return demand.told !== true && !isMet(demand) && hasTurn(demand, demands);
+}
+
+/** Returns the names of the rules for which this person is to be asked; none if the person may not vote or has voted. */
+function askedFor(escalation: UntoldEscalation, user_id: string, role: Role): string[] {
+  const { record, demands } = escalation;
+  const may_vote = isAmong(record.reviewers, user_id, role);
+  if (!may_vote || record.votes.some(({ reviewer }) => reviewer === user_id)) return [];
+  return demands.flatMap((demand) =>
+    isToTell(demand, escalation) && isAmong(demand.reviewers, user_id, role) ? [demand.policy] : [],
+  );
 }

@@ -13,6 +13,7 @@ import {
   decisionEventTimestamp,
   type Electorate,
   formatTimestampUs,
+  panelsOf,
   us_per_second,
   withoutTexts,
 } from "@countersign/core";
@@ -63,7 +64,7 @@ export function openedEscalation(
   escalation_id: string,
   intent: IntentSubmission["intent"],
   decided: Decided,
-  { reviewers, required }: Electorate,
+  electorate: Electorate,
   created_us: number,
 ): EscalationRow {
   const terms = decided.escalation;
@@ -71,6 +72,7 @@ export function openedEscalation(
   const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
   // The record goes into events, mails and pages, and an agent may say in its summary what a policy redacts in the content.
   const hidden = hiddenTexts(intent.payload?.content ?? null, decided.shown_content);
+  const demands: CountedDemand[] = electorate.demands.map((demand) => ({ ...demand, approved_by: [] }));
   const record: Escalation = {
     escalation_id,
     intent_id: decision.intent_id,
@@ -81,8 +83,9 @@ export function openedEscalation(
     status: "pending",
     reason: clipText(oneText(decision.reasons.map(({ message }) => message)), 4_000),
     risk_score: decision.risk_score,
-    reviewers,
-    quorum: { required, approvals: 0, rejections: 0 },
+    reviewers: electorate.reviewers,
+    quorum: { required: electorate.required, approvals: 0, rejections: 0 },
+    panels: panelsOf(demands),
     votes: [],
     resolution: null,
     on_timeout: terms.on_timeout,
@@ -96,7 +99,6 @@ export function openedEscalation(
       summary: withoutTexts(intent.payload?.summary ?? null, hidden),
     },
   };
-  const demands: CountedDemand[] = terms.demands.map((demand) => ({ ...demand, approved_by: [] }));
   return {
     escalation_id,
     mode: decision.pipeline_mode === "test" ? "test" : "live",

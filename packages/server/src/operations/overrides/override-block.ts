@@ -64,9 +64,9 @@ async function approveOverride(
   await demandRulesInForce(runtime, query, org_id, head, state);
 
   // Work out what the override requires, and check the demands of rules that also hold the action.
-  const policySet = state.membrane(decision.membrane_id)?.policySet;
-  if (policySet === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
-  const terms = overrideTerms(decision.reasons, policySet);
+  const deciding = state.membrane(decision.membrane_id);
+  if (deciding === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
+  const terms = overrideTerms(decision.reasons, deciding.policySet, deciding.membrane.escalation);
   if (terms.kind === "forbidden") throw forbiddenFault(terms.policies);
   const unmet = await unmetDemands(query, terms.demands, people_max, caller, person);
   if (unmet.length > 0) throw unmetDemandsFault(unmet, people_max);

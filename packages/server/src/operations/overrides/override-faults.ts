@@ -1,5 +1,5 @@
 /** The faults of a refused override. */
-import { Fault, faultAt } from "@countersign/core";
+import { Fault, faultAt, membrane_demand_name } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
 /** Faults: override_not_allowed. */
@@ -21,10 +21,14 @@ export function unmetDemandsFault(unmet: readonly UnmetDemand[], people_max: num
     unmet.map(({ policy, quorum, few }) => [
       policy,
       few
-        ? `The policy ${policy} asks for ${quorum} approvals of this action; an override takes ${people_max} people at most.`
-        : `The policy ${policy} holds this action for other reviewers.`,
+        ? `${whose(policy)} asks for ${quorum} approvals of this action; an override takes ${people_max} people at most.`
+        : `${whose(policy)} holds this action for other reviewers.`,
     ]),
   );
+}
+
+function whose(policy: string): string {
+  return policy === membrane_demand_name ? "The membrane" : `The policy ${policy}`;
 }
 
 /** Faults: state_conflict. */

@@ -156,8 +156,10 @@ export function escalationsMail(
   return written({
     subject,
     paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
-    items: waiting.map(({ escalation_id, agent_id, type, expires_at }) => ({
-      text: `${shown(agent_id)}: ${shownType(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+    items: waiting.map(({ escalation_id, agent_id, type, expires_at, rules = [] }) => ({
+      text:
+        `${shown(agent_id)}: ${shownType(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC` +
+        `${rules.length === 0 ? "" : `. You are asked for: ${rules.slice(0, rules_max).map(shown).join(", ")}`}`,
       url: `${public_url}/escalations/${escalation_id}`,
     })),
     ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/escalations` } }),
@@ -172,6 +174,8 @@ function linkTo(public_url: string, page: string, token: string): string {
 }
 
 const shown_chars_max = 80;
+/** How many rules an item names. */
+const rules_max = 5;
 
 const hidden = new RegExp(hiddenCharacter, "gu");
 

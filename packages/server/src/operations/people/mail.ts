@@ -58,6 +58,8 @@ interface WaitingAction {
   readonly agent_id: string;
   readonly type: string;
   readonly expires_at: string;
+  /** The names of the rules for which this reviewer is asked; absent in mails that an earlier version wrote. */
+  readonly rules?: readonly string[];
 }
 
 /** A kind of mail. */

@@ -1,4 +1,4 @@
-import { type Reviewer, roleMeets } from "@countersign/contract";
+import { type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import {
   type Electorate,
   electorateOf,
@@ -10,7 +10,7 @@ import {
 } from "@countersign/core";
 import type { Db, Query } from "../../ports.ts";
 import { isRotationOf } from "../../store/keys/keys.ts";
-import { type NamedReviewer, readNamedReviewers } from "../../store/people/people.ts";
+import { type NamedReviewer, readAble, readNamedReviewers } from "../../store/people/people.ts";
 import type { Caller } from "../shared/caller.ts";
 import { type Identity, identityOf, isAmong, isOwn } from "./identity.ts";
 
@@ -68,6 +68,25 @@ export async function readElectorate(
         known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
     });
   return electorateOf(demands, known);
+}
+
+/** Counts the different people among these reviewers, up to `enough`. People who submit with their own keys count, too. */
+export async function countAmong(
+  query: Query,
+  org_id: string,
+  reviewers: readonly Reviewer[],
+  enough: number,
+): Promise<number> {
+  const ids = reviewers.flatMap(({ type, id }) => (type === "user" ? [id] : []));
+  const named = reviewers.flatMap(({ type, id }) => (type === "role" ? [id as Role] : []));
+  const least = reviewers.length === 0 ? (["reviewer"] as const) : named;
+  const roles = roleNames.filter((role) => roleMeets(role, least));
+  const people = new Set<string>();
+  for (const lineage_id of await readAble(query, org_id, roles, ids)) {
+    if (people.size >= enough) break;
+    people.add((await identityOf(query, org_id, lineage_id)).person);
+  }
+  return people.size;
 }
 
 /**

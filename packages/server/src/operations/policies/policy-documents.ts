@@ -13,6 +13,8 @@ import {
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
+import { panelWarnings } from "./panel-warnings.ts";
+import type { Packs } from "./read-packs.ts";
 
 /** Checks the document of a request body, `tests` joined to those inside it. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
@@ -38,10 +40,11 @@ export async function refuseRedTests(document: PolicyDocument): Promise<void> {
 
 /**
  * Checks a policy and saves nothing. Red cases are among the diagnostics, since they refuse activation. Comparisons are checked against
- * the tools that the organization's membranes know.
+ * the tools that the organization's membranes know, and panels against its people and policies.
  */
 export async function checkPolicyInput(
   { db }: Pick<Runtime, "db">,
+  packs: Packs,
   org_id: string,
   input: PolicyInput,
 ): Promise<PolicyCheck> {
@@ -51,7 +54,8 @@ export async function checkPolicyInput(
   const membranes = await db.tenant(org_id, (query) => readMembranes(query, org_id));
   const tools = membranes.flatMap(({ action_catalogue }) => action_catalogue);
   const typed = await inTurns(typedParameterSteps(document, located, tools));
-  return { valid: red.length === 0, diagnostics: red, warnings: [...warnings, ...typed] };
+  const panels = await panelWarnings({ db }, packs, org_id, document);
+  return { valid: red.length === 0, diagnostics: red, warnings: [...warnings, ...typed, ...panels] };
 }
 
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */

@@ -1,6 +1,6 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
 import type { Escalation } from "@countersign/contract";
-import type { CountedDemand, Review, Ruling } from "@countersign/core";
+import { type CountedDemand, panelsOf, type Review, type Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -35,32 +35,17 @@ const nobody_waits = `case when e.status = 'pending' then (
         when bool_and(k.revoked_at is not null or k.expires_at <= clock_timestamp()) then 'key_expired' end
       from api_keys k where k.org_id = e.org_id and k.lineage_id = e.lineage_id) end`;
 
-/** Returns the record as people see it, or undefined. */
-export async function readShownEscalation(
+/** Returns why nobody hears the outcome of an open escalation; null: somebody may, or it is closed. */
+export async function readNobodyWaits(
   query: Query,
   org_id: string,
   escalation_id: string,
-): Promise<Escalation | undefined> {
-  const [row] = await query<ShownRow>(
-    `select record, ${nobody_waits} as nobody_waits, null as equal_pending from escalations e where org_id = $1 and escalation_id = $2`,
+): Promise<NonNullable<Escalation["nobody_waits"]> | null> {
+  const [row] = await query<Pick<ShownRow, "nobody_waits">>(
+    `select ${nobody_waits} as nobody_waits from escalations e where org_id = $1 and escalation_id = $2`,
     [org_id, escalation_id],
   );
-  return row === undefined ? undefined : shown(row);
-}
-
-/** A record, and what is not stored in it. */
-interface ShownRow {
-  readonly record: Escalation;
-  readonly nobody_waits: Escalation["nobody_waits"] | null;
-  readonly equal_pending: number | null;
-}
-
-function shown({ record, nobody_waits: why, equal_pending }: ShownRow): Escalation {
-  return {
-    ...record,
-    ...(why === null || why === undefined ? {} : { nobody_waits: why }),
-    ...(equal_pending === null ? {} : { equal_pending }),
-  };
+  return row?.nobody_waits ?? null;
 }
 
 /** Returns one review, or undefined. Throws if its JSON has an unknown shape. */
@@ -73,10 +58,18 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   const { record, ruling, demands } = row;
   if (!isRecord(record) || !isRuling(ruling) || !areDemands(demands))
     throw new Error(`${escalation_id} is stored in an unknown form`);
-  return { record, ruling, demands };
+  return { record: withPanels(record, demands), ruling, demands };
 }
 
-function isRecord(value: unknown): value is Escalation {
+/** Returns the record with its panels. Records that an earlier version wrote have none. */
+function withPanels(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
+  return { ...record, panels: record.panels ?? panelsOf(demands) };
+}
+
+/** A record as it is stored. */
+type StoredRecord = Omit<Escalation, "panels"> & { readonly panels?: Escalation["panels"] };
+
+function isRecord(value: unknown): value is StoredRecord {
   if (!isJsonObject(value) || !isJsonObject(value.quorum)) return false;
   const { intent_id, status, expires_at, votes, reviewers } = value;
   const texts = [intent_id, status, expires_at];
@@ -115,7 +108,7 @@ export async function listEscalations(
     query,
     {
       // The count for each listed row is one index lookup.
-      columns: `escalation_id, expires_at, record, case when status = 'pending' then (
+      columns: `escalation_id, expires_at, record, demands, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
             and o.mode = e.mode and o.status = 'pending') end as equal_pending, ${nobody_waits} as nobody_waits`,
       bytes: "octet_length(record::text)",
@@ -147,6 +140,22 @@ export async function listEscalations(
     ],
   );
   return { rows: rows.map(shown), more };
+}
+
+/** A listed record, and what is not stored in it. */
+interface ShownRow {
+  readonly record: StoredRecord;
+  readonly demands: readonly CountedDemand[];
+  readonly nobody_waits: NonNullable<Escalation["nobody_waits"]> | null;
+  readonly equal_pending: number | null;
+}
+
+function shown({ record, demands, nobody_waits: why, equal_pending }: ShownRow): Escalation {
+  return {
+    ...withPanels(record, demands),
+    ...(why === null ? {} : { nobody_waits: why }),
+    ...(equal_pending === null ? {} : { equal_pending }),
+  };
 }
 
 /** Returns two texts; a record that names one of the reviewers contains at least one. Only users have several names. */

@@ -3,6 +3,7 @@
  * mail is due: by the clock of a node that is ahead, it would send a mail that another node is sending.
  */
 import type { Reviewer, Role } from "@countersign/contract";
+import type { CountedDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 
@@ -89,8 +90,10 @@ export interface UntoldEscalation {
     readonly agent_id: string;
     readonly action: { readonly type: string };
     readonly reviewers: readonly Reviewer[];
+    readonly votes: readonly { readonly reviewer: string }[];
     readonly expires_at: string;
   };
+  readonly demands: readonly CountedDemand[];
 }
 
 /** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
@@ -106,7 +109,7 @@ export async function takeUntold(query: Query, limit: number): Promise<UntoldEsc
       `update escalations set notified = true where org_id = $1 and escalation_id in (
          select escalation_id from escalations where org_id = $1 and escalation_id = any($2::text[]) and ${is_untold}
          for update skip locked)
-       returning org_id, escalation_id, lineage_id, record`,
+       returning org_id, escalation_id, lineage_id, record, demands`,
       [org_id, escalations.map(({ escalation_id }) => escalation_id)],
     );
     taken.push(...rows);
@@ -114,7 +117,19 @@ export async function takeUntold(query: Query, limit: number): Promise<UntoldEsc
   return taken;
 }
 
-/** The reviewers of an escalation, who are others now, are to be told of it. */
+/**
+ * Writes which demands of a review are told, in the transaction of `takeUntold`, which holds its row. A vote that was on its way
+ * may write the demands as they were before; some reviewers then get a second mail.
+ */
+export async function writeTold(query: Query, { org_id, escalation_id, demands }: UntoldEscalation): Promise<void> {
+  await query("update escalations set demands = $3::json where org_id = $1 and escalation_id = $2", [
+    org_id,
+    escalation_id,
+    JSON.stringify(demands),
+  ]);
+}
+
+/** Reviewers of an escalation are to be told of it: they are others now, or their turn has come. */
 export async function markUntold(query: Query, org_id: string, escalation_id: string): Promise<void> {
   await query("update escalations set notified = false where org_id = $1 and escalation_id = $2", [
     org_id,

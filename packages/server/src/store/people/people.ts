@@ -131,6 +131,29 @@ export function readNamedReviewers(query: Query, org_id: string, ids: readonly s
   );
 }
 
+/**
+ * Returns users and chains of rotations that may decide reviews, by role or by id: all of these roles, and those with one of these
+ * ids. At most 200, in no order.
+ */
+export async function readAble(
+  query: Query,
+  org_id: string,
+  roles: readonly Role[],
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    `select user_id as id from people where org_id = $1 and role in ('admin', 'operator', 'reviewer')
+       and (role = any($2::text[]) or user_id = any($3::text[]))
+     union
+     select lineage_id from api_keys where org_id = $1 and role in ('admin', 'operator', 'reviewer')
+       and revoked_at is null and expires_at > clock_timestamp() and (role = any($2::text[]) or lineage_id in (
+         select lineage_id from api_keys where org_id = $1 and key_id = any($3::text[])))
+     limit 200`,
+    [org_id, roles, ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** How many people the organization has. */
 export async function countPeople(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);

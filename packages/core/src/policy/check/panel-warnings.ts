@@ -1,0 +1,55 @@
+/** Warnings about who must approve what a policy holds, and in which order. They need to know the rest of the organization. */
+import type { PolicyDocument } from "../document.ts";
+import { membrane_demand_name } from "../escalation-terms.ts";
+import type { PolicyDiagnostic } from "../located.ts";
+
+/** The part of a document that says whose turn comes first. */
+type OrderedDocument = Pick<PolicyDocument, "metadata" | "spec">;
+
+/**
+ * Returns a warning if a policy waits for a policy that is not among the `others` in force, or if they wait for each other. Null
+ * if the order can be kept.
+ */
+export function orderWarning(
+  { metadata, spec }: OrderedDocument,
+  others: readonly OrderedDocument[],
+): PolicyDiagnostic | null {
+  const after = spec.escalation?.after;
+  if (after === undefined || after === membrane_demand_name) return null;
+  const afterOf = new Map(others.map((other) => [other.metadata.name, other.spec.escalation?.after]));
+  if (!afterOf.has(after))
+    return warning(
+      "/spec/escalation/after",
+      `No policy in force has the name ${after}, so nothing waits for its reviewers.`,
+      "Correct the name, or activate that policy.",
+    );
+  const chain = [metadata.name];
+  for (let next: string | undefined = after; next !== undefined && !chain.includes(next); next = afterOf.get(next)) {
+    chain.push(next);
+    if (afterOf.get(next) === metadata.name)
+      return warning(
+        "/spec/escalation/after",
+        `These policies wait for each other: ${[...chain, metadata.name].join(" → ")}. So none of them waits.`,
+        "Remove `after` from one of them.",
+      );
+  }
+  return null;
+}
+
+/**
+ * Returns a warning if a policy asks for more people than the organization has for it. `people`: how many different people could
+ * approve. `membrane`: the name of the membrane in which this holds.
+ */
+export function reachWarning(asked: number, people: number, membrane: string): PolicyDiagnostic | null {
+  if (people >= asked) return null;
+  const who = people === 0 ? "nobody who may" : people === 1 ? "only 1 person who may" : `only ${people} who may`;
+  return warning(
+    "/spec/escalation",
+    `The policy asks for approvals of ${asked} different people; in the membrane ${membrane} your organization has ${who}.`,
+    "Invite reviewers, name others, or ask for fewer. Until then nobody can approve what this policy holds.",
+  );
+}
+
+function warning(path: string, message: string, help: string): PolicyDiagnostic {
+  return { path, line: null, column: null, code: "not_allowed", message, help };
+}

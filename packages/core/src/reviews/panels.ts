@@ -1,0 +1,72 @@
+/**
+ * Panels: the demands of a review as readers see them. Each rule that holds the action has one panel: whose rule it is, who must
+ * approve, who has approved, and who is missing. See docs/reviews.md.
+ */
+import { limits, type Panel, type Reviewer } from "@countersign/contract";
+import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import { clipText } from "../values/clip-text.ts";
+
+/** A demand and its approvals so far. */
+export interface CountedDemand extends ReviewDemand {
+  /** The people who approved and are among its reviewers. */
+  readonly approved_by: readonly string[];
+  /** True: its reviewers got a mail. Kept only for reviews in which a demand waits for another one. */
+  readonly told?: boolean;
+}
+
+/** The `policy` of the demand of a review that was reassigned. */
+export const reassigned_demand_name = "escalation.reassigned";
+
+/** Whether as many people have approved as the demand takes. */
+export function isMet({ quorum, approved_by }: Pick<CountedDemand, "quorum" | "approved_by">): boolean {
+  return approved_by.length >= quorum;
+}
+
+/** Whether the turn of a demand has come: what it waits for is met, and the turn of that has come too. */
+export function hasTurn({ after }: CountedDemand, demands: readonly CountedDemand[]): boolean {
+  if (after === undefined) return true;
+  return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
+}
+
+/** Returns the panels of a review. */
+export function panelsOf(demands: readonly CountedDemand[]): Panel[] {
+  return demands.map((demand) => ({
+    source: sourceOf(demand),
+    policy_id: demand.policy_id ?? null,
+    policy: demand.policy,
+    reviewers: [...demand.reviewers],
+    required: demand.quorum,
+    approvals: demand.approved_by.length,
+    approved_by: [...demand.approved_by],
+    missing: missingText(demand),
+    after: demand.after ?? null,
+    status: !hasTurn(demand, demands) ? "waiting" : isMet(demand) ? "met" : "open",
+  }));
+}
+
+function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
+  if (policy_id !== undefined) return "policy";
+  if (policy === membrane_demand_name) return "membrane";
+  return policy === reassigned_demand_name ? "reassignment" : "policy";
+}
+
+/** How many reviewers a text names. */
+const named_max = 10;
+
+/** Says who is missing, such as "1 more approval by any operator or usr_1"; null if nobody is. */
+function missingText(demand: CountedDemand): string | null {
+  if (isMet(demand)) return null;
+  const missing = demand.quorum - demand.approved_by.length;
+  const count = `${missing} more ${missing === 1 ? "approval" : "approvals"}`;
+  if (demand.met_with !== undefined) return `${count} by reviewers of ${demand.met_with}`;
+  const left = demand.reviewers.filter(({ type, id }) => type === "role" || !demand.approved_by.includes(id));
+  return clipText(`${count} by ${reviewersText(left)}`, limits.comment_chars_max);
+}
+
+function reviewersText(reviewers: readonly Reviewer[]): string {
+  if (reviewers.length === 0) return "any reviewer";
+  const names = reviewers.slice(0, named_max).map(({ type, id }) => (type === "role" ? `any ${id}` : id));
+  if (reviewers.length > named_max) names.push(`${reviewers.length - named_max} others`);
+  const last = names.pop();
+  return names.length === 0 ? `${last}` : `${names.join(", ")} or ${last}`;
+}

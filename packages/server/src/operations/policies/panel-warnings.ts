@@ -1,0 +1,52 @@
+/** What is wrong with the people whom a policy asks for, and with their order. It refuses nothing: people come and go. */
+import type { PolicyDiagnostic } from "@countersign/contract";
+import { demandOf, orderWarning, type PolicyDocument, packSources, reachWarning } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { readMembranes } from "../../store/membranes/membranes.ts";
+import { readDocumentsInForce } from "../../store/policies/policies.ts";
+import { countAmong } from "../people/reviewers.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Packs } from "./read-packs.ts";
+
+/**
+ * Returns warnings if the policy asks for more people than the organization has, waits for a policy that is not in force, or is part
+ * of a cycle of policies that wait for each other.
+ */
+export function panelWarnings(
+  { db }: Pick<Runtime, "db">,
+  packs: Packs,
+  org_id: string,
+  document: PolicyDocument,
+): Promise<PolicyDiagnostic[]> {
+  return db.tenant(org_id, async (query) => {
+    const membranes = await readMembranes(query, org_id);
+    const in_force = await readDocumentsInForce(query, org_id);
+    const rules = packSources(
+      packs,
+      membranes.flatMap((membrane) => membrane.packs),
+    );
+    const others = [...in_force, ...rules]
+      .map((each) => each.document)
+      .filter((other) => other.metadata.name !== document.metadata.name);
+    const reach = await firstOutOfReach(query, org_id, document, membranes);
+    return [orderWarning(document, others), reach].filter((each) => each !== null);
+  });
+}
+
+/** Returns a warning about the first membrane in which too few people can approve what the policy holds; null: there is none. */
+async function firstOutOfReach(
+  query: Query,
+  org_id: string,
+  { metadata, spec }: PolicyDocument,
+  membranes: Awaited<ReturnType<typeof readMembranes>>,
+): Promise<PolicyDiagnostic | null> {
+  if (spec.effect !== "escalate" && spec.escalation === undefined) return null;
+  const holding = { policy_id: "", name: metadata.name, escalation: spec.escalation ?? {}, approvals_min: 1 } as const;
+  for (const { name, escalation } of membranes) {
+    const { reviewers, quorum } = demandOf(holding, escalation);
+    const people = await countAmong(query, org_id, reviewers, quorum);
+    const warning = reachWarning(quorum, people, name);
+    if (warning !== null) return warning;
+  }
+  return null;
+}
