@@ -69,6 +69,15 @@ export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export {
+  askedRuling,
+  type BlockedBy,
+  type DecidedAgain,
+  decideAgain,
+  type LetThrough,
+  newDemands,
+  type Present,
+} from "./reviews/decide-again.ts";
+export {
   type CountedDemand,
   isReached,
   type Review,
@@ -76,6 +85,7 @@ export {
   type Ruling,
   type StepRefusal,
   stepReview,
+  withDemands,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
 export {

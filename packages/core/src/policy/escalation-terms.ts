@@ -24,7 +24,7 @@ export interface ReviewDemand {
 }
 
 /** The `policy` of a demand that comes from the membrane's settings. */
-const membrane_demand_name = "membrane.escalation";
+export const membrane_demand_name = "membrane.escalation";
 
 /** The part of a policy that says who must approve what it holds. */
 export type HoldingPolicy = Pick<CompiledPolicy, "name" | "escalation" | "approvals_min">;

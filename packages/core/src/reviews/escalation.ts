@@ -1,5 +1,5 @@
 import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
-import type { ReviewDemand } from "../policy/escalation-terms.ts";
+import type { Electorate, ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -23,6 +23,8 @@ import { withoutTexts } from "../values/redacted-texts.ts";
  *   vote: block                                | decided    | block
  *   vote: approval, each demand met            | decided    | the approved ruling
  *   vote: approval, a demand not met           | pending    | none yet
+ *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
+ *     action now that did not hold it before   |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
  *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
@@ -52,6 +54,8 @@ export interface Ruling {
 /** A demand and its approvals so far. `approved_by`: the people who approved and are among its reviewers. */
 export interface CountedDemand extends ReviewDemand {
   readonly approved_by: readonly string[];
+  /** The policies whose demands a reassignment replaced by this one. Absent: none. */
+  readonly replaces?: readonly string[];
 }
 
 /** A review with the votes so far. */
@@ -127,6 +131,16 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
   }
 }
 
+/** Returns the review with further demands, and with those who may vote by all of them. */
+export function withDemands(
+  { record, ruling, demands }: Review,
+  further: readonly CountedDemand[],
+  { reviewers, required }: Electorate,
+): Review {
+  const quorum = { ...record.quorum, required: Math.max(record.quorum.required, required) };
+  return { record: { ...record, reviewers, quorum }, ruling, demands: [...demands, ...further] };
+}
+
 /** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
 export function isReached(moment: string, now: string): boolean {
   return us(now) >= us(moment);
@@ -164,9 +178,10 @@ function vote(review: Review, step: Extract<ReviewStep, { kind: "vote" }>): Step
 }
 
 /** Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. */
-function reassigned({ record, ruling }: Review, reviewers: readonly Reviewer[]): Review {
+function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.map(({ reviewer }) => reviewer);
-  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by };
+  const replaces = [...new Set(demands.flatMap((each) => [each.policy, ...(each.replaces ?? [])]))];
+  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces };
   return { record: { ...record, reviewers: [...reviewers] }, ruling, demands: [demand] };
 }
 

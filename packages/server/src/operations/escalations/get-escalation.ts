@@ -1,16 +1,32 @@
-import type { Escalation } from "@countersign/contract";
+import { type Escalation, roleMeets } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import { readReview } from "../../store/escalations/escalations.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import { readPresent } from "../shared/present.ts";
+import { readAction } from "./review-steps.ts";
+import { blocksNow } from "./rules-of-now.ts";
 
-/** Returns one escalation. Faults: not_found. */
+/** Returns one escalation. While it is pending, reviewers also see what would refuse an approval now. Faults: not_found. */
 export async function getEscalation(
-  runtime: Pick<Runtime, "db">,
-  caller: Pick<Caller, "org_id">,
+  runtime: Pick<Runtime, "db" | "orgStates">,
+  caller: Pick<Caller, "org_id" | "role">,
   escalation_id: string,
 ): Promise<Escalation> {
-  const review = await runtime.db.tenant(caller.org_id, (query) => readReview(query, caller.org_id, escalation_id));
+  const { org_id, role } = caller;
+  const review = await runtime.db.tenant(org_id, (query) => readReview(query, org_id, escalation_id));
   if (review === undefined) throw new Fault("not_found");
-  return review.record;
+  const { record } = review;
+  if (record.status !== "pending" || !roleMeets(role, ["reviewer"])) return record;
+
+  const cached = await runtime.orgStates.get(org_id);
+  const is_outdated = await runtime.orgStates.isOutdated(org_id, cached);
+  const state = is_outdated ? await runtime.orgStates.get(org_id) : cached;
+  return runtime.db.tenant(org_id, async (query) => {
+    const action = await readAction(query, org_id, review);
+    const present = await readPresent(query, org_id, action, state, await databaseNow(query));
+    const blocked_now = blocksNow(action, review.ruling, present);
+    return blocked_now.length === 0 ? record : { ...record, blocked_now: [...blocked_now] };
+  });
 }
