@@ -95,6 +95,12 @@ export const errorCodes = {
     meaning: "As many actions of this agent, or of this API key, wait for review as may; nothing was stored.",
     advice: "Wait until reviewers have decided some: GET /v1/escalations?status=pending&agent_id=… lists them.",
   },
+  blocked_now: {
+    status: 409,
+    meaning:
+      "What holds now blocks the action, although it did not when the action was decided: a policy, a stored fact, a setting of the membrane, or the state of the key that submitted it.",
+    advice: "`details` names what blocks it. Decide block, or submit the action again once nothing blocks it.",
+  },
   override_not_allowed: {
     status: 409,
     meaning:

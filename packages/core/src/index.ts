@@ -73,12 +73,22 @@ export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
 export {
+  askedRuling,
+  type BlockedBy,
+  type DecidedAgain,
+  decideAgain,
+  type LetThrough,
+  newDemands,
+  type Present,
+} from "./reviews/decide-again.ts";
+export {
   isReached,
   type Review,
   type ReviewStep,
   type Ruling,
   type StepRefusal,
   stepReview,
+  withDemands,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
 export { type CountedDemand, hasTurn, isMet, panelsOf } from "./reviews/panels.ts";

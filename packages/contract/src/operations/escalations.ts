@@ -56,14 +56,15 @@ export const escalationOperations = {
     description:
       "One rejection closes it as block. Approvals close it when each rule that holds the action has those that it demands: " +
       "of its own reviewers, as many different people as its quorum says. One approval counts for every rule that names the " +
-      "reviewer.",
+      "reviewer. A vote that would let the action through is decided again under the rules, the stored facts and the time of " +
+      "now: what blocks it now refuses the vote (`blocked_now`), and a rule that holds it now and did not before adds its reviewers.",
     auth: ["reviewer"],
     idempotent: true,
     params,
     body: RulingInput,
     body_bytes_max,
     answers: one,
-    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked"],
+    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked", "blocked_now"],
   },
   cancelEscalation: {
     ...common,

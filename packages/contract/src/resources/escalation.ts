@@ -145,6 +145,20 @@ export const Escalation = Type.Object(
         description: "while it is pending: why its submitter cannot hear the outcome. Absent: it can",
       }),
     ),
+    blocked_now: Type.Optional(
+      Type.Array(
+        Type.Object({
+          policy: text(limits.label_chars_max, {
+            description: "the policy's name, a name of the membrane's own, or `submitter`",
+          }),
+          message: text(limits.comment_chars_max),
+        }),
+        {
+          description:
+            "for reviewers who read this one escalation while it is pending: what would refuse an approval now; absent: nothing",
+        },
+      ),
+    ),
     equal_pending: Type.Optional(
       Type.Integer({
         minimum: 1,

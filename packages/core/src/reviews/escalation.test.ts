@@ -207,7 +207,10 @@ describe("a review", () => {
     const apart = { ...held, demands: [anybody, { ...anybody, policy: "b" }] };
     const reviewers = [{ type: "user" as const, id: "usr_1" }];
     const handed = after(apart, approve("a"), { kind: "reassign", reviewers, at: at(2) });
-    expect(handed.demands).toEqual([{ policy: "escalation.reassigned", reviewers, quorum: 2, approved_by: ["a"] }]);
+    const replaces = apart.demands.map(({ policy }) => policy);
+    expect(handed.demands).toEqual([
+      { policy: "escalation.reassigned", reviewers, quorum: 2, approved_by: ["a"], replaces },
+    ]);
     expect(after(handed, approve("usr_1")).record.status).toBe("decided");
   });
 

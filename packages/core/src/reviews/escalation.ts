@@ -1,4 +1,5 @@
 import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
+import type { Electorate } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -27,6 +28,8 @@ import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name } 
  *   vote: approval, a demand not met           | pending    | none yet
  *   vote: approval by somebody in whose        | pending    | refused "before_turn": the vote is not counted
  *     demands no turn has come                 |            |
+ *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
+ *     action now that did not hold it before   |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
  *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
@@ -132,6 +135,17 @@ export function stepReview(review: Review, step: ReviewStep): Stepped {
   }
 }
 
+/** Returns the review with further demands, and with those who may vote by all of them. */
+export function withDemands(
+  { record, ruling, demands }: Review,
+  further: readonly CountedDemand[],
+  { reviewers, required }: Electorate,
+): Review {
+  const quorum = { ...record.quorum, required: Math.max(record.quorum.required, required) };
+  const all = [...demands, ...further];
+  return { record: { ...record, reviewers, quorum, panels: panelsOf(all) }, ruling, demands: all };
+}
+
 /** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
 export function isReached(moment: string, now: string): boolean {
   return us(now) >= us(moment);
@@ -185,9 +199,10 @@ function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDeman
 }
 
 /** Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. */
-function reassigned({ record, ruling }: Review, reviewers: readonly Reviewer[]): Review {
+function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.map(({ reviewer }) => reviewer);
-  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by };
+  const replaces = [...new Set(demands.flatMap((each) => [each.policy, ...(each.replaces ?? [])]))];
+  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces };
   return { record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand]) }, ruling, demands: [demand] };
 }
 

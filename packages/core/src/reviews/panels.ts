@@ -12,6 +12,8 @@ export interface CountedDemand extends ReviewDemand {
   readonly approved_by: readonly string[];
   /** True: its reviewers got a mail. Kept only for reviews in which a demand waits for another one. */
   readonly told?: boolean;
+  /** The policies whose demands a reassignment replaced by this one. Absent: none. */
+  readonly replaces?: readonly string[];
 }
 
 /** The `policy` of the demand of a review that was reassigned. */

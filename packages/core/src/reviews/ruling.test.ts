@@ -2,16 +2,10 @@ import type { RulingInput } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { decide } from "../deciding/decide.ts";
 import { inputOf, noon, type TestPolicy } from "../testing/deciding.ts";
+import { parseTimestampUs } from "../time.ts";
+import type { Present, RulesInForce, StoredAction } from "./decide-again.ts";
 import type { Ruling } from "./escalation.ts";
-import {
-  type ProposedRuling,
-  type RulesInForce,
-  reviewersChanges,
-  type StoredAction,
-  timeOutRuling,
-  type WantedVote,
-  workOutRuling,
-} from "./ruling.ts";
+import { type ProposedRuling, reviewersChanges, timeOutRuling, type WantedVote, workOutRuling } from "./ruling.ts";
 
 const policy = (name: string, spec: object): TestPolicy => ({ name, spec: { on_unknown: "skip", ...spec } });
 const held = policy("held", { when: "true", effect: "escalate" });
@@ -37,6 +31,14 @@ function decided(policies: readonly TestPolicy[], content: Record<string, unknow
   return { action, rules };
 }
 
+/** What holds now: these rules, at the time of the decision. */
+const by = (rules: RulesInForce): Present => ({
+  rules,
+  now_us: parseTimestampUs(noon) ?? 0,
+  stored: [],
+  submitter: null,
+});
+
 const rulesOf = (policies: readonly TestPolicy[]) => decided(policies).rules;
 
 /** A review that others approved, with the changes that they made as the record shows them. */
@@ -47,7 +49,7 @@ function review(ruling: Ruling | null = null): WantedVote["review"] {
 }
 
 function workOut(action: StoredAction, rules: RulesInForce, input: RulingInput, of: WantedVote["review"] = review()) {
-  return workOutRuling({ action, review: of, person: "me", input }, rules);
+  return workOutRuling({ action, review: of, person: "me", input }, by(rules));
 }
 
 function proposedBy(
@@ -244,8 +246,8 @@ describe("the time limit", () => {
 
   test("lets through what policies asked for while the rules in force still do", () => {
     const { action } = decided([held, noted]);
-    expect(timeOutRuling(action, approving([held, noted]))?.modified_content).toMatchObject({ note: "seen" });
-    expect(timeOutRuling(action, approving([noted]))?.modified_content).toMatchObject({ note: "seen" });
+    expect(timeOutRuling(action, by(approving([held, noted])))?.modified_content).toMatchObject({ note: "seen" });
+    expect(timeOutRuling(action, by(approving([noted])))?.modified_content).toMatchObject({ note: "seen" });
   });
 
   test.each<[string, RulesInForce]>([
@@ -257,6 +259,6 @@ describe("the time limit", () => {
     ],
     ["a policy modifies the action otherwise", approving([held, noted])],
   ])("lets nothing through where %s", (_, rules) => {
-    expect(timeOutRuling(decided([held]).action, rules)).toBeNull();
+    expect(timeOutRuling(decided([held]).action, by(rules))).toBeNull();
   });
 });

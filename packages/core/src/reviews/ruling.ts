@@ -1,6 +1,6 @@
 /**
- * Works out a ruling: what an approval of a held action would let through. The ruling depends only on the stored action, the
- * rules in force, the review and the reviewer's input.
+ * Works out a ruling: what an approval of a held action would let through. The ruling depends only on the stored action,
+ * what holds now, the review and the reviewer's input.
  *
  * If the reviewer changes nothing, the ruling has the changes that policies asked for when they held the action. If the
  * reviewer sends a change (`modifications`), Countersign decides the changed action again:
@@ -12,51 +12,24 @@
  * The rules may block the changed action, or hold it for reviewers of their own (`demands`). A change that keeps a blocking rule
  * from being evaluated is refused like a block.
  */
-import {
-  type Decision,
-  type Escalation,
-  hiddenTexts,
-  type PipelineMode,
-  type RulingInput,
-} from "@countersign/contract";
+import { type Escalation, hiddenTexts, type RulingInput } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
-import {
-  type DecidableIntent,
-  type DecideInput,
-  default_verdict_name,
-  type MembraneSettings,
-} from "../deciding/decision.ts";
-import type { PolicySet } from "../deciding/policy-set.ts";
 import { notEstablished } from "../deciding/reasons.ts";
-import type { MergedFacts } from "../facts/merge.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
-import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { applyPatch } from "../values/json-patch.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
+import {
+  askedRuling,
+  decideAgain,
+  inputAgain,
+  type Present,
+  reviewedInput,
+  type StoredAction,
+} from "./decide-again.ts";
 import { blindedBlocks, type ChangedType, changedType } from "./edit-limits.ts";
 import type { Ruling } from "./escalation.ts";
-import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
-
-/** A decided action as it is stored, with everything that a second decision needs. */
-export interface StoredAction extends RedactableAction {
-  readonly intent_id: string;
-  readonly membrane_id: string;
-  readonly mode: PipelineMode;
-  /** When it was decided, RFC 3339. */
-  readonly created_at: string;
-  readonly intent: RedactableAction["intent"] & {
-    readonly submitted: DecidableIntent;
-    readonly attested?: boolean | undefined;
-  };
-  readonly facts: MergedFacts;
-  readonly decision: Pick<Decision, "reasons" | "modifications" | "modified_content">;
-}
-
-/** The rules in force of an organization. */
-export interface RulesInForce {
-  membrane(membrane_id: string): { readonly membrane: MembraneSettings; readonly policySet: PolicySet } | undefined;
-}
+import { hiddenTextsInAction, redactedValues } from "./redaction.ts";
 
 /** A vote before it counts. */
 export interface WantedVote {
@@ -92,32 +65,30 @@ export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
 );
 
-/** Works out what a vote would let through, by the rules in force. Reads the rules only if a reviewer changed the action. */
-export function workOutRuling(vote: WantedVote, rules: RulesInForce): ProposedRuling | RulingRefusal {
+/** Works out what a vote would let through, by what holds now. Reads the rules only if a reviewer changed the action. */
+export function workOutRuling(vote: WantedVote, present: Present): ProposedRuling | RulingRefusal {
   const { outcome, modifications = [] } = vote.input;
   if (outcome !== "approve_modified" && modifications.length > 0) return refused("modifications_unexpected");
-  if (outcome === "block") return proposed(vote, rules, { ruling: null });
+  if (outcome === "block") return proposed(vote, present, { ruling: null });
   const asked = askedRuling(vote.action.decision);
-  if (modifications.length > 0) return workOutChange(vote, rules, asked, modifications);
+  if (modifications.length > 0) return workOutChange(vote, present, asked, modifications);
   if (outcome === "approve_modified" && asked.outcome === "approve") return refused("modifications_missing");
-  return proposed(vote, rules, { ruling: asked });
+  return proposed(vote, present, { ruling: asked });
 }
 
 /**
- * Returns the ruling of a review that timed out; null: a block. No reviewer saw the action, so the rules in force must still
- * allow it:
+ * Returns the ruling of a review that timed out; null: a block. No reviewer saw the action, so what holds now must still allow it:
  * - The membrane approves on time-out.
- * - No policy blocks the action, or forbids approval on time-out.
+ * - Nothing blocks the action, and no policy forbids approval on time-out.
  * - Policies modify the action exactly as they did when they held it.
  */
-export function timeOutRuling(action: StoredAction, rules: RulesInForce): Ruling | null {
-  const input = inputAgain(action, rules);
-  if (input.membrane.escalation.on_timeout !== "approve") return null;
-  const { submitted, attested } = action.intent;
-  const { content, escalation } = decide({ ...input, intent: submitted, attested: attested === true });
-  if (content.verdict === "block" || escalation?.on_timeout === "block") return null;
+export function timeOutRuling(action: StoredAction, present: Present): Ruling | null {
+  const { membrane } = inputAgain(action, present);
+  if (membrane.escalation.on_timeout !== "approve") return null;
   const asked = askedRuling(action.decision);
-  return canonicalJson(askedRuling(content)) === canonicalJson(asked) ? asked : null;
+  const again = decideAgain(action, { ...asked, human_reviewed: false }, present);
+  if (again.blocked.length > 0 || again.on_timeout === "block") return null;
+  return canonicalJson(again.asked) === canonicalJson(asked) ? asked : null;
 }
 
 /** Returns the reviewer's own changes in a ruling, as other people may see them; null: none. */
@@ -126,18 +97,10 @@ export function reviewersChanges(ruling: Ruling | null): NonNullable<RulingInput
   return own.length === 0 ? null : own;
 }
 
-/** Returns the ruling of an approval without a reviewer's change: it has the changes that policies asked for. */
-function askedRuling({
-  modifications,
-  modified_content,
-}: Pick<Decision, "modifications" | "modified_content">): Ruling {
-  return { outcome: modifications.length > 0 ? "approve_modified" : "approve", modifications, modified_content };
-}
-
 /** Works out the ruling of an approval with a reviewer's change. `asked`: the ruling without it. */
 function workOutChange(
   vote: WantedVote,
-  rules: RulesInForce,
+  present: Present,
   asked: Ruling,
   modifications: NonNullable<RulingInput["modifications"]>,
 ): ProposedRuling | RulingRefusal {
@@ -155,11 +118,12 @@ function workOutChange(
       return { kind: "refused", because: "cannot_apply", index: patched.index, message: patched.message };
     wanted_content = patched.document;
   }
-  const changed = decideChanged(action, rules, wanted_content);
+  const changed = decideChanged(action, present, wanted_content);
   if (changed.kind === "refused") return changed;
   const { modified_content, hidden, demands } = changed;
   const all_hidden = [...hiddenTextsInAction(action), ...hidden];
-  const other = repeated === null ? changedType(reviewedInput(action, rules), [base, submitted], wanted_content) : null;
+  const other =
+    repeated === null ? changedType(reviewedInput(action, present), [base, submitted], wanted_content) : null;
   if (other !== null)
     return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
   // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
@@ -176,13 +140,13 @@ function workOutChange(
   }));
   const all = [...asked.modifications, ...own, ...redactedValues(changed.modifications, all_hidden)];
   const ruling: Ruling = { outcome: "approve_modified", modifications: all, modified_content, wanted_content };
-  return proposed(vote, rules, { ruling, hidden, demands, repeats_redacted: repeated !== null });
+  return proposed(vote, present, { ruling, hidden, demands, repeats_redacted: repeated !== null });
 }
 
 /** Returns a proposal with this ruling. The defaults are those of a vote without a reviewer's change. */
 function proposed(
   { action, review }: WantedVote,
-  rules: RulesInForce,
+  present: Present,
   {
     ruling,
     hidden = [],
@@ -190,7 +154,7 @@ function proposed(
     repeats_redacted = false,
   }: Pick<ProposedRuling, "ruling"> & Partial<ProposedRuling>,
 ): ProposedRuling {
-  const overtaken = ruling !== null && isOvertaken(action, rules, review.ruling);
+  const overtaken = ruling !== null && isOvertaken(action, present, review.ruling);
   return { kind: "proposed", ruling, hidden, demands, repeats_redacted, overtaken };
 }
 
@@ -207,10 +171,10 @@ function repeatedRuling({ review, person, input: { modifications = [] } }: Wante
   return shown ? review.ruling : null;
 }
 
-/** Whether the change that others approved no longer gives the ruling that they approved, by the rules in force. */
-function isOvertaken(action: StoredAction, rules: RulesInForce, approved: Ruling | null): boolean {
+/** Whether the change that others approved no longer gives the ruling that they approved, by what holds now. */
+function isOvertaken(action: StoredAction, present: Present, approved: Ruling | null): boolean {
   if (approved?.wanted_content === undefined) return false;
-  const changed = decideChanged(action, rules, approved.wanted_content);
+  const changed = decideChanged(action, present, approved.wanted_content);
   if (changed.kind === "refused") return true;
   const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
   const asked = askedRuling(action.decision).modifications.length;
@@ -222,7 +186,7 @@ function isOvertaken(action: StoredAction, rules: RulesInForce, approved: Ruling
   );
 }
 
-/** The changed action, if the rules in force do not refuse it. */
+/** The changed action, if nothing that holds now refuses it. */
 interface ChangedAction {
   readonly kind: "passes";
   /** The changes of policies on top of the reviewer's change. */
@@ -236,10 +200,10 @@ interface ChangedAction {
 /** Decides the action again with `content` in place of the submitted content, and as reviewed by a person. */
 function decideChanged(
   action: StoredAction,
-  rules: RulesInForce,
+  present: Present,
   content: Readonly<Record<string, unknown>>,
 ): ChangedAction | RulingRefusal {
-  const input = reviewedInput(action, rules);
+  const input = reviewedInput(action, present);
   const { payload } = input.intent;
   const { content: decided, shown_content } = decide({
     ...input,
@@ -269,24 +233,6 @@ function decideChanged(
     hidden: hidden_now,
     demands: heldFor(decided.reasons, input.policySet, input.membrane.escalation, action.decision.reasons),
   };
-}
-
-/**
- * Returns the input for a second decision: the rules in force, with the facts and the time of the first decision. Facts must
- * not become stale because the action waited for a reviewer.
- */
-function inputAgain({ intent_id, membrane_id, facts, mode, created_at }: StoredAction, rules: RulesInForce) {
-  const deciding = rules.membrane(membrane_id);
-  if (deciding === undefined) throw new Error(`${intent_id} has no membrane ${membrane_id}`);
-  const { policySet, membrane } = deciding;
-  return { facts, mode, now_us: parseTimestampUs(created_at) ?? 0, policySet, membrane };
-}
-
-/** Returns the input for deciding the action as one that a person reviewed. */
-function reviewedInput(action: StoredAction, rules: RulesInForce): DecideInput {
-  // The reviewers decide in place of the membrane's default verdict.
-  const reviewed = { overrides: [default_verdict_name], human_reviewed: true };
-  return { ...inputAgain(action, rules), ...reviewed, intent: action.intent.submitted };
 }
 
 function blocked(policies: readonly { readonly policy: string; readonly message: string }[]): RulingRefusal {

@@ -1,4 +1,4 @@
-/** The top of an escalation: its status, its time limit, and whether it is a test. */
+/** The top of an escalation: its status, its time limit, what blocks an approval now, and whether it is a test. */
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, StatusBadge } from "../../parts/records/badge.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
@@ -27,6 +27,7 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
           </div>
         </div>
       )}
+      {open && escalation.blocked_now !== undefined && <BlockedNow blocks={escalation.blocked_now} />}
       {escalation.pipeline_mode === "test" && (
         <div className="banner shadow">
           <div>
@@ -36,5 +37,22 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
         </div>
       )}
     </>
+  );
+}
+
+function BlockedNow({ blocks }: { readonly blocks: NonNullable<Escalation["blocked_now"]> }) {
+  return (
+    <div className="banner bad" role="status">
+      <div>
+        <strong>This action cannot be approved now</strong>
+        <ul>
+          {blocks.map(({ policy, message }) => (
+            <li key={`${policy} ${message}`}>
+              {message} <span className="mono small">({policy})</span>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
   );
 }

@@ -1,19 +1,35 @@
-import type { Escalation } from "@countersign/contract";
+import { type Escalation, roleMeets } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import { readNobodyWaits, readReview } from "../../store/escalations/escalations.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
+import { readPresent } from "../shared/present.ts";
+import { readAction } from "./review-steps.ts";
+import { blocksNow } from "./rules-of-now.ts";
 
-/** Returns one escalation. Faults: not_found. */
+/** Returns one escalation. While it is pending, reviewers also see what would refuse an approval now. Faults: not_found. */
 export async function getEscalation(
-  runtime: Pick<Runtime, "db">,
-  { org_id }: Pick<Caller, "org_id">,
+  runtime: Pick<Runtime, "db" | "orgStates">,
+  caller: Pick<Caller, "org_id" | "role">,
   escalation_id: string,
 ): Promise<Escalation> {
+  const { org_id, role } = caller;
+  const { review, nobody_waits } = await runtime.db.tenant(org_id, async (query) => ({
+    review: await readReview(query, org_id, escalation_id),
+    nobody_waits: await readNobodyWaits(query, org_id, escalation_id),
+  }));
+  if (review === undefined) throw new Fault("not_found");
+  const record = { ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) };
+  if (record.status !== "pending" || !roleMeets(role, ["reviewer"])) return record;
+
+  const cached = await runtime.orgStates.get(org_id);
+  const is_outdated = await runtime.orgStates.isOutdated(org_id, cached);
+  const state = is_outdated ? await runtime.orgStates.get(org_id) : cached;
   return runtime.db.tenant(org_id, async (query) => {
-    const review = await readReview(query, org_id, escalation_id);
-    if (review === undefined) throw new Fault("not_found");
-    const nobody_waits = await readNobodyWaits(query, org_id, escalation_id);
-    return { ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) };
+    const action = await readAction(query, org_id, review);
+    const present = await readPresent(query, org_id, action, state, await databaseNow(query));
+    const blocked_now = blocksNow(action, review.ruling, present);
+    return blocked_now.length === 0 ? record : { ...record, blocked_now: [...blocked_now] };
   });
 }

@@ -3,7 +3,6 @@
 import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
-  type ContextSource,
   contextErrors,
   type Decided,
   type DecideInput,
@@ -15,16 +14,15 @@ import {
   goesThrough,
   mergeFacts,
   normalizeContext,
-  parseTimestampUs,
   wouldApproveIf,
 } from "@countersign/core";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
-import type { ContextSubject } from "../../store/context/stored-context.ts";
 import { readReadyOverrides } from "../../store/overrides/overrides.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
+import { storedSources, subjectsOf } from "../shared/present.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
 
 /** One submission, with what it is decided by. */
@@ -99,13 +97,9 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
 async function factsOf(runtime: Recording, { state, submission, pulled }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
-  const stored = await state.storedContext(subjectsOf(submission));
+  const stored = await state.storedContext(subjectsOf(submission.intent));
   const now_us = runtime.clock.now_us();
-  const sources: ContextSource[] = stored.map((each) => ({
-    source: each.scope,
-    document: each.document,
-    received_us: parseTimestampUs(each.received_at) ?? now_us,
-  }));
+  const sources = storedSources(stored, now_us);
   if (inline !== undefined) sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us });
   if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
   return { now_us, facts: mergeFacts(sources, pullFailureOf(pulled)) };
@@ -233,14 +227,6 @@ function refuseInvalidContext(document: ContextDocument, now_us: number): void {
   const errors = contextErrors(document, now_us);
   if (errors.length === 0) return;
   throw new Fault("invalid_context", { details: errors.map((error) => ({ ...error, path: `/context${error.path}` })) });
-}
-
-function subjectsOf(submission: IntentSubmission): ContextSubject[] {
-  const { agent, action } = submission.intent;
-  const subjects: ContextSubject[] = [{ scope: "org" }, { scope: "agent", agent_id: agent.id }];
-  const { type, identifier } = action.target ?? {};
-  if (type !== undefined && identifier !== undefined) subjects.push({ scope: "target", type, identifier });
-  return subjects;
 }
 
 /** Returns the mode: a test key always decides in test mode; key, request or membrane can ask for shadow mode. */

@@ -60,13 +60,21 @@ export async function readElectorate(
   org_id: string,
   demands: readonly ReviewDemand[],
 ): Promise<Electorate> {
+  if (reviewersToKnow(demands).length === 0) return electorateOf(demands, new Map());
+  return db.tenant(org_id, (query) => electorateIn(query, org_id, demands));
+}
+
+/** Returns who may vote, as `readElectorate`, in a transaction that is under way. */
+export async function electorateIn(
+  query: Query,
+  org_id: string,
+  demands: readonly ReviewDemand[],
+): Promise<Electorate> {
   const ids = reviewersToKnow(demands);
   const known = new Map<string, KnownReviewer>();
-  if (ids.length > 0)
-    await db.tenant(org_id, async (query) => {
-      for (const { id, lineage_id, role } of await readNamedReviewers(query, org_id, ids))
-        known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
-    });
+  const named = ids.length === 0 ? [] : await readNamedReviewers(query, org_id, ids);
+  for (const { id, lineage_id, role } of named)
+    known.set(id, { role, ...(await identityOf(query, org_id, lineage_id)) });
   return electorateOf(demands, known);
 }
 

@@ -159,6 +159,17 @@ export async function keyStands(query: Query, org_id: string, key_id: string): P
   return rows.length > 0;
 }
 
+/** Returns the state of a chain of rotations: valid if one of its keys is, else that of its newest key. */
+export async function readLineageState(query: Query, org_id: string, lineage_id: string): Promise<KeyState> {
+  const [key] = await query<{ state: KeyState }>(
+    `select state from (select k.key_id, ${key_state} from api_keys k where org_id = $1 and lineage_id = $2) as chain
+     order by (state = 'valid') desc, key_id desc limit 1`,
+    [org_id, lineage_id],
+  );
+  // Keys are never deleted, so a chain without one never was.
+  return key?.state ?? "revoked";
+}
+
 /** Marks a key as revoked. False when it was already, or does not exist. */
 export async function markRevoked(query: Query, org_id: string, key_id: string, at: string): Promise<boolean> {
   return (await markAllRevoked(query, org_id, [key_id], at)).length > 0;

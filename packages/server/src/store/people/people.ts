@@ -154,6 +154,12 @@ export async function readAble(
   return rows.map(({ id }) => id);
 }
 
+/** Whether somebody is one of the organization's people now. */
+export async function isPerson(query: Query, org_id: string, user_id: string): Promise<boolean> {
+  const rows = await query("select from people where org_id = $1 and user_id = $2", [org_id, user_id]);
+  return rows.length > 0;
+}
+
 /** How many people the organization has. */
 export async function countPeople(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);

@@ -1,0 +1,57 @@
+/** What holds now for an action: the rules, the stored facts, and whether its submitter may still submit. */
+import { type IntentSubmission, idPrefixes } from "@countersign/contract";
+import { type BlockedBy, type ContextSource, Fault, type Present, parseTimestampUs } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { type ContextSubject, readStoredContext, type StoredContext } from "../../store/context/stored-context.ts";
+import type { StoredIntent } from "../../store/intents/intents.ts";
+import { readLineageState } from "../../store/keys/keys.ts";
+import { isPerson } from "../../store/people/people.ts";
+import type { OrgState } from "./node-services.ts";
+
+/**
+ * Reads what holds at the moment `at` (RFC 3339, by the database's clock) for deciding an action again. Exact only under the
+ * head's lock, and if `rules` are in force.
+ */
+export async function readPresent(
+  query: Query,
+  org_id: string,
+  { intent, lineage_id }: Pick<StoredIntent, "intent" | "lineage_id">,
+  rules: OrgState,
+  at: string,
+): Promise<Present> {
+  const now_us = parseTimestampUs(at) ?? 0;
+  const stored = await readStoredContext(query, org_id, subjectsOf(intent.submitted));
+  const submitter = await submitterState(query, org_id, lineage_id);
+  return { rules, now_us, stored: storedSources(stored, now_us), submitter };
+}
+
+/** What holds now blocks the action. Names what blocks it. */
+export function blockedNowFault(blocked: readonly BlockedBy[]): Fault {
+  const details = blocked.map(({ policy, message }) => ({ path: "", code: "not_allowed", policy, message }));
+  return new Fault("blocked_now", { details });
+}
+
+/** Returns whose stored facts are about an action. */
+export function subjectsOf({ agent, action }: IntentSubmission["intent"]): ContextSubject[] {
+  const subjects: ContextSubject[] = [{ scope: "org" }, { scope: "agent", agent_id: agent.id }];
+  const { type, identifier } = action.target ?? {};
+  if (type !== undefined && identifier !== undefined) subjects.push({ scope: "target", type, identifier });
+  return subjects;
+}
+
+/** Returns stored documents as sources of facts. */
+export function storedSources(stored: readonly StoredContext[], now_us: number): ContextSource[] {
+  return stored.map(({ scope, document, received_at }) => ({
+    source: scope,
+    document,
+    received_us: parseTimestampUs(received_at) ?? now_us,
+  }));
+}
+
+/** Returns why a submitter may submit nothing now; null: it may. In open mode (`lineage_id` null) nobody can be revoked. */
+async function submitterState(query: Query, org_id: string, lineage_id: string | null): Promise<Present["submitter"]> {
+  if (lineage_id === null) return null;
+  if (lineage_id.startsWith(idPrefixes.user)) return (await isPerson(query, org_id, lineage_id)) ? null : "removed";
+  const state = await readLineageState(query, org_id, lineage_id);
+  return state === "valid" ? null : state;
+}
