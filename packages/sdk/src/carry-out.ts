@@ -12,6 +12,8 @@ export interface CarryOutOptions<Result> {
   readonly signal?: AbortSignal | undefined;
   /** Hears that people look at it: it may take minutes or hours. */
   readonly onPending?: (decision: Decision) => void;
+  /** Hears what reviewers wrote to the agent when they let the action through. Of a blocked one `ActionBlocked` says it. */
+  readonly onMessage?: (message: string, decision: Decision) => void;
   /** Why what came back is a failure, for actions that do not throw; null: it is none. Where it throws, it was carried out. */
   readonly failureOf?: (result: Result) => string | null;
   /** The action was carried out (or left) and the service could not be told so. Default: a warning on the console. */
@@ -57,7 +59,7 @@ export async function carryOutDecided<Result>(
   asked: Decision,
   content: ActionContent,
   run: (content: ActionContent, decision: Decision) => Result | Promise<Result>,
-  { signal, onPending, failureOf = () => null, onUnrecorded = warn }: CarryOutOptions<Result> = {},
+  { signal, onPending, onMessage, failureOf = () => null, onUnrecorded = warn }: CarryOutOptions<Result> = {},
 ): Promise<Result> {
   const { intent_id } = asked;
   const record = (observation: ObservationInput): void =>
@@ -76,6 +78,7 @@ export async function carryOutDecided<Result>(
     signal?.throwIfAborted();
     throw new ActionBlocked(decision);
   }
+  if (decision.message_to_agent !== undefined) onMessage?.(decision.message_to_agent, decision);
   let result: Result;
   try {
     result = await run(approved, decision);
@@ -109,10 +112,11 @@ const reviews = {
   cancelled: "Its review was cancelled.",
 } as const;
 
-function blockedText({ intent_id, escalation_status, reasons }: Decision): string {
+function blockedText({ intent_id, escalation_status, reasons, message_to_agent }: Decision): string {
   const review = escalation_status === null || escalation_status === "pending" ? [] : [reviews[escalation_status]];
   const why = reasons.map(({ policy, message }) => `${policy}: ${message}`);
-  return ["Blocked, nothing was done.", ...review, ...why, `(${intent_id})`].join(" ");
+  const said = message_to_agent === undefined ? [] : [`The reviewer says to you: ${message_to_agent}`];
+  return ["Blocked, nothing was done.", ...review, ...said, ...why, `(${intent_id})`].join(" ");
 }
 
 /** `limits.comment_chars_max`, which would bring all of the contract's tables along; a test holds them together. */

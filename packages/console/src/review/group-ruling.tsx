@@ -1,16 +1,15 @@
 /** One ruling on several near-identical escalations: which ones, its progress, and the result of each. */
-import { limits } from "@countersign/contract";
 import { useEffect, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";
 import { Dialog } from "../parts/forms/dialog.tsx";
-import { TextArea } from "../parts/forms/field.tsx";
 import { Meter } from "../parts/records/decision-parts.tsx";
 import { Failed } from "../parts/states.tsx";
 import { type Group, useDifferences } from "./escalation-data.ts";
 import { type GroupForm, useGroupForm } from "./group/group-form.ts";
 import { Member } from "./group/member.tsx";
 import { waiting } from "./group-run.ts";
+import { RulingTexts } from "./ruling/ruling-texts.tsx";
 
 /** Rules on the members that the group had when the dialog opened, because the reviewer has not seen later ones. */
 export function GroupRuling({
@@ -45,11 +44,9 @@ export function GroupRuling({
           ))}
         </ul>
         {!begun && (
-          <TextArea
-            label="Comment on each (kept in the audit trail)"
-            maxLength={limits.comment_chars_max}
-            value={form.comment}
-            onChange={(event) => form.setComment(event.target.value)}
+          <RulingTexts
+            {...{ each: true, comment: form.comment, message: form.message }}
+            {...{ onComment: form.setComment, onMessage: form.setMessage }}
           />
         )}
         {begun && <Progress over={form.over} of={chosen.length} running={run.running} />}

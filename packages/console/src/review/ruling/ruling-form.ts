@@ -22,10 +22,12 @@ export function useRulingForm(props: RulingProps) {
   const [same] = useState(props.same);
   const edits = outcome === "approve_modified" && same === null;
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
+  const [message, setMessage, dropMessage] = useDraft(`message.${escalation.escalation_id}`);
   const parameters = useEditedParameters(escalation.escalation_id, content);
   const { edited } = parameters;
   const onClose = () => {
     dropComment();
+    dropMessage();
     parameters.drop();
     props.onClose();
   };
@@ -35,6 +37,7 @@ export function useRulingForm(props: RulingProps) {
       client.decideEscalation(escalation.escalation_id, {
         outcome,
         ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+        ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
       }),
@@ -52,6 +55,8 @@ export function useRulingForm(props: RulingProps) {
     edits,
     comment,
     setComment,
+    message,
+    setMessage,
     parameters,
     act,
     open,

@@ -61,6 +61,8 @@ async function castVote(
   // Redact what records and events show of the vote.
   const { outcome } = input;
   const comment = shownText(loaded, input.comment, hidden);
+  const message = shownText(loaded, input.message_to_agent, hidden);
+  const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
   // Lock, and repeat the checks with what may have changed since the first reads.
@@ -73,8 +75,8 @@ async function castVote(
   const same_ruling = canonicalJson(locked.review.ruling) === canonicalJson(review.ruling);
 
   // Take a step of the state machine, and write the result.
-  const vote = { person, meets, outcome, ruling, comment, modifications, hidden, at: locked.at };
+  const vote = { person, meets, outcome, ruling, comment, ...said, modifications, hidden, at: locked.at };
   const step: ReviewStep = { kind: "vote", ...vote, overtaken: overtaken && same_ruling };
-  const data = { person, outcome, comment, modifications };
+  const data = { person, outcome, comment, ...said, modifications };
   return takeStep(runtime, query, locked, step, { actor, type: "voted", data });
 }
