@@ -33,14 +33,14 @@ inBrowser("the texts of agents", () => {
     await page.goto("/review");
     await page.locator(".rulebar button:enabled").first().waitFor();
     expect(await ours(".wants")).toBe(
-      " wants to do “other.refund” to  (a ), with $740.00 at stake, and it cannot be undone, says the agent.",
+      " wants to call  (other.refund) on  (a ), with $740.00 at stake, and it cannot be undone, says the agent.",
     );
-    expect(await ours(".entry .what >> nth=0")).toBe(": do “other.refund” to ");
+    expect(await ours(".entry .what >> nth=0")).toBe(": call  (other.refund) on ");
     await page.keyboard.press("a");
-    expect(await ours("dialog p")).toBe(": do “other.refund” to ");
+    expect(await ours("dialog p")).toBe(": call  (other.refund) on ");
     await page.keyboard.press("Escape");
     await page.keyboard.press("g");
-    expect(await ours("dialog li .check >> nth=0")).toBe("do “other.refund” to ");
+    expect(await ours("dialog li .check >> nth=0")).toBe("call  (other.refund) on ");
     expect(wrongs).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ inBrowser("the texts of agents", () => {
     await submit(console_.url, seeded.agent, { intent: { ...asked, action } });
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review?agent_id=nameless-bot");
-    const said = "do “other.refund” to a target it does not name";
+    const said = "(other.refund) on a target it does not name";
     await page.locator(".entry .what", { hasText: said }).waitFor();
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.keyboard.press("a");
@@ -70,7 +70,7 @@ inBrowser("the texts of agents", () => {
     });
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto(`/decisions/${intent_id}`);
-    await page.locator(".wants", { hasText: "do “constructor” to" }).waitFor();
+    await page.locator(".wants", { hasText: "(constructor) on" }).waitFor();
     expect(wrongs).toEqual([]);
   });
 

@@ -49,6 +49,8 @@ interface WaitingAction {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly type: string;
+  /** The tool. Absent: the mail was written by an earlier release. */
+  readonly verb?: string;
   readonly expires_at: string;
 }
 
