@@ -1,5 +1,11 @@
 /** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
-import { type ActionType, type Escalation, type IntentRecord, unclassified_action_type } from "@countersign/contract";
+import {
+  type ActionType,
+  type Escalation,
+  type IntentRecord,
+  limits,
+  unclassified_action_type,
+} from "@countersign/contract";
 import { Data, Given } from "../tables/data.tsx";
 
 const words = {
@@ -37,7 +43,7 @@ function DeedWords({ type, verb }: { readonly type: string; readonly verb: strin
   return (
     <>
       {"call "}
-      <Given text={verb} chars_max={60} more={false} />
+      <Given text={verb} chars_max={limits.verb_chars_max} more={false} />
       {type !== unclassified_action_type && (
         <>
           {" ("}

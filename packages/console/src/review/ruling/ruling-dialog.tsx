@@ -5,7 +5,7 @@ import { Dialog } from "../../parts/forms/dialog.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";
 import { ChangesOf } from "../case.tsx";
 import { EditParameters } from "../edit-parameters.tsx";
-import { CaseOf, Wrong } from "./dialog-parts.tsx";
+import { CaseOf, NeverShown, Wrong } from "./dialog-parts.tsx";
 import { type RulingForm, type RulingProps, useRulingForm } from "./ruling-form.ts";
 import { RulingTexts } from "./ruling-texts.tsx";
 
@@ -21,7 +21,7 @@ const buttons: Record<Outcome, string> = {
 };
 
 export function RulingDialog(props: RulingProps) {
-  const { outcome, escalation, content, offered } = props;
+  const { outcome, escalation, content, left_out, offered } = props;
   const ruling = useRulingForm(props);
   const { act, parameters, same } = ruling;
   const form = useRef<HTMLFormElement>(null);
@@ -42,6 +42,7 @@ export function RulingDialog(props: RulingProps) {
         }}
       >
         <CaseOf escalation={escalation} />
+        {outcome !== "block" && left_out > 0 && <NeverShown chars={left_out} />}
         {ruling.open && !ruling.mine && (
           <div className="banner warn" role="status">
             <div>

@@ -12,6 +12,8 @@ import { type ActProps, useAct } from "./act.ts";
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
   readonly content: unknown;
+  /** How many characters of the action were never on the screen. */
+  readonly left_out: number;
   readonly same: Changes | null;
   readonly offered: Offered;
 }
