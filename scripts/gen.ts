@@ -1,6 +1,7 @@
 /**
  * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts,rate-limits}.md, from
- * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/actions.md and docs/fact-coverage.md.
+ * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/actions.md and docs/fact-coverage.md. Also the console's list of
+ * letters that look like Latin ones, from the data of Unicode.
  * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
  */
 
@@ -35,6 +36,7 @@ import {
 import { policySchema } from "@countersign/core";
 import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
+import { lookAlikesModule } from "./look-alikes.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
@@ -51,6 +53,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/rate-limits.md", rateLimitsPage()],
     ["docs/actions.md", actionsMarkdown(rules)],
     ["docs/fact-coverage.md", coverageMarkdown(rules)],
+    ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }

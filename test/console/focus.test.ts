@@ -42,7 +42,9 @@ inBrowser("the focus in the queue", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/review");
     const caseOf = (agent: string) =>
-      page.getByRole("article", { name: new RegExp(`^Escalation: ${agent}: do “other.refund” to cus_1042$`) });
+      page.getByRole("article", {
+        name: new RegExp(`^Escalation: ${agent}: call tool_refund \\(other.refund\\) on cus_1042$`),
+      });
     const focused = (agent: string) =>
       expect.poll(() => caseOf(agent).evaluate((element) => element.matches(":focus"))).toBe(true);
     await caseOf("bot-0").locator(".rulebar button:enabled").first().waitFor();

@@ -144,7 +144,7 @@ inBrowser("the review queue", () => {
     await page.keyboard.press("b");
     const dialog = page.getByRole("dialog", { name: "Block this action" });
     await dialog.waitFor();
-    expect(await dialog.textContent()).toContain("bot-cus_shown: do “other.refund” to cus_shown");
+    expect(await dialog.textContent()).toContain("bot-cus_shown: call tool_refund (other.refund) on cus_shown");
     await page.keyboard.type("Not ");
     const urgent = await refund("cus_urgent");
     await deadlineIn(console_.database.db, [urgent], "5 minutes");

@@ -9,7 +9,7 @@ import {
   carryOutDecided,
   type DecidingClient,
 } from "@countersign/sdk";
-import { changedAnswer } from "./changed-answer.ts";
+import { annotatedAnswer } from "./annotated-answer.ts";
 import { type Asked, isObject, type Json, type JsonObject, noResult } from "./messages.ts";
 
 /** A call as the client made it. */
@@ -137,11 +137,17 @@ function isOver(error: unknown): boolean {
   return error instanceof ActionBlocked || (error instanceof ApiError && error.status === 404);
 }
 
-/** The server's answer, as it came unless the call was changed. */
+const changed_text = "Countersign changed this call before it was made. It was made with: ";
+const message_text = "The person who approved this call says to you: ";
+
+/** The server's answer, as it came unless the call was changed or a reviewer wrote something to the model. */
 function lineFor(done: Answered & Approved, { as_task }: Asked, tellLater: CallDeps["tellLater"]): string {
   const { message, line, approved, decision } = done;
-  if (decision.outcome !== "approve_modified") return line;
-  const tell = (said: string) => changedAnswer(said, approved, decision.intent_id);
+  const changed = decision.outcome === "approve_modified" ? [`${changed_text}${JSON.stringify(approved)}`] : [];
+  const said_to_model = decision.message_to_agent === undefined ? [] : [`${message_text}${decision.message_to_agent}`];
+  const texts = [...changed, ...said_to_model];
+  if (texts.length === 0) return line;
+  const tell = (said: string) => annotatedAnswer(said, texts, decision.intent_id);
   const task_id = as_task ? taskIn(message["result"]) : null;
   if (task_id === null) return tell(line);
   tellLater(task_id, tell);

@@ -51,6 +51,25 @@ test("an answer that tells of a change keeps its numbers as they stood", async (
   expect(toClient[0]).toContain('"n":9007199254740993,"m":1.0,');
 });
 
+test.each(["approve", "approve_modified", "block"] as const)(
+  "the model gets what a reviewer wrote to it: %s",
+  async (outcome) => {
+    const message_to_agent = "Use account 2.";
+    const { governor, toServer, toClient } = governed(() => ({
+      outcome,
+      modified_content: { n: 0 },
+      message_to_agent,
+    }));
+    governor.fromClient(callOf(1));
+    if (outcome !== "block") {
+      await soon(() => expect(toServer).toHaveLength(1));
+      governor.fromServer(answered);
+    }
+    await soon(() => expect(toClient).toHaveLength(1));
+    expect(JSON.parse(toClient[0] ?? "").result.content.at(-1).text).toContain(`says to you: ${message_to_agent}`);
+  },
+);
+
 test("an array in an array of the server is no array of answers to its client", () => {
   const { governor, toClient } = governed();
   governor.fromClient(callOf(1));

@@ -1,7 +1,8 @@
 /**
  * Stands between a client and a server of the Model Context Protocol. Every `tools/call` is decided before the server gets it:
  *
- *   approve             the server gets the call unchanged, and the client gets the answer unchanged
+ *   approve             the server gets the call unchanged, and the client gets the answer unchanged, or with what a reviewer
+ *                       wrote to the model at its end
  *   approve_modified    the server gets the arguments that policies or a reviewer set, and the answer says so
  *   block               the client gets an error result with the reasons (an error, if it asked for a task); the server
  *                       gets nothing
@@ -318,7 +319,7 @@ const twins =
   "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
 
 const not_written =
-  "The call was made, with other arguments than were given, but its result cannot be handed on: it is too large or nested too deep.";
+  "The call was made, perhaps with other arguments than were given, but its result cannot be handed on: it is too large or nested too deep.";
 
 const too_long = `Nothing was done: this array has more than ${messages_max} messages.`;
 

@@ -17,6 +17,8 @@ export interface CarryOutOptions<Result> {
   readonly withdraw?: boolean | undefined;
   /** Hears that people look at it: it may take minutes or hours. */
   readonly onPending?: (decision: Decision) => void;
+  /** Hears what reviewers wrote to the agent when they let the action through. Of a blocked one `ActionBlocked` says it. */
+  readonly onMessage?: (message: string, decision: Decision) => void;
   /** Why what came back is a failure, for actions that do not throw; null: it is none. Where it throws, it was carried out. */
   readonly failureOf?: (result: Result) => string | null;
   /** The action was carried out (or left, or withdrawn) and the service could not be told so. Default: a warning on the console. */
@@ -62,7 +64,14 @@ export async function carryOutDecided<Result>(
   asked: Decision,
   content: ActionContent,
   run: (content: ActionContent, decision: Decision) => Result | Promise<Result>,
-  { signal, withdraw = false, onPending, failureOf = () => null, onUnrecorded = warn }: CarryOutOptions<Result> = {},
+  {
+    signal,
+    withdraw = false,
+    onPending,
+    onMessage,
+    failureOf = () => null,
+    onUnrecorded = warn,
+  }: CarryOutOptions<Result> = {},
 ): Promise<Result> {
   const { intent_id } = asked;
   const tell = (told: Promise<unknown>): void =>
@@ -88,6 +97,7 @@ export async function carryOutDecided<Result>(
     signal?.throwIfAborted();
     throw new ActionBlocked(decision);
   }
+  if (decision.message_to_agent !== undefined) onMessage?.(decision.message_to_agent, decision);
   let result: Result;
   try {
     result = await run(approved, decision);
@@ -121,10 +131,11 @@ const reviews = {
   cancelled: "Its review was cancelled.",
 } as const;
 
-function blockedText({ intent_id, escalation_status, reasons }: Decision): string {
+function blockedText({ intent_id, escalation_status, reasons, message_to_agent }: Decision): string {
   const review = escalation_status === null || escalation_status === "pending" ? [] : [reviews[escalation_status]];
   const why = reasons.map(({ policy, message }) => `${policy}: ${message}`);
-  return ["Blocked, nothing was done.", ...review, ...why, `(${intent_id})`].join(" ");
+  const said = message_to_agent === undefined ? [] : [`The reviewer says to you: ${message_to_agent}`];
+  return ["Blocked, nothing was done.", ...review, ...said, ...why, `(${intent_id})`].join(" ");
 }
 
 /** `limits.comment_chars_max`, which would bring all of the contract's tables along; a test holds them together. */

@@ -160,6 +160,17 @@ test("a block says which policies and which people were against it", () => {
   expect(text({})).toBe("Blocked, nothing was done. p: Too much. (int_1)");
   expect(text({ escalation_status: "timed_out" })).toContain("done. Nobody decided on it in time. p: Too much.");
   expect(text({ escalation_status: "cancelled" })).toContain("Its review was cancelled.");
+  expect(text({ escalation_status: "decided", message_to_agent: "Ask Ann." })).toContain(
+    "says to you: Ask Ann. p: Too",
+  );
+});
+
+test("what a reviewer wrote to the agent is handed on before an approved call runs", async () => {
+  const { client } = answering({ outcome: "approve", message_to_agent: "Use account 2." });
+  const heard: string[] = [];
+  const guard = createGuard(client, { agent: { id: "a" }, onMessage: (message) => heard.push(message) });
+  await guard.fn("pay", () => heard.push("ran"))({});
+  expect(heard).toEqual(["Use account 2.", "ran"]);
 });
 
 test("without a decision nothing runs", async () => {

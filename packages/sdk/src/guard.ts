@@ -4,7 +4,8 @@ import { type CarryOutOptions, carryOut, type DecidingClient } from "./carry-out
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** What is asked about every call of a guarded tool. */
-export interface GuardOptions extends Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onUnrecorded"> {
+export interface GuardOptions
+  extends Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onMessage" | "onUnrecorded"> {
   readonly agent: Intent["agent"];
   readonly membrane_id?: string;
   readonly mode?: "shadow";
@@ -48,7 +49,7 @@ export interface Guard {
 
 /** Makes a guard for one agent. */
 export function createGuard(client: DecidingClient, options: GuardOptions): Guard {
-  const { agent, membrane_id, mode, context, describe, withdraw, onPending, onUnrecorded } = options;
+  const { agent, membrane_id, mode, context, describe, withdraw, onPending, onMessage, onUnrecorded } = options;
 
   function fn<Params extends object, Rest extends unknown[], Result>(
     verb: string,
@@ -79,6 +80,7 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       return carryOut(client, submission, once, {
         ...{ mode, signal, withdraw },
         ...(onPending !== undefined && { onPending }),
+        ...(onMessage !== undefined && { onMessage }),
         ...(onUnrecorded !== undefined && { onUnrecorded }),
       });
     };

@@ -1,11 +1,12 @@
 /**
- * Text that others wrote, made visible: what could hide, reorder or restyle its neighbours is shown as an escape instead of
- * taking effect. Markup needs no care here: React never makes any from a text.
+ * Text that others wrote, made visible: what could hide, reorder or restyle its neighbours, and letters that look like others, are
+ * shown as escapes instead of taking effect. Markup needs no care here: React never makes any from a text.
  */
 
 import { hiddenCharacter, jsonEscapeOf } from "@countersign/contract";
+import { lookAlikesIn } from "./look-alikes.ts";
 
-/** A part of a text: shown as it is, or an escape and the name of what it stands for. */
+/** A part of a text: shown as it is, or marked, mostly as an escape, with the name of what it stands for. */
 export interface TextPart {
   readonly text: string;
   /** Null: nothing, it is plain. */
@@ -76,25 +77,35 @@ export function editableJson(value: unknown): string {
 export function textParts(text: string, lines: boolean, written: (char: string) => string = escapeOf): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
+  /** What the plain text so far is marked as. */
+  let mark: string | null = null;
+  const flush = () => {
+    if (plain !== "") parts.push({ text: plain, hides: mark });
+    plain = "";
+  };
   let marks = 0;
   let at = 0;
+  const alike = lookAlikesIn(text);
+  let next = 0;
   // As the name of an agent or the title of a policy it would be a link that nobody sees and no screen reader names.
   const blank = text.trim() === "";
   for (const char of text) {
+    while ((alike[next]?.end ?? Infinity) <= at) next += 1;
+    const look = (alike[next]?.start ?? Infinity) <= at ? alike[next] : undefined;
     marks = /\p{M}/u.test(char) ? marks + 1 : 0;
     emojiStyle.lastIndex = at;
     at += char.length;
     const shows = char === " " ? !blank : !hiddenCharacter.test(char) || emojiStyle.test(text);
-    const kept = (lines && (char === "\n" || char === "\t")) || (shows && marks <= marks_max);
+    const kept = (lines && (char === "\n" || char === "\t")) || (shows && marks <= marks_max && !look?.is_letter);
     if (kept) {
+      if ((look?.name ?? null) !== mark) flush();
+      mark = look?.name ?? null;
       plain += char;
       continue;
     }
-    if (plain !== "") parts.push({ text: plain, hides: null });
-    plain = "";
-    const shown = char === "\n" ? "\\n" : written(char);
-    parts.push({ text: shown, hides: hiddenName(char) });
+    flush();
+    parts.push({ text: char === "\n" ? "\\n" : written(char), hides: look?.name ?? hiddenName(char) });
   }
-  if (plain !== "") parts.push({ text: plain, hides: null });
+  flush();
   return parts;
 }

@@ -14,7 +14,7 @@ export function CaseLine({ escalation: { agent_id, action } }: { readonly escala
     <>
       <Given text={agent_id} chars_max={60} more={false} />
       {": "}
-      <Deed type={action.type} target={action.target?.identifier} />
+      <Deed action={action} />
     </>
   );
 }

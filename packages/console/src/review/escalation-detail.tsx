@@ -3,6 +3,7 @@ import type { Decision, Escalation } from "@countersign/contract";
 import { useEffect, useId, useRef, useState } from "react";
 import { focusIsLost } from "../browser/focus.ts";
 import { Loaded } from "../parts/states.tsx";
+import { CountsLeftOut, useCountLeftOut } from "../parts/tables/left-out.tsx";
 import { CaseLine } from "./case.tsx";
 import { RequestedAction } from "./detail/requested-action.tsx";
 import { RulingButtons } from "./detail/ruling-buttons.tsx";
@@ -42,6 +43,7 @@ function Detail({
   const intentQuery = useIntent(escalation);
   const name = useId();
   const [act, setAct] = useState<Act | null>(null);
+  const { left_out, tell } = useCountLeftOut();
   const article = useArticleFocus(called, act);
   const rights = useRulingRights(escalation, intentQuery.data !== undefined);
   useKeys(
@@ -66,12 +68,15 @@ function Detail({
           const content = baseOf(escalation, answer.decision, answer.intent.payload?.content);
           return (
             <>
-              <RequestedAction escalation={escalation} answer={answer} content={content} />
+              <CountsLeftOut tell={tell}>
+                <RequestedAction escalation={escalation} answer={answer} content={content} />
+              </CountsLeftOut>
               {act !== null && (
                 <ActDialog
                   act={act}
                   escalation={escalation}
                   content={content}
+                  left_out={left_out}
                   same={rights.same}
                   offered={answer.decision.would_approve_if}
                   onClose={() => setAct(null)}

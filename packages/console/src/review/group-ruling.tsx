@@ -1,16 +1,17 @@
 /** One ruling on several near-identical escalations: which ones, its progress, and the result of each. */
-import { limits } from "@countersign/contract";
 import { useEffect, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";
 import { Dialog } from "../parts/forms/dialog.tsx";
-import { TextArea } from "../parts/forms/field.tsx";
 import { Meter } from "../parts/records/decision-parts.tsx";
 import { Failed } from "../parts/states.tsx";
+import { CountsLeftOut, useCountLeftOut } from "../parts/tables/left-out.tsx";
 import { type Group, useDifferences } from "./escalation-data.ts";
 import { type GroupForm, useGroupForm } from "./group/group-form.ts";
 import { Member } from "./group/member.tsx";
 import { waiting } from "./group-run.ts";
+import { NeverShown } from "./ruling/dialog-parts.tsx";
+import { RulingTexts } from "./ruling/ruling-texts.tsx";
 
 /** Rules on the members that the group had when the dialog opened, because the reviewer has not seen later ones. */
 export function GroupRuling({
@@ -25,31 +26,33 @@ export function GroupRuling({
   const form = useGroupForm(group, onClose);
   const { run, chosen, begun } = form;
   const { data: compared, error, refetch } = useDifferences(members);
+  const { left_out, tell } = useCountLeftOut();
   return (
     <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : form.close} broad>
       <div className="stack">
         <p aria-live="polite">{`The same agent, tool and reason. ${inDetail(compared)} Each gets a vote of yours of its own.`}</p>
         {compared === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
         <ul className="plain group-members">
-          {members.map((each) => (
-            <Member
-              key={each.escalation_id}
-              escalation={each}
-              apart={compared?.differences.get(each.intent_id)}
-              item={run.items.get(each.escalation_id) ?? waiting}
-              chosen={chosen.includes(each.escalation_id)}
-              mine={form.inHands(each)}
-              fixed={begun}
-              onToggle={() => form.toggle(each.escalation_id)}
-            />
-          ))}
+          <CountsLeftOut tell={tell}>
+            {members.map((each) => (
+              <Member
+                key={each.escalation_id}
+                escalation={each}
+                apart={compared?.differences.get(each.intent_id)}
+                item={run.items.get(each.escalation_id) ?? waiting}
+                chosen={chosen.includes(each.escalation_id)}
+                mine={form.inHands(each)}
+                fixed={begun}
+                onToggle={() => form.toggle(each.escalation_id)}
+              />
+            ))}
+          </CountsLeftOut>
         </ul>
+        {!begun && left_out > 0 && <NeverShown chars={left_out} />}
         {!begun && (
-          <TextArea
-            label="Comment on each (kept in the audit trail)"
-            maxLength={limits.comment_chars_max}
-            value={form.comment}
-            onChange={(event) => form.setComment(event.target.value)}
+          <RulingTexts
+            {...{ each: true, comment: form.comment, message: form.message }}
+            {...{ onComment: form.setComment, onMessage: form.setMessage }}
           />
         )}
         {begun && <Progress over={form.over} of={chosen.length} running={run.running} />}

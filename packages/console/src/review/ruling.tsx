@@ -13,6 +13,7 @@ export function ActDialog({
   act,
   escalation,
   content,
+  left_out,
   same,
   offered,
   onClose,
@@ -22,6 +23,8 @@ export function ActDialog({
   readonly escalation: Escalation;
   /** The parameters that an approval would let through. Changes apply to them. */
   readonly content: unknown;
+  /** How many characters of the action were never on the screen. */
+  readonly left_out: number;
   /** The changes under which others approved, for `approve_same`. */
   readonly same: Changes | null;
   /** The changes under which policies would have approved. */
@@ -33,5 +36,5 @@ export function ActDialog({
   if (act === "cancel") return <CancelDialog escalation={escalation} onClose={onClose} onDone={onDone} />;
   const ruling =
     act === "approve_same" ? ({ outcome: "approve_modified", same } as const) : { outcome: act, same: null };
-  return <RulingDialog {...ruling} {...{ escalation, content, offered, onClose, onDone }} />;
+  return <RulingDialog {...ruling} {...{ escalation, content, left_out, offered, onClose, onDone }} />;
 }

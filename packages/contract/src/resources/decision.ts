@@ -66,6 +66,11 @@ export const ApprovalChange = Type.Object(
 );
 export type ApprovalChange = Static<typeof ApprovalChange>;
 
+/** What reviewers wrote to the agent: the messages of the votes that gave the outcome, in their order, with an empty line between. */
+export const MessageToAgent = text(limits.escalation_reviewers_max * (limits.comment_chars_max + 2), {
+  description: "what the reviewers who gave this outcome wrote to the agent and its model; absent: nothing",
+});
+
 /** The decision record. `verdict` never changes once given. Source: api.md §4. */
 export const Decision = Type.Object(
   {
@@ -104,6 +109,7 @@ export const Decision = Type.Object(
     human_override_id: nullable(id("override")),
     escalation_id: nullable(id("escalation")),
     escalation_status: nullable(EscalationStatus),
+    message_to_agent: Type.Optional(MessageToAgent),
     valid_until: nullable(timestamp("after this the facts behind the decision are stale; null: no such time")),
     policy_set: Type.Object({
       version: Type.Integer({ minimum: 0 }),

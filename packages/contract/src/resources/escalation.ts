@@ -1,9 +1,9 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
-import { EscalationStatus, Modification, Outcome } from "./decision.ts";
+import { EscalationStatus, MessageToAgent, Modification, Outcome } from "./decision.ts";
 import { Target } from "./intent.ts";
 import { NamedReviewer, Reviewer } from "./membrane.ts";
-import { closed, id, listQuery, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
+import { closed, id, listQuery, nullable, oneOf, PipelineMode, plainText, text, timestamp } from "./shapes.ts";
 
 const reviewedModification = closed({
   op: oneOf(["add", "remove", "replace"]),
@@ -15,7 +15,13 @@ const reviewedModification = closed({
 export const RulingInput = closed(
   {
     outcome: Outcome,
-    comment: Type.Optional(text(limits.comment_chars_max)),
+    comment: Type.Optional(text(limits.comment_chars_max, { description: "for people: no agent gets it" })),
+    message_to_agent: Type.Optional(
+      plainText(
+        limits.comment_chars_max,
+        "for the agent and its model: the final decision has it. Line ends and tabs are its only control characters",
+      ),
+    ),
     modifications: Type.Optional(
       Type.Array(reviewedModification, {
         maxItems: 100,
@@ -99,6 +105,7 @@ export const Escalation = Type.Object(
         reviewer: text(limits.label_chars_max),
         outcome: Outcome,
         comment: nullable(text(limits.comment_chars_max)),
+        message_to_agent: Type.Optional(text(limits.comment_chars_max, { description: "absent: none" })),
         modifications: nullable(
           Type.Array(reviewedModification, {
             description: "what this reviewer changed; another one approves the same by sending it; null: nothing",
@@ -117,6 +124,7 @@ export const Escalation = Type.Object(
         outcome: Outcome,
         by: nullable(text(limits.label_chars_max, { description: "null: the time limit" })),
         comment: nullable(text(limits.comment_chars_max)),
+        message_to_agent: Type.Optional(MessageToAgent),
         modifications: Type.Array(Modification),
         at: timestamp(),
       }),

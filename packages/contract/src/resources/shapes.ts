@@ -25,6 +25,16 @@ export function filledText(chars_max: number, options: { description?: string } 
   return Type.String({ minLength: 1, maxLength: chars_max, pattern: "\\S", ...options });
 }
 
+/** A text for people and models: no control and format characters but line ends, tabs and joiners, so nothing in it is hidden. */
+export function plainText(chars_max: number, description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength: chars_max,
+    pattern: "^(?:[\\n\\t\\u200c\\u200d]|[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}])*$",
+    description,
+  });
+}
+
 /** A name that a caller chooses, of 1 to `chars_max` characters. */
 export function chosenName(chars_max: number, description: string) {
   const held = "without control and format characters and white space around it";

@@ -76,6 +76,20 @@ describe("a review", () => {
     expect(record.resolution).toMatchObject({ outcome: "block", by: "c", comment: "no" });
   });
 
+  test("the agent gets the messages of those who gave the outcome, and nobody's comment", () => {
+    const tells = (step: ReviewStep, message_to_agent: string) => ({ ...step, message_to_agent }) as ReviewStep;
+    const first = after(review(3), tells(approve("a"), "Use the new account."));
+    expect(first.record.resolution).toBe(null);
+    const said = ({ record }: Review) => record.resolution?.message_to_agent;
+    expect(said(after(first, approve("b"), tells(approve("c"), "Next time ask earlier.")))).toBe(
+      "Use the new account.\n\nNext time ask earlier.",
+    );
+    expect(said(after(first, tells(block("b"), "Too late.")))).toBe("Too late.");
+    expect("message_to_agent" in (after(first, block("b")).record.resolution ?? {})).toBe(false);
+    const { record } = after(first, { ...approve("b"), hidden: ["new account"] } as ReviewStep);
+    expect(record.votes[0]?.message_to_agent).toBe("Use the [redacted].");
+  });
+
   test("approvals close it when enough different people gave them", () => {
     const twice = after(review(2), approve("a"), approve("a"));
     expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });

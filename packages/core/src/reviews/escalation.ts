@@ -77,6 +77,8 @@ export type ReviewStep =
       /** What the vote lets through; null exactly for a block. */
       readonly ruling: Ruling | null;
       readonly comment: string | null;
+      /** What the reviewer writes to the agent. Absent: nothing. */
+      readonly message_to_agent?: string;
       /** The reviewer's own changes, as other people may see them; null: none. */
       readonly modifications: Escalation["votes"][number]["modifications"];
       /** True: the ruling that others approved is overtaken. */
@@ -157,7 +159,8 @@ function vote(review: Review, step: VoteStep): Stepped {
   const after = awaited(review, step);
   if (after !== null) return { kind: "refused", because: "before_turn", after };
   const record = withoutHidden(review.record, step.hidden ?? []);
-  const { person, outcome, ruling, comment, modifications, at } = step;
+  const { person, outcome, ruling, comment, message_to_agent, modifications, at } = step;
+  const said = message_to_agent === undefined ? {} : { message_to_agent };
   const others = record.votes.filter((each) => each.reviewer !== person);
   const approved = review.ruling;
   const disagrees =
@@ -167,7 +170,7 @@ function vote(review: Review, step: VoteStep): Stepped {
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
   // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
-  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, modifications, at }];
+  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, ...said, modifications, at }];
   const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
   const demands = review.demands.map((demand, place) => ({
     ...demand,
@@ -183,7 +186,8 @@ function vote(review: Review, step: VoteStep): Stepped {
   const quorum = { required, approvals, rejections: votes.length - approvals };
   const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands) }, ruling, demands };
   if (ruling !== null && missing > 0) return moved(voted);
-  return close(voted, { status: "decided", ruling, by: person, comment, at });
+  const deciding = votes.filter((each) => (each.outcome === "block") === (ruling === null));
+  return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
 }
 
 /**
@@ -219,12 +223,20 @@ interface Closing {
   /** Null: the time limit. */
   readonly by: string | null;
   readonly comment: string | null;
+  /** What reviewers wrote to the agent. Absent: nothing. */
+  readonly messages?: readonly string[];
   readonly at: string;
 }
 
-function close(review: Review, { status, ruling, by, comment, at }: Closing): Stepped {
+/** Returns what these votes say to the agent. */
+function messagesOf(votes: Escalation["votes"]): string[] {
+  return votes.flatMap(({ message_to_agent }) => (message_to_agent === undefined ? [] : [message_to_agent]));
+}
+
+function close(review: Review, { status, ruling, by, comment, messages = [], at }: Closing): Stepped {
   const modifications = ruling === null ? [] : [...ruling.modifications];
-  const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, modifications, at };
+  const said = messages.length === 0 ? {} : { message_to_agent: messages.join("\n\n") };
+  const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, ...said, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
 }
@@ -244,6 +256,9 @@ function withoutHidden(record: Escalation, hidden: readonly string[]): Escalatio
     votes: votes.map((each) => ({
       ...each,
       comment: each.comment === null ? null : clipText(withoutTexts(each.comment, hidden), limits.comment_chars_max),
+      ...(each.message_to_agent === undefined
+        ? {}
+        : { message_to_agent: clipText(withoutTexts(each.message_to_agent, hidden), limits.comment_chars_max) }),
     })),
   };
 }

@@ -1,5 +1,11 @@
 /** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
-import type { ActionType, IntentRecord } from "@countersign/contract";
+import {
+  type ActionType,
+  type Escalation,
+  type IntentRecord,
+  limits,
+  unclassified_action_type,
+} from "@countersign/contract";
 import { Data, Given } from "../tables/data.tsx";
 
 const words = {
@@ -30,9 +36,23 @@ const words = {
 
 const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
 
-/** The deed of an action type, in words; the type itself when it is not a known one. */
-function deedOf(type: string): string {
-  return deeds.get(type) ?? `do “${type}” to`;
+/** The deed in words. If there are no words for the type, it names the tool, and the type unless that says nothing. */
+function DeedWords({ type, verb }: { readonly type: string; readonly verb: string }) {
+  const words = deeds.get(type);
+  if (words !== undefined) return words;
+  return (
+    <>
+      {"call "}
+      <Given text={verb} chars_max={limits.verb_chars_max} more={false} />
+      {type !== unclassified_action_type && (
+        <>
+          {" ("}
+          <Data text={type} />)
+        </>
+      )}
+      {" on"}
+    </>
+  );
 }
 
 /** What stands where the agent names no target, so that no sentence ends with "to". */
@@ -62,7 +82,9 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
         </>
       )}
       {" wants to "}
-      <strong>{deeds.get(type) ?? <Data text={deedOf(type)} />}</strong>{" "}
+      <strong>
+        <DeedWords type={type} verb={action.verb} />
+      </strong>{" "}
       {target?.identifier !== undefined ? <Given text={target.identifier} chars_max={300} more /> : nameless}
       {target?.type !== undefined && (
         <span className="muted">
@@ -84,10 +106,11 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
 }
 
 /** What is done to which target, in short. */
-export function Deed({ type, target }: { readonly type: string; readonly target: string | undefined }) {
+export function Deed({ action: { type, verb, target: touched } }: { readonly action: Escalation["action"] }) {
+  const target = touched?.identifier;
   return (
     <>
-      <Data text={`${deedOf(type)} `} />
+      <DeedWords type={type} verb={verb} />{" "}
       {target !== undefined ? <Given text={target} chars_max={120} more={false} /> : nameless}
     </>
   );

@@ -3,6 +3,7 @@ import type { Escalation, IntentAnswer } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Facts, Payload, Reasons, Risk, WouldApprove } from "../../parts/records/decision-parts.tsx";
 import { IntentFields, Wants } from "../../parts/records/wants.tsx";
+import { CountsLeftOut } from "../../parts/tables/left-out.tsx";
 import { Said } from "../../parts/tables/scrolls.tsx";
 import { SimilarCases } from "./similar-cases.tsx";
 import { Votes } from "./votes.tsx";
@@ -48,8 +49,10 @@ export function RequestedAction({
         <Facts facts={facts} decided_at={decision.timestamp} />
       </section>
       <Risk decision={decision} />
-      <Votes escalation={escalation} content={content} />
-      <SimilarCases escalation={escalation} />
+      <CountsLeftOut tell={null}>
+        <Votes escalation={escalation} content={content} />
+        <SimilarCases escalation={escalation} />
+      </CountsLeftOut>
       <p className="small">
         <Link to="/decisions/$intent_id" params={{ intent_id: escalation.intent_id }}>
           The whole decision with its audit trail

@@ -36,6 +36,12 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
             <Time at={vote.at} />
           </div>
           {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.message_to_agent !== undefined && (
+            <p>
+              <span className="small muted">To the agent: </span>
+              <Data text={vote.message_to_agent} lines />
+            </p>
+          )}
           {vote.modifications && <ChangesOf changes={vote.modifications} content={content} />}
         </div>
       ))}

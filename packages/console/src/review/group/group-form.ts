@@ -1,4 +1,4 @@
-/** The state of the dialog that rules on a group: who is chosen, the comment, and the run. */
+/** The state of the dialog that rules on a group: who is chosen, the texts, and the run. */
 import { useState } from "react";
 import { useDraft } from "../../api/draft.ts";
 import { useInHands } from "../../parts/records/who.tsx";
@@ -11,6 +11,7 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
   const run = useGroupRun();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [comment, setComment, dropComment] = useDraft(`comment.${key}`);
+  const [message, setMessage, dropMessage] = useDraft(`message.${key}`);
   const [outcome, setOutcome] = useState<GroupOutcome | null>(null);
   const inHands = useInHands();
   const ids = members.map(({ escalation_id }) => escalation_id);
@@ -20,7 +21,11 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
   const over = chosen.filter((id) => isOver(run.items.get(id))).length;
   const begin = (next: GroupOutcome) => {
     setOutcome(next);
-    void run.begin(chosen, { outcome: next, ...(comment.trim() === "" ? {} : { comment: comment.trim() }) });
+    void run.begin(chosen, {
+      outcome: next,
+      ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+      ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
+    });
   };
   return {
     run,
@@ -28,6 +33,8 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
     chosen,
     comment,
     setComment,
+    message,
+    setMessage,
     begun: outcome !== null,
     /** How many of the chosen ones have a result. */
     over,
@@ -44,6 +51,7 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
     },
     close: () => {
       dropComment();
+      dropMessage();
       onClose(ids.filter((id) => isClosed(run.items.get(id))));
     },
   };

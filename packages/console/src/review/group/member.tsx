@@ -66,7 +66,7 @@ export function Member({
       <label className="check">
         <input type="checkbox" checked={chosen} disabled={fixed || !mine} onChange={onToggle} />
         <span>
-          <Deed type={action.type} target={action.target?.identifier} />
+          <Deed action={action} />
         </span>
       </label>
       <Data text={reason} chars_max={300} more={false} />

@@ -22,6 +22,22 @@ export function Wrong({ error }: { readonly error: unknown }) {
   );
 }
 
+/** Says how much of the action the reviewer has not seen. */
+export function NeverShown({ chars }: { readonly chars: number }) {
+  return (
+    <div className="banner warn" role="status">
+      <div>
+        <strong>
+          {chars === 1
+            ? "1 character of this case was never on your screen"
+            : `${chars.toLocaleString("en")} characters of this case were never on your screen`}
+        </strong>
+        Cancel, and open what is cut to see all that you approve.
+      </div>
+    </div>
+  );
+}
+
 /** The case, and whether it has ended while the dialog was open. */
 export function CaseOf({ escalation }: { readonly escalation: Escalation }) {
   return (

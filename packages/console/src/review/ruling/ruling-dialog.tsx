@@ -1,13 +1,13 @@
 /** The dialog in which a reviewer approves, approves with changes, or blocks. */
-import { limits, type Outcome } from "@countersign/contract";
+import type { Outcome } from "@countersign/contract";
 import { useRef } from "react";
 import { Dialog } from "../../parts/forms/dialog.tsx";
-import { TextArea } from "../../parts/forms/field.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";
 import { ChangesOf } from "../case.tsx";
 import { EditParameters } from "../edit-parameters.tsx";
-import { CaseOf, Wrong } from "./dialog-parts.tsx";
+import { CaseOf, NeverShown, Wrong } from "./dialog-parts.tsx";
 import { type RulingForm, type RulingProps, useRulingForm } from "./ruling-form.ts";
+import { RulingTexts } from "./ruling-texts.tsx";
 
 const titles: Record<Outcome, string> = {
   approve: "Approve this action",
@@ -21,7 +21,7 @@ const buttons: Record<Outcome, string> = {
 };
 
 export function RulingDialog(props: RulingProps) {
-  const { outcome, escalation, content, offered } = props;
+  const { outcome, escalation, content, left_out, offered } = props;
   const ruling = useRulingForm(props);
   const { act, parameters, same } = ruling;
   const form = useRef<HTMLFormElement>(null);
@@ -42,6 +42,7 @@ export function RulingDialog(props: RulingProps) {
         }}
       >
         <CaseOf escalation={escalation} />
+        {outcome !== "block" && left_out > 0 && <NeverShown chars={left_out} />}
         {ruling.open && !ruling.mine && (
           <div className="banner warn" role="status">
             <div>
@@ -60,12 +61,9 @@ export function RulingDialog(props: RulingProps) {
             onText={ruling.write}
           />
         )}
-        <TextArea
-          label="Comment (kept in the audit trail)"
-          maxLength={limits.comment_chars_max}
-          value={ruling.comment}
-          onChange={(event) => ruling.setComment(event.target.value)}
-          autoFocus={!ruling.edits}
+        <RulingTexts
+          {...{ comment: ruling.comment, message: ruling.message, autoFocus: !ruling.edits }}
+          {...{ onComment: ruling.setComment, onMessage: ruling.setMessage }}
         />
         {act.error !== null && <Wrong error={act.error} />}
         {ruling.unsent !== null && <NothingSent because={ruling.unsent} />}

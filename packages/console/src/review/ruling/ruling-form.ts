@@ -12,6 +12,8 @@ import { type ActProps, useAct } from "./act.ts";
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
   readonly content: unknown;
+  /** How many characters of the action were never on the screen. */
+  readonly left_out: number;
   readonly same: Changes | null;
   readonly offered: Offered;
 }
@@ -22,10 +24,12 @@ export function useRulingForm(props: RulingProps) {
   const [same] = useState(props.same);
   const edits = outcome === "approve_modified" && same === null;
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
+  const [message, setMessage, dropMessage] = useDraft(`message.${escalation.escalation_id}`);
   const parameters = useEditedParameters(escalation.escalation_id, content);
   const { edited } = parameters;
   const onClose = () => {
     dropComment();
+    dropMessage();
     parameters.drop();
     props.onClose();
   };
@@ -35,6 +39,7 @@ export function useRulingForm(props: RulingProps) {
       client.decideEscalation(escalation.escalation_id, {
         outcome,
         ...(comment.trim() === "" ? {} : { comment: comment.trim() }),
+        ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
       }),
@@ -52,6 +57,8 @@ export function useRulingForm(props: RulingProps) {
     edits,
     comment,
     setComment,
+    message,
+    setMessage,
     parameters,
     act,
     open,

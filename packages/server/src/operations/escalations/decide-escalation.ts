@@ -69,15 +69,28 @@ async function castVote(
   // Redact what records and events show of the vote.
   const { outcome } = input;
   const comment = shownText({ review, intent: action }, input.comment, hidden);
+  const message = shownText({ review, intent: action }, input.message_to_agent, hidden);
+  const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
   // A vote that would let the action through is decided again, and counted for the rules of now.
-  const vote = { kind: "vote", person, outcome, ruling, comment, modifications, hidden, overtaken, at } as const;
+  const vote = {
+    kind: "vote",
+    person,
+    outcome,
+    ruling,
+    comment,
+    ...said,
+    modifications,
+    hidden,
+    overtaken,
+    at,
+  } as const;
   const counted = await countForRulesOfNow(query, caller, { action, present, review, vote, demands: proposed.demands });
 
   // Take a step of the state machine, and write the result.
   const { meets } = counted;
-  const data = { person, outcome, comment, modifications };
+  const data = { person, outcome, comment, ...said, modifications };
   const step = { ...vote, meets };
   return takeStep(runtime, query, { ...locked, review: counted.review }, step, { actor, type: "voted", data });
 }

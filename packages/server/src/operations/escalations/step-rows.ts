@@ -24,9 +24,16 @@ export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
     outcome,
     status: "final",
     escalation_status: record.status,
+    ...messageIn(record),
     modifications: [...(let_through?.modifications ?? [])],
     modified_content: let_through?.modified_content ?? null,
   };
+}
+
+/** Returns the member of a closed review that has the reviewers' words to the agent; none without such words. */
+function messageIn({ resolution }: Escalation): Pick<Decision, "message_to_agent"> {
+  const message_to_agent = resolution?.message_to_agent;
+  return message_to_agent === undefined ? {} : { message_to_agent };
 }
 
 /** Returns the audit rows of a step: the step itself, then the end of the review. */
@@ -48,7 +55,7 @@ export function stepAuditRows(
     const { outcome, by, comment } = resolution;
     const modifications = resolution.modifications.length;
     const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
-    const closing = { escalation_id, outcome, by, comment, modifications, record_sha256 };
+    const closing = { escalation_id, outcome, by, comment, ...messageIn(review.record), modifications, record_sha256 };
     rows.push(auditRow(ids, { intent_id, at, actor, type: closedAs[status], data: closing }));
   }
   return rows;

@@ -35,6 +35,7 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
           escalation_id,
           agent_id: record.agent_id,
           type: record.action.type,
+          verb: record.action.verb,
           expires_at: record.expires_at,
           rules,
         }));

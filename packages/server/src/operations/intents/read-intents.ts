@@ -85,7 +85,12 @@ export async function getDecision(
   return currentDecision(row);
 }
 
-/** Lists the audit rows of an intent, in order. Faults: not_found, invalid_request (cursor). */
+/** Returns the data of an audit row without what people wrote to each other: only `message_to_agent` is for agents. */
+function withoutInternal({ comment: _comment, reason: _reason, ...data }: AuditRecord["data"]): AuditRecord["data"] {
+  return data;
+}
+
+/** Lists the audit rows of an intent, in order; keys of agents do not get comments and reasons of people. Faults: not_found, invalid_request (cursor). */
 export async function listIntentAudit(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -100,7 +105,14 @@ export async function listIntentAudit(
     return readAuditPage(query, caller.org_id, intent_id, Number(after?.place ?? 0), limit + 1);
   });
   const cut = page(found.rows, limit, (row) => placeSince(String(row.seq), seq), found.more);
-  return { rows: cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor) })), next_cursor: cut.next_cursor };
+  const shown = isAgent(caller) ? withoutInternal : (data: AuditRecord["data"]) => data;
+  const rows = cut.rows.map((row) => ({ ...row, actor: shownActor(row.actor), data: shown(row.data) }));
+  return { rows, next_cursor: cut.next_cursor };
+}
+
+/** Whether this is the key of an agent. */
+function isAgent({ role, scope }: Caller): boolean {
+  return role === "agent" || scope === "agent";
 }
 
 /** Whether a caller may see an intent: keys of scope agent see that agent's, other keys of role agent see their own. */

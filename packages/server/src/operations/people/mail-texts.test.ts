@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { invitationMail } from "./mail-texts.ts";
+import { escalationsMail, invitationMail } from "./mail-texts.ts";
 
 test.each([
   ["as long as a mail has room for", "x".repeat(80), "x".repeat(80)],
@@ -24,4 +24,19 @@ test.each([
   });
   expect(subject).toBe(`Join ${stands} on Countersign`);
   expect(text).toContain(`You are invited to “${stands}” as viewer.`);
+});
+
+test.each([
+  ["other.unclassified", "send_email", "send_email (other.unclassified)"],
+  ["other.refund", "pay", "pay (other refund)"],
+  ["crm.merge", "a.b https://evil.example", "a b https evil example (crm merge)"],
+  ["payment.transfer", "pay", "payment.transfer"],
+  ["other.unclassified", undefined, "other.unclassified"],
+])("a mail about an action of the type %s by the tool %s names it as %s", (type, verb, stands) => {
+  const expires_at = "2026-01-31T10:00:00.123456Z";
+  const action = { escalation_id: "esc_1", agent_id: "a", type, expires_at, ...(verb !== undefined && { verb }) };
+  const contents = { to: "a@b.example", org_id: "org_1", user_id: "usr_1", waiting: [action], more: 0 };
+  expect(escalationsMail("https://c.example", contents, "t").text).toContain(
+    `- a: ${stands}, until 2026-01-31 10:00 UTC\n`,
+  );
 });

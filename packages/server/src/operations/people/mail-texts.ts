@@ -156,9 +156,9 @@ export function escalationsMail(
   return written({
     subject,
     paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
-    items: waiting.map(({ escalation_id, agent_id, type, expires_at, rules = [] }) => ({
+    items: waiting.map(({ escalation_id, agent_id, type, verb, expires_at, rules = [] }) => ({
       text:
-        `${shown(agent_id)}: ${shownType(type)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC` +
+        `${shown(agent_id)}: ${shownDeed(type, verb)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC` +
         `${rules.length === 0 ? "" : `. You are asked for: ${rules.slice(0, rules_max).map(shown).join(", ")}`}`,
       url: `${public_url}/escalations/${escalation_id}`,
     })),
@@ -188,9 +188,11 @@ function shown(name: string): string {
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
-/** Agents may send any text as the type of an action. */
-function shownType(type: string): string {
-  return Object.hasOwn(actionTypes, type) || type === unclassified_action_type ? type : shown(type);
+/** Returns the type of an action as a mail shows it. A type that no release knows is an agent's text, and says less than the tool. */
+function shownDeed(type: string, verb: string | undefined): string {
+  if (Object.hasOwn(actionTypes, type)) return type;
+  const shown_type = type === unclassified_action_type ? type : shown(type);
+  return verb === undefined ? shown_type : `${shown(verb)} (${shown_type})`;
 }
 
 function written({ subject, paragraphs, link, items = [], footer, stop }: Parts): Words {

@@ -57,6 +57,8 @@ interface WaitingAction {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly type: string;
+  /** The tool. Absent: the mail was written by an earlier release. */
+  readonly verb?: string;
   readonly expires_at: string;
   /** The names of the rules for which this reviewer is asked; absent in mails that an earlier version wrote. */
   readonly rules?: readonly string[];

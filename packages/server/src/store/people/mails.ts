@@ -88,7 +88,7 @@ export interface UntoldEscalation {
   /** The escalation record of api.md §6. */
   readonly record: {
     readonly agent_id: string;
-    readonly action: { readonly type: string };
+    readonly action: { readonly type: string; readonly verb: string };
     readonly reviewers: readonly Reviewer[];
     readonly votes: readonly { readonly reviewer: string }[];
     readonly expires_at: string;
