@@ -102,7 +102,7 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 6, // with review_queue_full, which docs/decisions/0011 adds
+      409: 7, // with frozen, which docs/decisions/0034 adds
       413: 1,
       415: 1,
       422: 2,

@@ -3,6 +3,7 @@ import type { Escalation, RulingInput } from "@countersign/contract";
 import { canonicalJson, type ReviewStep, reviewersChanges, workOutRuling } from "@countersign/core";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { demandApprovable } from "../freezes/frozen.ts";
 import { demandsMetBy } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -16,7 +17,7 @@ import { overtakenFault, rulingFault } from "./ruling-faults.ts";
  * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
- * else), invalid_request (modifications), modified_action_blocked, idempotency_conflict, unavailable (stale each time).
+ * else), invalid_request (modifications), modified_action_blocked, frozen, idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
@@ -68,6 +69,7 @@ async function castVote(
   demandCurrentKey(locked.head, caller);
   if (ruling !== null && rests_on_rules) await demandRulesInForce(runtime, query, org_id, locked.head, state);
   await demandNamed(query, locked.review.record.reviewers, caller, person);
+  if (outcome !== "block") await demandApprovable(query, caller, action);
   const meets = await demandsMetBy(query, locked.review.demands, caller, person);
   // Another vote may have replaced the overtaken ruling meanwhile. The state machine then compares this vote with the new one.
   const same_ruling = canonicalJson(locked.review.ruling) === canonicalJson(review.ruling);

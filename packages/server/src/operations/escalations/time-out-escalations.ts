@@ -2,6 +2,7 @@ import { Fault, timeOutRuling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
+import { isFrozen } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
 import type { OrgState } from "../shared/node-services.ts";
 import { attempts_max, demandRulesInForce, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
@@ -70,7 +71,8 @@ async function closeReview(
   let ruling = null;
   if (state !== null) {
     await demandRulesInForce(runtime, query, org_id, locked.head, state);
-    ruling = timeOutRuling(await readAction(query, org_id, locked.review), state);
+    const action = await readAction(query, org_id, locked.review);
+    ruling = (await isFrozen(query, org_id, action)) ? null : timeOutRuling(action, state);
   }
   const step = { kind: "time_over", ruling, at: locked.at } as const;
   await takeStep(runtime, query, locked, step, { actor: "system", type: null });
