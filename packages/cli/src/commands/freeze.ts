@@ -24,29 +24,27 @@ interface Target {
 
 const help = `
 A freeze is in force on every node once the command says so. With the mode block, nothing of the frozen passes, and its open
-reviews are closed. With the mode escalate, every action waits for an admin. Freezing again replaces mode and reason.
-It takes a key of role operator; to unfreeze takes one of role admin.
+reviews are closed. With the mode escalate, every action waits for an admin. Freezing again replaces mode and reason.`;
 
-Examples:
-  $ countersign freeze agent billing-bot --reason "it pays twice" --dry-run
-  $ countersign freeze agent billing-bot --reason "it pays twice"
-  $ countersign freeze key key_01K… --reason "the key leaked" --mode block
-  $ countersign freeze organization --reason "incident 7" --mode escalate
-  $ countersign freeze list
-  $ countersign unfreeze agent billing-bot --reason "it is mended"`;
+const unfreeze_help = `
+If the organization asks for two people, a second, different person has to run the same command within 24 hours.`;
 
 const kinds = [
-  { kind: "agent", name: "agent <agent_id>", what: "an agent" },
-  { kind: "key", name: "key <key_id>", what: "an API key, its rotations, and the keys that it made" },
-  { kind: "organization", name: "organization", what: "all agents and keys" },
+  { kind: "agent", name: "agent <agent_id>", what: "an agent", example: "agent billing-bot" },
+  {
+    kind: "key",
+    name: "key <key_id>",
+    what: "an API key, its rotations, and the keys that it made",
+    example: "key key_01K…",
+  },
+  { kind: "organization", name: "organization", what: "all agents and keys", example: "organization" },
 ] as const;
 
 /** Adds `freeze`, `freeze list` and `unfreeze`. */
 export function addFreeze(program: Command, terminal: Terminal): void {
   const freeze = program.command("freeze").description("stop an agent, a key or the organization at once");
-  freeze.addHelpText("after", help);
   const unfreeze = program.command("unfreeze").description("end a freeze");
-  for (const { kind, name, what } of kinds) {
+  for (const { kind, name, what, example } of kinds) {
     const target = (args: readonly unknown[]): Target => ({ kind, id: kind === "organization" ? "" : String(args[0]) });
     freeze
       .command(name)
@@ -56,6 +54,7 @@ export function addFreeze(program: Command, terminal: Terminal): void {
       .option("--dry-run", "count what the freeze would stop, and do nothing", false)
       .addOption(urlOption())
       .addOption(keyOption("operator key"))
+      .addHelpText("after", `${help}\n\nExample:\n  $ countersign freeze ${example} --reason "it pays twice" --dry-run`)
       .action((...args: unknown[]) => begin(terminal, target(args), optionsIn<FreezeOptions>(kind, args)));
     unfreeze
       .command(name)
@@ -63,6 +62,7 @@ export function addFreeze(program: Command, terminal: Terminal): void {
       .addOption(reasonOption("why"))
       .addOption(urlOption())
       .addOption(keyOption("admin key"))
+      .addHelpText("after", `${unfreeze_help}\n\nExample:\n  $ countersign unfreeze ${example} --reason "it is mended"`)
       .action((...args: unknown[]) => end(terminal, target(args), optionsIn<UnfreezeOptions>(kind, args)));
   }
   freeze
@@ -70,6 +70,7 @@ export function addFreeze(program: Command, terminal: Terminal): void {
     .description("list what is frozen")
     .addOption(urlOption())
     .addOption(keyOption("reviewer key"))
+    .addHelpText("after", "\nExample:\n  $ countersign freeze list")
     .action((options: ServiceOptions) => list(terminal, options));
 }
 
