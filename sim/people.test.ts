@@ -40,6 +40,14 @@ describe("people, clocks and retries on two nodes", () => {
   );
 
   it(
+    "let nothing of the frozen pass in any seeded world",
+    async () => {
+      expect(await firstUnsound(upTo(fewRuns(60)), { ...sound, freezes: true })).toBeNull();
+    },
+    minutes_ms(8),
+  );
+
+  it(
     "repeat byte for byte from their seed",
     async () => {
       for (const seed of [3, 11, 40].slice(0, fewRuns(20)))
