@@ -64,6 +64,7 @@ describe("the simulation notices when", () => {
       let altered = fault.within === "commit";
       const setting: PeopleSetting = {
         ...sound,
+        freezes: fault.freezes === true,
         connect: fault.within === "commit" ? misspeltCommit(connection, [fault.right, fault.wrong]) : sound.connect,
         alter: (text) => {
           if (fault.within === "commit" || !text.includes(fault.right)) return text;
