@@ -10,10 +10,20 @@ export interface PeopleFault {
   readonly right: string;
   readonly wrong: string;
   readonly within: "commit" | "operations";
+  /** Shows only in worlds in which people freeze. */
+  readonly freezes?: true;
 }
 
 /** Every planted fault. */
 export const peopleFaults: readonly PeopleFault[] = [
+  {
+    within: "operations",
+    name: "rulings and overrides overlook freezes",
+    seed: 1,
+    right: "from freezes f where f.org_id = $1) as freezes",
+    wrong: "from freezes f where f.org_id = $1 and f.mode = '') as freezes",
+    freezes: true,
+  },
   {
     within: "commit",
     name: "a spent override stays good",

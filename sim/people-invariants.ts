@@ -88,6 +88,48 @@ export async function checkPeople(
   }
 }
 
+/** Something that the ledger tells of freezes, or of what may not pass under one. */
+interface LedgerRow {
+  readonly seq: number;
+  readonly type: string;
+  readonly intent_id: string | null;
+  readonly verdict: string | null;
+  readonly data: { readonly kind?: string; readonly mode?: string; readonly outcome?: string; readonly by?: string };
+}
+
+/** Checks that nothing passed a freeze. In this world each freeze stops all actions. `admin`: the only person who may approve under one. */
+export async function checkFreezes(db: Db, org_id: string, admin: string): Promise<void> {
+  const { rows, open } = await db.tenant(org_id, async (query) => ({
+    rows: await query<LedgerRow>(
+      "select seq, type, intent_id, verdict, data from ledger where org_id = $1 order by seq",
+      [org_id],
+    ),
+    open: await query(
+      `select from escalations e where e.org_id = $1 and e.status = 'pending' and e.expires_at > clock_timestamp() and exists (
+         select from freezes f where f.org_id = $1 and f.mode = 'block' and f.closed_up_to is null)`,
+      [org_id],
+    ),
+  }));
+  demand(open.length === 0, "reviews of what is frozen are open although they were said to be closed");
+  const frozen = new Map<string, { readonly mode: string; readonly since: number }>();
+  const decided = new Map<string | null, number>();
+  for (const { seq, type, intent_id, verdict, data } of rows) {
+    const { kind = "", mode = "", outcome, by } = data;
+    const before = frozen.get(kind);
+    if (type === "unfrozen") frozen.delete(kind);
+    if (type === "frozen" && before?.mode !== mode) frozen.set(kind, { mode, since: seq });
+    if (type === "decided") decided.set(intent_id, seq);
+    if (frozen.size === 0) continue;
+    demand(verdict !== "approve" && verdict !== "approve_modified", "an action was approved although it is frozen");
+    demand(type !== "overridden", "a block was overridden although it is frozen");
+    if (type === "timed_out") demand(outcome === "block", "a time limit approved what is frozen");
+    if (type !== "reviewed" || outcome === "block") continue;
+    const opened = decided.get(intent_id) ?? 0;
+    const held = Array.from(frozen.values()).every((each) => each.mode === "escalate" && each.since < opened);
+    demand(held && by === admin, "a review approved what is frozen");
+  }
+}
+
 function checkReview(row: Row, memory: Memory, selves: readonly string[]): void {
   const record = JSON.parse(row.text) as Escalation;
   const { escalation_id, status } = row;

@@ -19,6 +19,8 @@ export interface PeopleSetting {
   readonly connect: ConnectCommit;
   readonly log: Log;
   readonly alter?: (text: string) => string;
+  /** People also freeze and unfreeze the agent, its maker's key and the organization. */
+  readonly freezes?: boolean;
 }
 
 /** The process died. */

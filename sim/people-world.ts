@@ -1,6 +1,6 @@
 /**
  * A small world around reviews and overrides: two nodes on one real database and one organization. Reviewers vote, cancel,
- * reassign, override and revoke; agents retry; deadlines pass. Nodes crash between two statements of a transaction, or between
+ * reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, too. Nodes crash between two statements of a transaction, or between
  * its commit and its answer.
  *
  * One seed draws everything. Actions that race are equal, so the trace is the same whichever wins. The database's clock cannot be
@@ -11,6 +11,9 @@ import { cancelEscalation } from "../packages/server/src/operations/escalations/
 import { decideEscalation } from "../packages/server/src/operations/escalations/decide-escalation.ts";
 import { reassignEscalation } from "../packages/server/src/operations/escalations/reassign-escalation.ts";
 import { timeOutEscalations } from "../packages/server/src/operations/escalations/time-out-escalations.ts";
+import { closeFrozenReviews } from "../packages/server/src/operations/freezes/close-frozen-reviews.ts";
+import { freeze } from "../packages/server/src/operations/freezes/freeze.ts";
+import { unfreeze } from "../packages/server/src/operations/freezes/unfreeze.ts";
 import { submitIntent } from "../packages/server/src/operations/intents/submit-intent.ts";
 import { overrideBlock } from "../packages/server/src/operations/overrides/override-block.ts";
 import { revokeOverride } from "../packages/server/src/operations/overrides/revoke-override.ts";
@@ -19,7 +22,7 @@ import type { Clock, Db, Query } from "../packages/server/src/ports.ts";
 import { lockHead } from "../packages/server/src/store/organizations/heads.ts";
 import { InvariantBroken } from "./invariants.ts";
 import { type Cast, prepareCast } from "./people-cast.ts";
-import { checkPeople, type Memory } from "./people-invariants.ts";
+import { checkFreezes, checkPeople, type Memory } from "./people-invariants.ts";
 import { Crash, type Node, type PeopleSetting, startNode } from "./people-node.ts";
 import { createSource, type SimSource } from "./people-source.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -38,7 +41,7 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
   const nodes = [startNode(setting, clock, source.httpOut), startNode(setting, clock, source.httpOut)] as const;
   try {
     const cast = await prepareCast(setting.db, nodes[0].runtime, random);
-    const world = new PeopleWorld(setting.db, random, source, nodes, cast);
+    const world = new PeopleWorld(setting, random, source, nodes, cast);
     const { trace } = world;
     for (let step = 0; step < steps; step++) {
       try {
@@ -77,14 +80,22 @@ const escalated_action = 9;
 class PeopleWorld {
   readonly trace: string[] = [];
   readonly #db: Db;
+  readonly #freezes: boolean;
   readonly #random: Random;
   readonly #source: SimSource;
   readonly #nodes: readonly [Node, Node];
   readonly #cast: Cast;
   readonly #memory: Memory = { escalations: [], blocked: [], overrides: [], closed: new Map(), votes: new Map() };
 
-  constructor(db: Db, random: Random, source: SimSource, nodes: readonly [Node, Node], cast: Cast) {
+  constructor(
+    { db, freezes = false }: PeopleSetting,
+    random: Random,
+    source: SimSource,
+    nodes: readonly [Node, Node],
+    cast: Cast,
+  ) {
     this.#db = db;
+    this.#freezes = freezes;
     this.#random = random;
     this.#source = source;
     this.#nodes = nodes;
@@ -96,12 +107,14 @@ class PeopleWorld {
     const { org_id, agents, creator } = this.#cast;
     for (let n = this.#random.below(3); n >= 0; n--) this.trace.push(await this.#act());
     await checkPeople(this.#db, org_id, this.#memory, agents.live.lineage_id ?? "", creator.key_id ?? "");
+    if (this.#freezes) await checkFreezes(this.#db, org_id, this.#admin.key_id ?? "");
   }
 
   async #act(): Promise<string> {
     const random = this.#random;
     const drawn = this.#draw();
     const { draw, node, mode, escalation, blocked } = drawn;
+    if (this.#freezes && random.chance(0.25)) return this.#freeze(drawn);
     if (random.chance(0.12)) return this.#useSource(drawn);
     if (draw < 14) return `hold: ${await this.#submit(node, random.below(2), escalated_action, mode)}`;
     if (draw < 26) return `act: ${await this.#submit(node, blocking, random.below(2), mode)}`;
@@ -141,6 +154,32 @@ class PeopleWorld {
     } finally {
       node.fate.left = null;
     }
+  }
+
+  /** The only admin among the people. */
+  get #admin(): Caller {
+    return this.#cast.people.find(({ role }) => role === "admin") as Caller;
+  }
+
+  /** Freezes or unfreezes the agent, the key that made its keys, or the organization; or a worker closes reviews. All stop the agent. */
+  async #freeze({ node, person, crash }: Drawn): Promise<string> {
+    const { runtime } = node;
+    const { org_id, creator } = this.#cast;
+    const name = { agent: "A", key: creator.key_id ?? "", organization: org_id };
+    const kind = this.#random.pick(["agent", "key", "organization"] as const);
+    const target = { kind, name: name[kind] };
+    const mode = this.#random.pick(["block", "escalate"] as const);
+    const draw = this.#random.below(10);
+    node.fate.left = crash;
+    if (draw < 4) {
+      const begin = async () => (await freeze(runtime, person, target, { mode, reason: "sim" })).mode;
+      return `freeze ${kind}: ${await this.#outcome(node, begin)}`;
+    }
+    if (draw < 8) {
+      const end = async () => String((await unfreeze(runtime, this.#admin, target, { reason: "sim" })).unfrozen);
+      return `unfreeze ${kind}: ${await this.#outcome(node, end)}`;
+    }
+    return `close reviews: ${await this.#outcome(node, async () => String(await closeFrozenReviews(runtime, new Set())))}`;
   }
 
   #useSource({ node, mode, crash }: Drawn): Promise<string> {

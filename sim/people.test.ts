@@ -40,6 +40,14 @@ describe("people, clocks and retries on two nodes", () => {
   );
 
   it(
+    "let nothing of the frozen pass in any seeded world",
+    async () => {
+      expect(await firstUnsound(upTo(fewRuns(60)), { ...sound, freezes: true })).toBeNull();
+    },
+    minutes_ms(8),
+  );
+
+  it(
     "repeat byte for byte from their seed",
     async () => {
       for (const seed of [3, 11, 40].slice(0, fewRuns(20)))
@@ -56,6 +64,7 @@ describe("the simulation notices when", () => {
       let altered = fault.within === "commit";
       const setting: PeopleSetting = {
         ...sound,
+        freezes: fault.freezes === true,
         connect: fault.within === "commit" ? misspeltCommit(connection, [fault.right, fault.wrong]) : sound.connect,
         alter: (text) => {
           if (fault.within === "commit" || !text.includes(fault.right)) return text;

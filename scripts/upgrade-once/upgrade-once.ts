@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Log } from "@countersign/server";
 import { type ConnectionOptions, openClient } from "../../packages/server/src/store/database/connection.ts";
-import { migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
+import { type Migration, migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
 import { StartRefused } from "../../packages/server/src/store/database/start-refused.ts";
 
 /** What was carried over. */
@@ -25,6 +25,14 @@ export async function upgradeOnce(connection: ConnectionOptions, log: Log): Prom
   if (first === today.name) return null;
   await refuseNodes(connection);
   await migrate(connection, log, steps);
+  const upgraded = await rename(connection, today);
+  // An interrupted run has them applied by the start of the service.
+  await migrate(connection, log);
+  return upgraded;
+}
+
+/** Makes the last of the older schemas count as the first migration of today. */
+async function rename(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
   const client = await openClient(connection, "upgrade-once");
   try {
     await client.query("begin; set local app.org = '*'");

@@ -90,6 +90,11 @@ export const errorCodes = {
     meaning: "The escalation is already decided, timed out or cancelled.",
     advice: "Read the escalation for its outcome.",
   },
+  frozen: {
+    status: 409,
+    meaning: "The agent, the key or the organization is frozen, so nothing of it may be approved.",
+    advice: "`details` says who froze it and why. An admin can unfreeze it; GET /v1/freezes lists what is frozen.",
+  },
   review_queue_full: {
     status: 409,
     meaning: "As many actions of this agent, or of this API key, wait for review as may; nothing was stored.",

@@ -78,6 +78,13 @@ export const limits = {
   escalations_pending_per_agent_max: 1_000,
   escalations_pending_per_key_max: 5_000,
 
+  // Freezes. Source: docs/decisions/0034
+  freeze_reason_chars_max: 1_000,
+  freezes_per_organization_max: 1_000,
+  unfreeze_request_hours: 24,
+  /** Newest decisions of the organization among which a preview counts. */
+  freeze_preview_decisions_max: 50_000,
+
   // Webhooks. Source: contract §6 rule 3 and §8 rule 9; api.md §8
   delivery_attempts_max: 3,
   delivery_wait_1_seconds: 5,

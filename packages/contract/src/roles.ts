@@ -8,7 +8,8 @@ export const roles = {
   },
   operator: {
     includes: ["operator", "reviewer"],
-    meaning: "Stored context, failed deliveries, cancelling and reassigning, overrides; and all that a reviewer may.",
+    meaning:
+      "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and all that a reviewer may.",
   },
   reviewer: { includes: ["reviewer"], meaning: "Decides escalations." },
   agent: { includes: ["agent"], meaning: "Submits intents and reads its own." },

@@ -23,8 +23,15 @@ export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.
 export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { classifyAction } from "./deciding/classify.ts";
 export { decide } from "./deciding/decide.ts";
-export type { DecidableIntent, Decided, DecideInput, MembraneSettings } from "./deciding/decision.ts";
+export type { DecidableIntent, Decided, DecideInput, MembraneSettings, StandingFreeze } from "./deciding/decision.ts";
 export { default_verdict_name, goesThrough } from "./deciding/decision.ts";
+export {
+  type FreezableActor,
+  type Freezes,
+  freezesOf,
+  freezeText,
+  isFreezeReason,
+} from "./deciding/freezes.ts";
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";

@@ -3,6 +3,7 @@ import { newIdempotencyKey } from "./idempotency-key.ts";
 import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
 import { escalationCalls } from "./operations/escalations.ts";
+import { freezeCalls } from "./operations/freezes.ts";
 import { intentCalls } from "./operations/intents.ts";
 import { membraneCalls } from "./operations/membranes.ts";
 import { organizationCalls } from "./operations/organization.ts";
@@ -40,6 +41,7 @@ export function createClient(options: TransportOptions) {
     ...membraneCalls(call),
     ...escalationCalls(call),
     ...overrideCalls(call),
+    ...freezeCalls(call),
     ...policyCalls(call),
     ...webhookCalls(call),
     ...organizationCalls(call),

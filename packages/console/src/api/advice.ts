@@ -28,6 +28,10 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   signup_closed: ["Sign-up is closed on this service", "Ask its operator for an invitation or a key."],
   not_found: ["There is no such thing (any more)", "Check the address, or go back to the list."],
   escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],
+  frozen: [
+    "It is frozen, so nothing of it may be approved",
+    "The settings list what is frozen. An admin can unfreeze it.",
+  ],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",

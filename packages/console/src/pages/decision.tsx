@@ -3,6 +3,7 @@ import type { AuditRecord, Decision, IntentAnswer } from "@countersign/contract"
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useClient, useReads } from "../api/session.tsx";
+import { FreezeButton } from "../freezes/freeze-button.tsx";
 import { CopyButton } from "../parts/forms/copy.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { ModeBadge, VerdictBadge } from "../parts/records/badge.tsx";
@@ -56,6 +57,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
           <ModeBadge mode={decision.pipeline_mode} always />
           <ExactTime at={decision.timestamp} />
           <Outcome decision={decision} />
+          <FreezeAgent agent_id={decision.agent_id} />
         </div>
         <Wants intent={intent} />
         {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
@@ -99,6 +101,15 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
         <JsonView value={decision} label="Decision record" />
       </details>
     </>
+  );
+}
+
+function FreezeAgent({ agent_id }: { readonly agent_id: string }) {
+  return (
+    <span className="row">
+      <span className="small muted">This agent:</span>
+      <FreezeButton target={{ kind: "agent", id: agent_id }} />
+    </span>
   );
 }
 

@@ -64,7 +64,7 @@ export const escalationOperations = {
     body: RulingInput,
     body_bytes_max,
     answers: one,
-    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked", "blocked_now"],
+    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked", "blocked_now", "frozen"],
   },
   cancelEscalation: {
     ...common,

@@ -4,6 +4,7 @@ import type { Static, TSchema } from "typebox";
 import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
+import { freezeOperations } from "./freezes.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
@@ -28,6 +29,7 @@ export const operations = {
   ...membraneOperations,
   ...escalationOperations,
   ...overrideOperations,
+  ...freezeOperations,
   ...webhookOperations,
   ...policyOperations,
   ...peopleOperations,

@@ -153,7 +153,7 @@ export const intentOperations = {
       201: { description: "The override.", schema: wrapped("override", Override) },
       202: { description: "A second, different person has to approve too.", schema: wrapped("override", Override) },
     },
-    refuses: ["self_review", "override_not_allowed", "state_conflict"],
+    refuses: ["self_review", "override_not_allowed", "state_conflict", "frozen"],
   },
 } as const satisfies Record<string, Operation>;
 

@@ -18,7 +18,9 @@ export type EscalationStatus = Static<typeof EscalationStatus>;
 /** One policy that fired, and why. */
 export const Reason = Type.Object(
   {
-    policy_id: nullable(text(limits.label_chars_max, { description: "null: a membrane threshold or default" })),
+    policy_id: nullable(
+      text(limits.label_chars_max, { description: "null: a membrane threshold or default, or a freeze" }),
+    ),
     policy: text(limits.label_chars_max, { description: "the policy's name" }),
     version: nullable(Type.Integer()),
     effect: oneOf(["block", "escalate", "approve_modified", "none"]),

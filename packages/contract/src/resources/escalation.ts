@@ -52,15 +52,18 @@ export type ReassignInput = Static<typeof ReassignInput>;
 /** What one rule asks of a review. */
 export const Panel = Type.Object(
   {
-    source: oneOf(["policy", "membrane", "reassignment"], {
-      description: "whose demand it is: a policy's, the membrane's own, or that of whoever reassigned the review",
+    source: oneOf(["policy", "membrane", "freeze", "reassignment"], {
+      description:
+        "whose demand it is: a policy's, the membrane's own, that of a freeze, or that of whoever reassigned the review",
     }),
     policy_id: nullable(
       text(limits.label_chars_max, {
         description: "null: no policy asks for it, or an earlier version opened the review",
       }),
     ),
-    policy: text(limits.label_chars_max, { description: "the policy's name, or one for the membrane or reassignment" }),
+    policy: text(limits.label_chars_max, {
+      description: "the policy's name, or one for the membrane, the freeze or the reassignment",
+    }),
     reviewers: Type.Array(Reviewer, { description: "whose approvals count for it; empty: any reviewer's" }),
     required: Type.Integer({ minimum: 1, description: "how many different people must approve" }),
     approvals: Type.Integer({ minimum: 0 }),

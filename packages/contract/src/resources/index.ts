@@ -8,6 +8,7 @@ export * from "./decision.ts";
 export * from "./error.ts";
 export * from "./escalation.ts";
 export * from "./event.ts";
+export * from "./freeze.ts";
 export * from "./health.ts";
 export * from "./intent.ts";
 export * from "./membrane.ts";

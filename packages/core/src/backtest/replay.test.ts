@@ -18,7 +18,7 @@ test("what is counted of a replayed decision holds no text that a policy hides, 
     [policies.slice(0, 1), 'params.patients["123-45-6789"].consent'],
   ] as const) {
     const input = inputOf(set, { intent: { content } });
-    const replayed = replayIntent({ ...input, attested: false, lifts: null }, input);
+    const replayed = replayIntent({ ...input, attested: false, lifts: null, freezes: [] }, input);
     const said = replayed.bare_reasons().map(({ policy, effect, paths }) => [policy, effect, paths]);
     expect(said).toContainEqual(["consent", "escalate", [path]]);
     expect(said).toHaveLength(set.length);

@@ -1,7 +1,7 @@
 import type { PipelineMode, Reason, Verdict } from "@countersign/contract";
 import type { Concluded } from "../deciding/conclude.ts";
 import { judge } from "../deciding/decide.ts";
-import { type DecidableIntent, goesThrough, type MembraneSettings } from "../deciding/decision.ts";
+import { type DecidableIntent, goesThrough, type MembraneSettings, type StandingFreeze } from "../deciding/decision.ts";
 import { explain } from "../deciding/explain.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { type BareReason, bareReasons } from "../deciding/reasons.ts";
@@ -17,6 +17,8 @@ export interface RecordedIntent {
   readonly now_us: number;
   /** The names that the spent override covers; null if no override was spent. */
   readonly lifts: readonly string[] | null;
+  /** The freezes that the recorded decision rests on. They are no part of what is tried, so the new decision rests on them, too. */
+  readonly freezes: readonly StandingFreeze[];
 }
 
 /** The new decision on a recorded intent. Most are only counted, so reasons are computed on demand. */
@@ -34,8 +36,8 @@ export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },
 ): ReplayedDecision {
-  const { intent, attested, facts, mode, now_us, lifts } = recorded;
-  const input = { intent, attested, facts, mode, now_us, ...by };
+  const { intent, attested, facts, mode, now_us, lifts, freezes } = recorded;
+  const input = { intent, attested, facts, mode, now_us, freezes, ...by };
   const first = judge(input);
   if (lifts === null || goesThrough(first.conclusion.verdict)) return replayed(first);
   // An override is spent only if it lets the action through.

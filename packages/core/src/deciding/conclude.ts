@@ -42,6 +42,7 @@ export function conclude(record: Reevaluated): Concluded {
     }
   }
   for (const { effect } of membrane_votes) verdict = stricter(verdict, effect);
+  for (const { mode } of input.freezes ?? []) verdict = stricter(verdict, mode);
   const conclusion = { contributions, membrane_votes, verdict };
   return { input, action, viewsFor, evaluation, draft, modified, conclusion };
 }

@@ -1,5 +1,5 @@
 import type { Budget } from "@countersign/cel";
-import type { Decision, Membrane, PipelineMode, Reason, Verdict } from "@countersign/contract";
+import type { Decision, Freeze, Membrane, PipelineMode, Reason, Verdict } from "@countersign/contract";
 import type { MergedFacts } from "../facts/merge.ts";
 import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
@@ -26,6 +26,14 @@ export type MembraneSettings = Pick<
   "default_verdict" | "thresholds" | "action_catalogue" | "facts_max_age" | "escalation"
 >;
 
+/** A freeze that is in force. */
+export interface StandingFreeze extends Pick<Freeze, "kind" | "name" | "mode" | "reason" | "frozen_by" | "frozen_at"> {
+  /** The folded id of the agent, the chain of rotations of the key, or empty for the organization. */
+  readonly subject: string;
+  /** Of a key: its chain of rotations and the chains of all keys that it made, directly or not. Else empty. */
+  readonly lineages: readonly string[];
+}
+
 /** Everything that a decision depends on. */
 export interface DecideInput {
   readonly intent: DecidableIntent;
@@ -36,6 +44,8 @@ export interface DecideInput {
   readonly now_us: number;
   /** Names that a person's override covers: policy ids, `default_verdict_name` and `risk_threshold_name`. */
   readonly overrides?: readonly string[];
+  /** The freezes that stop this action; absent: none. No override cancels them. */
+  readonly freezes?: readonly StandingFreeze[];
   /** Whether the submitter's role may attest. Otherwise `human_reviewed` in payload.content is ignored. */
   readonly attested?: boolean;
   /** Whether a person has reviewed this action in the service. */

@@ -7,6 +7,7 @@ import { viewsOfContent } from "./bind-facts.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
 import { evaluatePolicies, isOverridden, type Vote } from "./evaluate.ts";
+import { freezeReason, underFreezes } from "./freezes.ts";
 import { redactContent } from "./merge-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
 import { byEffect, fitReasons, membraneReason, reasonsOf } from "./reasons.ts";
@@ -24,6 +25,7 @@ export function explain(record: Concluded): Decided {
   const shown = shownContent(action.content, redactions);
   const reasons = liveReasons(record, shown, redactions);
   for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
+  for (const freeze of input.freezes ?? none) reasons.push(freezeReason(freeze, shown.texts));
   const votes = [...plan.votes, ...objections];
   const is_modified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
   const until_us = validUntilUs(record, decidingPolicies(record, votes));
@@ -107,7 +109,9 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
   const asked = votes
     .filter((vote) => vote.effect === "escalate" && !isOverridden(vote, action.overrides))
     .map(({ placed }) => placed.policy);
-  return mergeTerms(input.membrane.escalation, asked, conclusion.membrane_votes.length > 0);
+  const membrane_asks = conclusion.membrane_votes.length > 0;
+  const terms = mergeTerms(input.membrane.escalation, asked, membrane_asks);
+  return underFreezes(terms, input.freezes ?? none, asked.length > 0 || membrane_asks);
 }
 
 const noOverrides: ReadonlySet<string> = new Set();

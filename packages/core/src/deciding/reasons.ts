@@ -8,6 +8,7 @@ import { withoutTexts } from "../values/redacted-texts.ts";
 import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-facts.ts";
 import type { Concluded, MembraneVote } from "./conclude.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
+import { freezeReasonName } from "./freezes.ts";
 
 /** Returns the reasons of these votes. Messages read their values from `viewsFor`, and quote none of the `redacted` texts. */
 export function reasonsOf(
@@ -129,7 +130,7 @@ export interface BareReason {
 }
 
 /** Returns the reasons that `explain` gives for this record, without their words and in another order. */
-export function bareReasons({ action, modified, conclusion }: Concluded): BareReason[] {
+export function bareReasons({ input, action, modified, conclusion }: Concluded): BareReason[] {
   const reasons: BareReason[] = [];
   for (const votes of [modified.plan.votes, modified.objections]) {
     for (const vote of votes) {
@@ -139,6 +140,8 @@ export function bareReasons({ action, modified, conclusion }: Concluded): BareRe
     }
   }
   for (const { policy, effect } of conclusion.membrane_votes) reasons.push({ policy, effect, paths: [] });
+  for (const freeze of input.freezes ?? [])
+    reasons.push({ policy: freezeReasonName(freeze), effect: freeze.mode, paths: [] });
   return reasons;
 }
 

@@ -12,6 +12,7 @@ import {
   default_verdict_name,
   type MembraneSettings,
 } from "../deciding/decision.ts";
+import { isFreezeReason } from "../deciding/freezes.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { factsOfNow } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
@@ -135,7 +136,8 @@ export function newDemands(
 ): ReviewDemand[] {
   const known = new Set(counted.flatMap(({ policy, replaces = [] }) => [policy, ...replaces]));
   for (const { effect, policy, policy_id } of decision.reasons)
-    if (effect === "escalate") known.add(policy_id === null ? membrane_demand_name : policy);
+    if (effect === "escalate" && !isFreezeReason({ policy, policy_id }))
+      known.add(policy_id === null ? membrane_demand_name : policy);
   return demands.filter(({ policy }) => !known.has(policy));
 }
 

@@ -1,5 +1,6 @@
 import type { Reason } from "@countersign/contract";
 import type { MembraneSettings } from "../deciding/decision.ts";
+import { isFreezeReason } from "../deciding/freezes.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { heldFor, membraneDemand, type ReviewDemand } from "../policy/escalation-terms.ts";
 
@@ -25,7 +26,7 @@ export type OverrideTerms =
  * Nobody may override if one policy in the reasons says `never`. Two people must approve if one says `two_person`, or if a
  * demand has a quorum above 1. A policy that is no longer in the set requires one person.
  *
- * The override cancels everything that blocks or holds the action, because the next retry must be approved and not held. It
+ * The override cancels everything that blocks or holds the action, except freezes, because the next retry must be approved and not held. It
  * names policies by id, and the membrane's own reasons by name. Each person must be a reviewer of every policy that holds the
  * action, and of the membrane if the membrane holds or blocks it. So a blocking rule beside them, or more risk, never lets fewer
  * or weaker people decide.
@@ -35,7 +36,9 @@ export function overrideTerms(
   policySet: PolicySet,
   membrane: MembraneSettings["escalation"],
 ): OverrideTerms {
-  const stopping = reasons.filter((reason) => reason.effect === "block" || reason.effect === "escalate");
+  const stopping = reasons.filter(
+    (reason) => (reason.effect === "block" || reason.effect === "escalate") && !isFreezeReason(reason),
+  );
   const classes = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.override]));
   const classOf = (reason: Reason): string => classes.get(reason.policy_id ?? "") ?? "reviewer";
   const forbidden = stopping.filter((reason) => classOf(reason) === "never");

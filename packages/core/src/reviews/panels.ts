@@ -3,6 +3,7 @@
  * approve, who has approved, and who is missing. See docs/reviews.md.
  */
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
+import { isFreezeReason } from "../deciding/freezes.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { clipText } from "../values/clip-text.ts";
 
@@ -49,6 +50,7 @@ export function panelsOf(demands: readonly CountedDemand[]): Panel[] {
 function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
   if (policy_id !== undefined) return "policy";
   if (policy === membrane_demand_name) return "membrane";
+  if (isFreezeReason({ policy_id: null, policy })) return "freeze";
   return policy === reassigned_demand_name ? "reassignment" : "policy";
 }
 

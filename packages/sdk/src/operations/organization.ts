@@ -1,4 +1,13 @@
-import type { AuditType, CallerInfo, OrgAuditRecord, Overview, PipelineMode, Usage } from "@countersign/contract";
+import type {
+  AuditType,
+  CallerInfo,
+  OrgAuditRecord,
+  OrganizationChange,
+  OrganizationSettings,
+  Overview,
+  PipelineMode,
+  Usage,
+} from "@countersign/contract";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
@@ -31,6 +40,14 @@ export function organizationCalls(call: Transport) {
     /** The organization's audit trail, newest first. */
     listAudit: (query: AuditQuery = {}) =>
       call<Page<"audit", OrgAuditRecord>>("GET", "/v1/audit", { query: { ...query } }),
+
+    /** The settings of the organization. */
+    getOrganization: async () =>
+      (await call<{ organization: OrganizationSettings }>("GET", "/v1/organization")).organization,
+
+    /** Changes the settings of the organization. */
+    changeOrganization: async (change: OrganizationChange) =>
+      (await call<{ organization: OrganizationSettings }>("PATCH", "/v1/organization", { body: change })).organization,
 
     /** How much of its plan the organization has used this month. */
     getUsage: async () => (await call<{ usage: Usage }>("GET", "/v1/usage")).usage,

@@ -52,6 +52,7 @@ import { type Deliveries, type DeliveryRuntime, startDeliveries } from "../worke
 import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
 import { startFigures } from "../worker/figures.ts";
+import { startFreezes } from "../worker/freezes.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -242,7 +243,7 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   metrics.watchFigures(() => runtime.figures.behind());
-  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime)];
+  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime), startFreezes(runtime)];
 }
 
 /** Sets what the metrics read at each scrape. */

@@ -1,8 +1,9 @@
 /** The caller, the looks, and a first decision for those who are new. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
-import { useMay, useSession, useSubmits } from "../../api/session.tsx";
+import { useMay, useReads, useSession, useSubmits } from "../../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
+import { FreezeSettings } from "../../freezes/freeze-settings.tsx";
 import { CopyButton } from "../../parts/forms/copy.tsx";
 import { SelectField } from "../../parts/forms/field.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -12,7 +13,8 @@ import { TestIntent } from "../welcome.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
   admin: "Keys, membranes, policies, webhooks, people; and all that an operator may.",
-  operator: "Stored context, failed deliveries, cancelling and reassigning, overrides; and all that a reviewer may.",
+  operator:
+    "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and all that a reviewer may.",
   reviewer: "Decides escalations.",
   agent: "Submits intents and reads its own.",
   auditor: "Reads everything and changes nothing.",
@@ -22,6 +24,7 @@ export function SettingsPage() {
   const { caller } = useSession();
   const submits = useSubmits();
   const admin = useMay("admin");
+  const reads = useReads();
   const theme = useTheme();
   if (caller === null) return null;
   return (
@@ -73,6 +76,7 @@ export function SettingsPage() {
           />
         </div>
       </section>
+      {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
       {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}
       {submits && <TestIntent api_key={null} />}

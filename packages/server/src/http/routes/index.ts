@@ -13,6 +13,7 @@ import { compileCheck } from "../request/validate.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
 import { escalationRoutes } from "./escalations.ts";
+import { freezeRoutes } from "./freezes.ts";
 import { intentRoutes } from "./intents.ts";
 import { keyRoutes } from "./keys.ts";
 import { membraneRoutes } from "./membranes.ts";
@@ -68,6 +69,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...escalationRoutes(runtime),
     ...organizationRoutes(runtime, packs),
     ...overrideRoutes(runtime),
+    ...freezeRoutes(runtime),
     ...peopleRoutes(runtime, cookies),
     ...passkeyRoutes(runtime, cookies),
     ...singleSignOnRoutes(runtime, cookies),

@@ -1,6 +1,7 @@
 /** The organization as a whole, over HTTP. */
 
 import { readOverview } from "../../operations/membranes/read-overview.ts";
+import { changeSettings, readSettings } from "../../operations/organizations/organization-settings.ts";
 import { listAudit, readCaller } from "../../operations/organizations/read-organization.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -10,10 +11,16 @@ import type { Handlers } from "../handler.ts";
 export function organizationRoutes(
   runtime: Runtime,
   packs: Packs,
-): Pick<Handlers, "getCaller" | "getOverview" | "listAudit"> {
+): Pick<Handlers, "getCaller" | "getOverview" | "listAudit" | "getOrganization" | "changeOrganization"> {
   return {
     async getCaller({ caller }) {
       return { status: 200, body: { caller: await readCaller(runtime, caller) } };
+    },
+    async getOrganization({ caller }) {
+      return { status: 200, body: { organization: await readSettings(runtime, caller) } };
+    },
+    async changeOrganization({ caller, body }) {
+      return { status: 200, body: { organization: await changeSettings(runtime, caller, body) } };
     },
     async getOverview({ caller, query }) {
       return { status: 200, body: { overview: await readOverview(runtime, packs, caller, query) } };

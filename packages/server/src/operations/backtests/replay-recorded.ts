@@ -22,6 +22,7 @@ import {
   SettingsHistory,
   type SettingsThen,
   SharedPolicies,
+  type StandingFreeze,
   sourcesWith,
   Tally,
   type TallyCounts,
@@ -343,7 +344,22 @@ function recordedOf(row: RecordedRow, lifts: readonly string[] | null): Recorded
   const { submitted, attested } = intent;
   if (submitted?.agent === undefined || submitted.action === undefined || attested === undefined || facts === null)
     return null;
-  return { intent: submitted, attested, facts, mode: row.mode, now_us: row.at_us, lifts };
+  const { mode, at_us: now_us, frozen } = row;
+  return {
+    intent: submitted,
+    attested,
+    facts,
+    mode,
+    now_us,
+    lifts,
+    freezes: frozen === null ? [] : [recordedFreeze(frozen)],
+  };
+}
+
+/** The freeze that a recorded decision rests on. Only its kind and mode count for the verdict. */
+function recordedFreeze(frozen: NonNullable<RecordedRow["frozen"]>): StandingFreeze {
+  const [kind, mode] = frozen.split(" ") as [StandingFreeze["kind"], StandingFreeze["mode"]];
+  return { kind, mode, subject: "", name: "", reason: "as recorded", frozen_by: "", frozen_at: "", lineages: [] };
 }
 
 /** Fills in why what is now approved was not. */

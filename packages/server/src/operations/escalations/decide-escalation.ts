@@ -2,6 +2,7 @@
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { newDemands, reviewersChanges, workOutRuling } from "@countersign/core";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { demandApprovable } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
@@ -16,7 +17,7 @@ import { overtakenFault, rulingFault } from "./ruling-faults.ts";
  * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
- * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, blocked_now,
+ * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, blocked_now, frozen,
  * idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
@@ -55,6 +56,7 @@ async function castVote(
   const { review, at } = locked;
   await demandNamed(query, review.record.reviewers, caller, person);
   const { intent: action } = loaded;
+  if (input.outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
   // Work out the ruling.

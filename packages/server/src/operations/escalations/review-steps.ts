@@ -11,9 +11,12 @@ import {
   type Review,
   type ReviewStep,
   redactedRemark,
+  type StepRefusal,
   stepReview,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import type { AuditRow } from "../../store/audit/audit.ts";
+import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { moveReview, readReview } from "../../store/escalations/escalations.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
@@ -89,19 +92,67 @@ export async function takeStep(
   step: ReviewStep,
   audit: StepAudit,
 ): Promise<Escalation> {
+  const moved = await moveOne(runtime, query, head.org_id, before, step, audit);
+  if (moved.kind === "refused") throw stepFault(moved);
+  await changeHead(query, head, moved.changes);
+  return moved.record;
+}
+
+/**
+ * Cancels reviews under the head's lock, as the service itself. Leaves out those that are closed, or whose time is over. Returns the rows
+ * for the audit trail and the events; the caller writes them.
+ */
+export async function cancelReviews(
+  runtime: Pick<Runtime, "ids">,
+  query: Query,
+  org_id: string,
+  escalation_ids: readonly string[],
+  step: Extract<ReviewStep, { kind: "cancel" }>,
+): Promise<StepChanges> {
+  const audit: AuditRow[] = [];
+  const events: EventRow[] = [];
+  for (const escalation_id of escalation_ids) {
+    const review = await readReview(query, org_id, escalation_id);
+    if (review === undefined) continue;
+    const moved = await moveOne(runtime, query, org_id, review, step, { actor: "system", type: null });
+    if (moved.kind === "refused") continue;
+    audit.push(...moved.changes.audit);
+    events.push(...moved.changes.events);
+  }
+  return { audit, events };
+}
+
+/** What steps add to the audit trail and to the events. */
+interface StepChanges {
+  readonly audit: readonly AuditRow[];
+  readonly events: readonly EventRow[];
+}
+
+type Moved =
+  | { readonly kind: "moved"; readonly record: Escalation; readonly changes: StepChanges }
+  | ({ readonly kind: "refused" } & StepRefusal);
+
+async function moveOne(
+  { ids }: Pick<Runtime, "ids">,
+  query: Query,
+  org_id: string,
+  before: Review,
+  step: ReviewStep,
+  audit: StepAudit,
+): Promise<Moved> {
   const stepped = stepReview(before, step);
-  if (stepped.kind === "refused") throw stepFault(stepped);
+  if (stepped.kind === "refused") return stepped;
   const { review } = stepped;
   const { record } = review;
   const when = step.kind === "time_over" ? "late" : "in_time";
   const resolution = record.status === "pending" ? null : resolutionOf(review);
-  if (!(await moveReview(query, head.org_id, review, resolution, when))) throw stepFault({ because: "closed" });
-  if (step.kind === "vote" && turnsCame(before, review)) await markUntold(query, head.org_id, record.escalation_id);
-  await changeHead(query, head, {
-    audit: stepAuditRows(runtime.ids, before, review, step, audit),
-    events: stepEvents(runtime.ids, head.org_id, record, step),
-  });
-  return record;
+  if (!(await moveReview(query, org_id, review, resolution, when))) return { kind: "refused", because: "closed" };
+  if (step.kind === "vote" && turnsCame(before, review)) await markUntold(query, org_id, record.escalation_id);
+  const changes = {
+    audit: stepAuditRows(ids, before, review, step, audit),
+    events: stepEvents(ids, org_id, record, step),
+  };
+  return { kind: "moved", record, changes };
 }
 
 /** Whether the turn of a demand has come by a step: its reviewers must be told. */

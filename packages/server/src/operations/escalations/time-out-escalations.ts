@@ -2,6 +2,7 @@ import { Fault, timeOutRuling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { isUnanswered } from "../../store/database/connection.ts";
 import { type DueEscalation, readDueEscalations } from "../../store/escalations/escalations.ts";
+import { isFrozen } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
 import type { OrgState } from "../shared/node-services.ts";
 import { readPresent } from "../shared/present.ts";
@@ -72,7 +73,8 @@ async function closeReview(
   if (state !== null) {
     await demandRulesInForce(runtime, query, org_id, locked.head, state);
     const action = await readAction(query, org_id, locked.review);
-    ruling = timeOutRuling(action, await readPresent(query, org_id, action, state, locked.at));
+    const frozen = await isFrozen(query, org_id, action);
+    ruling = frozen ? null : timeOutRuling(action, await readPresent(query, org_id, action, state, locked.at));
   }
   const step = { kind: "time_over", ruling, at: locked.at } as const;
   await takeStep(runtime, query, locked, step, { actor: "system", type: null });

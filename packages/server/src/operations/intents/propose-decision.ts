@@ -75,6 +75,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
     mode: pipelineMode(caller.environment, asked_mode, deciding.membrane.status),
     now_us,
     attested: attests(caller),
+    freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id }),
   };
   const first = decide(input);
   const fingerprint = goesThrough(first.content.verdict)
@@ -88,7 +89,10 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  if (fingerprint === null || !state.overrides) return { input, decided: first, fingerprint, override_id: null };
+  // No override lifts a freeze, so none is looked up for what is frozen.
+  const is_frozen = (input.freezes ?? []).length > 0;
+  if (fingerprint === null || !state.overrides || is_frozen)
+    return { input, decided: first, fingerprint, override_id: null };
   const { decided, override_id } = await overridden(runtime, caller.org_id, fingerprint, input, first);
   return { input, decided, fingerprint, override_id };
 }

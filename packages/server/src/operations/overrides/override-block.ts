@@ -7,6 +7,7 @@ import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../../store/overrides/overrides.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
+import { refuseFrozen } from "../freezes/frozen.ts";
 import { identityOf } from "../people/identity.ts";
 import { unmetDemands } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
@@ -23,7 +24,7 @@ const people_max = 2;
  * Overrides a block: the next retry of the same action within 24 hours is approved, once. Where two people are needed, the
  * first call leaves the override `pending_second`, and a different person's call completes it.
  * Faults: not_found, self_review, override_not_allowed (not an enforced block; a policy forbids it, or holds the action for
- * other reviewers), state_conflict (overridden already, or the same person again), idempotency_conflict, unavailable (stale
+ * other reviewers), state_conflict (overridden already, or the same person again), frozen, idempotency_conflict, unavailable (stale
  * each time).
  */
 export async function overrideBlock(
@@ -62,6 +63,7 @@ async function approveOverride(
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);
   await demandRulesInForce(runtime, query, org_id, head, state);
+  await refuseFrozen(query, org_id, intent);
 
   // Work out what the override requires, and check the demands of rules that also hold the action.
   const deciding = state.membrane(decision.membrane_id);

@@ -1,5 +1,6 @@
-import { Fault } from "@countersign/core";
+import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { isFrozenKey } from "../../store/freezes/freezes.ts";
 import { keyStands, openModeEnded } from "../../store/keys/keys.ts";
 import { sessionStands } from "../../store/people/sessions.ts";
 import { type Caller, open_mode_actor } from "../shared/caller.ts";
@@ -12,10 +13,18 @@ export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "act
  * Refuses a caller whose session ended or whose key was revoked since the gate, or open mode's once there is a key, of what
  * outlasts the request: keys, roles, providers, webhooks, rules, facts. A body that dribbles in, and a name or a provider of the caller's that is slow to answer, would
  * else let it set up another way in after its end. Under the head's lock, which whoever ends a session or a key takes, too,
- * so nothing of the kind is made after that. Faults: missing_api_key, invalid_api_key.
+ * so nothing of the kind is made after that. A key that is frozen changes nothing that lasts, so it finds no way out. Faults:
+ * missing_api_key, invalid_api_key, forbidden (a frozen key).
  */
 export async function refuseEnded(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
   if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
   if (key_id !== null && !(await keyStands(query, org_id, key_id))) throw new Fault("invalid_api_key");
+  if (key_id !== null && (await isFrozenKey(query, org_id, key_id)))
+    throw faultAt(
+      "forbidden",
+      "",
+      "not_allowed",
+      "This key is frozen. It can change nothing until an admin unfreezes it.",
+    );
   if (actor === open_mode_actor && (await openModeEnded(query))) throw new Fault("missing_api_key");
 }

@@ -1,6 +1,6 @@
 /** The services of one node that operations share, as interfaces. The folder of each capability implements its own. */
 import type { BacktestProgress, ContextDocument, Membrane, Overview, PullFailure } from "@countersign/contract";
-import type { BacktestFigures, Candidate, InexactFacts, PolicySet, PreparedMembrane } from "@countersign/core";
+import type { BacktestFigures, Candidate, Freezes, InexactFacts, PolicySet, PreparedMembrane } from "@countersign/core";
 import type { LimitFunction } from "p-limit";
 import type { Query } from "../../ports.ts";
 import type { RecordedFilter } from "../../store/backtests/backtests.ts";
@@ -23,6 +23,8 @@ export interface OrgState {
   readonly heard: ReadonlySet<string>;
   /** False: the organization has no active override, so a block needs no look-up. Each new override raises the policy epoch. */
   readonly overrides: boolean;
+  /** What people froze. Each change of it raises the policy epoch. */
+  readonly freezes: Freezes;
   /** The endpoint that returns facts. A change of it raises the context epoch. */
   readonly source: ContextSourceRow | null;
   /** Returns the membrane with this id, or the default membrane for undefined. Undefined: there is none. */

@@ -2,7 +2,7 @@
  * SQL for backtests: recorded intents in bounded pages, newest first, and how decisions were made when they were
  * recorded. Everything is read in short transactions, so that nothing holds back the database's own cleaning up.
  */
-import type { Outcome, PipelineMode, Verdict } from "@countersign/contract";
+import type { FreezeKind, FreezeMode, Outcome, PipelineMode, Verdict } from "@countersign/contract";
 import type { PolicyDocument, SettingsChange } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { settingsTypes } from "../audit/audit.ts";
@@ -34,6 +34,8 @@ export interface RecordedRow {
   readonly facts: string;
   /** What follows `"human_override_id":` in the decision's text: the override, and the policy set at the end. */
   readonly decision_end: string;
+  /** `<kind> <mode>` of the strictest freeze that stopped the action; null: none did. */
+  readonly frozen: `${FreezeKind} ${FreezeMode}` | null;
   /** What the review of the action came to; null: there was none, or it is not closed. */
   readonly reviewed: Outcome | null;
 }
@@ -43,6 +45,11 @@ export interface RecordedRow {
  * and took 4 of the 12.5 µs that the database needed for a row.
  */
 const decision_end = `split_part(decision::text, '"human_override_id":', -1)`;
+
+/** The reasons of a decision come with the strictest first. Quotes in the words of people are escaped, so none of them looks like this. */
+const frozen = `case when verdict in ('block', 'escalate') then array_to_string(regexp_match(decision::text,
+  '"policy_id":null,"policy":"freeze\\.([a-z]+)","version":null,"effect":"([a-z]+)"'), ' ') end`;
+
 /**
  * A page ends early where its documents come to more, as text: what compresses well is small on disk and large here. Weighed
  * outside of the page, so that where rows have to be sorted for it only those that it has are unpacked.
@@ -62,7 +69,7 @@ export function readRecorded(
 ): Promise<RecordedRow[]> {
   return query<RecordedRow>(
     `select intent_id, membrane_id, mode, verdict, ${microseconds("created_at")} as at_us,
-       intent::text as intent, facts::text as facts, ${decision_end} as decision_end,
+       intent::text as intent, facts::text as facts, ${decision_end} as decision_end, ${frozen} as frozen,
        case when resolution ->> 'escalation_status' = 'decided' then resolution ->> 'outcome' end as reviewed
      from (
        select *, sum(size) over (order by intent_id desc rows unbounded preceding) as bytes

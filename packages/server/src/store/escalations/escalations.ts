@@ -219,6 +219,20 @@ export async function moveReview(
   return rows.length > 0;
 }
 
+/** Returns the open escalations after one in the order of their ids, at most `limit`, with whose actions wait. */
+export function readOpenAfter(
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+  limit: number,
+): Promise<{ readonly escalation_id: string; readonly agent_id: string; readonly lineage_id: string | null }[]> {
+  return query(
+    `select escalation_id, agent_id, lineage_id from escalations where org_id = $1 and status = 'pending' and escalation_id > $2
+     order by escalation_id limit $3::integer`,
+    [org_id, escalation_id, limit],
+  );
+}
+
 /** An open escalation whose time is over. `approves`: the time limit approves it, if the rules in force still allow that. */
 export interface DueEscalation {
   readonly org_id: string;

@@ -1,7 +1,9 @@
 /** SQL for what a decision depends on besides membranes, policies and stored documents. */
+import { type Freezes, freezesOf, type StandingFreeze } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { settingsTypes } from "../audit/audit.ts";
 import type { ContextSourceRow } from "../context/context-source.ts";
+import { standing_freezes } from "../freezes/freezes.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
 /** One organization in one snapshot: all members are as of its epochs. */
@@ -14,17 +16,19 @@ export interface DecidingHead {
   readonly heard: ReadonlySet<string>;
   /** True: an active override may exist. */
   readonly overrides: boolean;
+  readonly freezes: Freezes;
   /** The endpoint to ask for facts, or null. */
   readonly source: ContextSourceRow | null;
   /** `<scope> <subject>` of every stored document; null when there are more than asked for. */
   readonly subjects: ReadonlySet<string> | null;
 }
 
-type Row = Omit<DecidingHead, "source" | "subjects" | "heard"> &
+type Row = Omit<DecidingHead, "source" | "subjects" | "heard" | "freezes"> &
   ContextSourceRow & {
     readonly has_source: boolean;
     readonly subjects: readonly string[] | null;
     readonly heard: readonly string[] | null;
+    readonly freezes: readonly StandingFreeze[] | null;
   };
 
 /**
@@ -42,6 +46,7 @@ export async function readDecidingHead(
         where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
        (select audit_id from ledger where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
+       ${standing_freezes} as freezes,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(name) from (
           select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
@@ -49,11 +54,12 @@ export async function readDecidingHead(
     [org_id, subjects_max],
   );
   if (row === undefined) return undefined;
-  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, heard, ...head } = row;
+  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, heard, freezes, ...head } = row;
   const listed = subjects ?? [];
   return {
     ...head,
     heard: new Set(heard),
+    freezes: freezesOf(freezes ?? []),
     source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
     subjects: listed.length > subjects_max ? null : new Set(listed),
   };

@@ -224,6 +224,15 @@ export async function isRotationOf(
   return rows.length > 0;
 }
 
+/** Returns the chain of rotations of a key; undefined: the organization has no such key. */
+export async function readKeyLineage(query: Query, org_id: string, key_id: string): Promise<string | undefined> {
+  const [row] = await query<{ lineage_id: string }>(
+    "select lineage_id from api_keys where org_id = $1 and key_id = $2",
+    [org_id, key_id],
+  );
+  return row?.lineage_id;
+}
+
 /** The newest hundred keys of the chain of rotations that a key is of; none when it is no key of the organization. */
 export async function readRotations(query: Query, org_id: string, key_id: string): Promise<string[]> {
   const rows = await query<{ key_id: string }>(

@@ -11,7 +11,7 @@
 export interface Epochs {
   /** Keys. */
   readonly auth: number;
-  /** Policies, packs, membranes, event types that webhooks subscribe to, and active overrides. */
+  /** Policies, packs, membranes, event types that webhooks subscribe to, active overrides, and freezes. */
   readonly policy: number;
   /** Stored context. */
   readonly context: number;

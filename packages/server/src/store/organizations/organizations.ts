@@ -1,5 +1,5 @@
 /** SQL for organizations and the intakes that precede them. */
-import type { Intake, IntakeInput } from "@countersign/contract";
+import type { Intake, IntakeInput, OrganizationSettings } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
@@ -73,6 +73,24 @@ export async function readOrganizationName(query: Query, org_id: string): Promis
   const [row] = await query<{ name: string }>("select name from organizations where org_id = $1", [org_id]);
   if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
   return row.name;
+}
+
+/** Returns the settings of an organization that exists. */
+export async function readOrganizationSettings(query: Query, org_id: string): Promise<OrganizationSettings> {
+  const [row] = await query<OrganizationSettings>(
+    "select org_id, name, unfreeze_needs_second_person from organizations where org_id = $1",
+    [org_id],
+  );
+  if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
+  return row;
+}
+
+/** Sets whether a second person must confirm that something is unfrozen. */
+export async function setUnfreezeNeedsSecondPerson(query: Query, org_id: string, needed: boolean): Promise<void> {
+  await query("update organizations set unfreeze_needs_second_person = $2::boolean where org_id = $1", [
+    org_id,
+    needed,
+  ]);
 }
 
 /** Sets plan and included actions; false when there is no such organization. The hard limit is the head's. */

@@ -11,6 +11,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",
   readFinal: "one look for all callers who wait for a decision",
   readDueEscalations: "a worker looks for what is due in all organizations",
+  readClosingOrganizations: "a worker looks for reviews of what is frozen in all organizations",
   takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
   deleteOldSessions: "the clean-up looks for what is old in all organizations",
   deleteOldInvitations: "the clean-up looks for what is old in all organizations",

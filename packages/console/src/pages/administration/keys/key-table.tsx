@@ -1,6 +1,7 @@
 /** The table of API keys. */
 import type { ApiKey } from "@countersign/contract";
 import { nowMs } from "../../../browser/clock.ts";
+import { FreezeButton } from "../../../freezes/freeze-button.tsx";
 import { Badge } from "../../../parts/records/badge.tsx";
 import { Who } from "../../../parts/records/who.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
@@ -58,6 +59,7 @@ export function KeyTable({
                       Replace
                     </button>
                   )}
+                  <FreezeButton target={{ kind: "key", id: key.key_id }} />
                   <button type="button" className="button small bad" onClick={() => onAsk({ act: "revoke", key })}>
                     Revoke
                   </button>

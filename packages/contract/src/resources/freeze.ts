@@ -1,0 +1,102 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+/** What a freeze does with the actions of the frozen. */
+export const FreezeMode = oneOf(["block", "escalate"], {
+  description: "block: every action is blocked; escalate: every action waits for an admin",
+});
+export type FreezeMode = Static<typeof FreezeMode>;
+
+/** What can be frozen. */
+export const FreezeKind = oneOf(["agent", "key", "organization"]);
+export type FreezeKind = Static<typeof FreezeKind>;
+
+/** Body of the three freeze operations. */
+export const FreezeInput = closed(
+  {
+    mode: FreezeMode,
+    reason: filledText(limits.freeze_reason_chars_max, { description: "shown to everybody whose action it stops" }),
+  },
+  { title: "FreezeInput" },
+);
+export type FreezeInput = Static<typeof FreezeInput>;
+
+/** Body of the three unfreeze operations. */
+export const UnfreezeInput = closed({ reason: filledText(limits.freeze_reason_chars_max) }, { title: "UnfreezeInput" });
+export type UnfreezeInput = Static<typeof UnfreezeInput>;
+
+/** One freeze. Source: docs/decisions/0034. */
+export const Freeze = Type.Object(
+  {
+    kind: FreezeKind,
+    name: text(limits.label_chars_max, { description: "the agent_id, key_id or org_id, as it was given" }),
+    mode: FreezeMode,
+    reason: text(limits.freeze_reason_chars_max),
+    frozen_by: text(limits.label_chars_max, { description: "the person or key that froze" }),
+    frozen_at: timestamp("since when this mode is in force"),
+    closing_reviews: Type.Boolean({
+      description: "true: some reviews that were open are still being closed; no approval passes meanwhile",
+    }),
+    unfreeze_requested_by: nullable(
+      text(limits.label_chars_max, { description: "who asked to unfreeze; a second, different person must confirm" }),
+    ),
+    unfreeze_requested_at: nullable(timestamp()),
+  },
+  { title: "Freeze" },
+);
+export type Freeze = Static<typeof Freeze>;
+
+/** Answer of the three unfreeze operations. */
+export const Unfreezing = Type.Object(
+  {
+    unfrozen: Type.Boolean({ description: "false: a second, different person has to unfreeze it, too" }),
+    freeze: Freeze,
+  },
+  { title: "Unfreezing" },
+);
+export type Unfreezing = Static<typeof Unfreezing>;
+
+/** Query of GET /v1/freezes/preview. */
+export const FreezePreviewQuery = closed({
+  kind: FreezeKind,
+  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "exactly with the kind agent")),
+  key_id: Type.Optional(givenId("exactly with the kind key")),
+});
+export type FreezePreviewQuery = Static<typeof FreezePreviewQuery>;
+
+const count = Type.Integer({ minimum: 0 });
+
+/** What a freeze would stop. */
+export const FreezePreview = Type.Object(
+  {
+    decisions_24h: Type.Integer({ minimum: 0, description: "decisions of the last 24 hours, in all modes" }),
+    decisions_complete: Type.Boolean({
+      description: `false: only the newest ${limits.freeze_preview_decisions_max} decisions of the organization were looked at`,
+    }),
+    open_reviews: count,
+    live_overrides: Type.Integer({ minimum: 0, description: "overrides that could still be spent" }),
+  },
+  { title: "FreezePreview" },
+);
+export type FreezePreview = Static<typeof FreezePreview>;
+
+/** The organization as its admins set it. */
+export const OrganizationSettings = Type.Object(
+  {
+    org_id: id("organization"),
+    name: text(limits.name_chars_max),
+    unfreeze_needs_second_person: Type.Boolean({
+      description: "true: a second, different person must confirm that something is unfrozen",
+    }),
+  },
+  { title: "OrganizationSettings" },
+);
+export type OrganizationSettings = Static<typeof OrganizationSettings>;
+
+/** Body of PATCH /v1/organization. */
+export const OrganizationChange = closed(
+  { unfreeze_needs_second_person: Type.Boolean() },
+  { title: "OrganizationChange" },
+);
+export type OrganizationChange = Static<typeof OrganizationChange>;

@@ -1,0 +1,80 @@
+/** Freezes: people stop the actions of an agent, of a key or of a whole organization (docs/decisions/0034). */
+import { foldName, type Reason } from "@countersign/contract";
+import { clipMessage } from "../policy/message.ts";
+import { withoutTexts } from "../values/redacted-texts.ts";
+import type { EscalationTerms, StandingFreeze } from "./decision.ts";
+
+/** Whose action is looked up among the freezes. */
+export interface FreezableActor {
+  readonly agent_id: string;
+  /** Null in open mode. */
+  readonly lineage_id: string | null;
+}
+
+/** The freezes of one organization, for look-ups. */
+export interface Freezes {
+  /** Returns the freezes that stop this actor's actions; mostly none. */
+  of(actor: FreezableActor): readonly StandingFreeze[];
+}
+
+const none: readonly never[] = Object.freeze([]);
+
+/** Prepares the freezes of an organization. */
+export function freezesOf(standing: readonly StandingFreeze[]): Freezes {
+  if (standing.length === 0) return { of: () => none };
+  const everywhere = standing.filter(({ kind }) => kind === "organization");
+  const byAgent = new Map<string, StandingFreeze>();
+  const byLineage = new Map<string, StandingFreeze[]>();
+  for (const freeze of standing) {
+    if (freeze.kind === "agent") byAgent.set(freeze.subject, freeze);
+    for (const lineage of freeze.lineages) byLineage.set(lineage, [...(byLineage.get(lineage) ?? []), freeze]);
+  }
+  return {
+    of({ agent_id, lineage_id }) {
+      const agent = byAgent.get(foldName(agent_id));
+      const keys = (lineage_id === null ? undefined : byLineage.get(lineage_id)) ?? none;
+      return [...everywhere, ...keys, ...(agent === undefined ? none : [agent])];
+    },
+  };
+}
+
+/** Returns the name of a freeze in reasons. No override cancels it. */
+export function freezeReasonName({ kind }: Pick<StandingFreeze, "kind">): string {
+  return `freeze.${kind}`;
+}
+
+/** Whether this is the reason of a freeze. Policies have an id, so none of them passes for one. */
+export function isFreezeReason({ policy_id, policy }: Pick<Reason, "policy_id" | "policy">): boolean {
+  return policy_id === null && policy.startsWith("freeze.");
+}
+
+/** Says what is frozen, by whom, since when and why. */
+export function freezeText({ kind, name, frozen_by, frozen_at, reason }: StandingFreeze): string {
+  const what = kind === "organization" ? "The organization" : `The ${kind} ${name}`;
+  return `${what} is frozen by ${frozen_by} since ${frozen_at}: ${reason}`;
+}
+
+/** Returns the reason of a freeze, without the texts that policies redact. */
+export function freezeReason(freeze: StandingFreeze, redacted: readonly string[]): Reason {
+  const message = clipMessage(withoutTexts(freezeText(freeze), redacted));
+  const about = { policy_id: null, policy: freezeReasonName(freeze), version: null };
+  return { ...about, effect: freeze.mode, message, citations: [], unknown_facts: [] };
+}
+
+/**
+ * Returns the terms of a review that freezes hold, too. An admin must approve, and no time limit approves. If nothing `else_holds`
+ * the action, only the freezes do.
+ */
+export function underFreezes(
+  terms: EscalationTerms,
+  freezes: readonly StandingFreeze[],
+  else_holds: boolean,
+): EscalationTerms {
+  if (freezes.length === 0) return terms;
+  const admins = freezes.map((freeze) => ({
+    policy: freezeReasonName(freeze),
+    reviewers: [{ type: "role" as const, id: "admin" }],
+    quorum: 1,
+  }));
+  return { ...terms, demands: else_holds ? [...terms.demands, ...admins] : admins, on_timeout: "block" };
+}

@@ -1,0 +1,33 @@
+import { type Freeze, type FreezeKind, foldName } from "@countersign/contract";
+import { Fault } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import type { FreezeKey } from "../../store/freezes/freezes.ts";
+import { readKeyLineage } from "../../store/keys/keys.ts";
+
+/** What a caller names: an agent by its id, a key by its id, or the whole organization. */
+export interface FreezeTarget {
+  readonly kind: FreezeKind;
+  /** The agent_id, key_id or org_id. */
+  readonly name: string;
+}
+
+/** Returns how a target is stored. A key stands for its whole chain of rotations. Faults: not_found (a key). */
+export async function subjectOf(
+  query: Query,
+  org_id: string,
+  { kind, name }: FreezeTarget,
+): Promise<FreezeKey & Pick<Freeze, "name">> {
+  switch (kind) {
+    case "agent":
+      return { kind, name, subject: foldName(name) };
+    case "organization":
+      return { kind, name, subject: "" };
+    case "key": {
+      const lineage_id = await readKeyLineage(query, org_id, name);
+      if (lineage_id === undefined) throw new Fault("not_found");
+      return { kind, name, subject: lineage_id };
+    }
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,87 @@
+import { type Freeze, type FreezeInput, limits } from "@countersign/contract";
+import { faultAt } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { countFreezes, readFreeze, writeFreeze } from "../../store/freezes/freezes.ts";
+import { changeHead, lockHead } from "../../store/organizations/heads.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { refuseEnded } from "../people/caller-ended.ts";
+import { identityOf } from "../people/identity.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { closeFrozenPage } from "./close-frozen-reviews.ts";
+import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
+
+/**
+ * Freezes an agent, a key or the organization, or replaces mode and reason of a freeze. Once this has resolved, nothing of the frozen
+ * is approved any more on any node. Under `block`, open reviews are closed: a page of them before this resolves, all others by the worker.
+ * Faults: not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable (stale each time).
+ */
+export async function freeze(
+  runtime: Pick<Runtime, "db" | "ids" | "log" | "callers" | "deliveries">,
+  caller: Caller,
+  target: FreezeTarget,
+  input: FreezeInput,
+): Promise<Freeze> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const frozen = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => writeDown(runtime, query, current, target, input)),
+    );
+    if (frozen === stale) {
+      current = await runtime.callers.reload(current);
+      continue;
+    }
+    if (!frozen.closing_reviews) return frozen;
+    return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
+  }
+  throw staleEachTime();
+}
+
+/** A failure only costs time, because the freeze is in force, and the worker closes what is left. */
+async function closeFirstPage(
+  runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
+  org_id: string,
+): Promise<boolean> {
+  try {
+    return await closeFrozenPage(runtime, org_id);
+  } catch (error) {
+    runtime.log.warn({ err: error, org_id }, "reviews of what was frozen are not closed yet: the worker closes them");
+    return true;
+  }
+}
+
+async function writeDown(
+  runtime: Pick<Runtime, "ids">,
+  query: Query,
+  caller: Caller,
+  target: FreezeTarget,
+  { mode, reason }: FreezeInput,
+): Promise<Freeze> {
+  const { org_id, actor } = caller;
+  const head = await lockHead(query, org_id);
+  demandCurrentKey(head, caller);
+  await refuseEnded(query, caller);
+  const subject = await subjectOf(query, org_id, target);
+  const before = await readFreeze(query, org_id, subject);
+  const { freezes_per_organization_max } = limits;
+  if (before === undefined && (await countFreezes(query, org_id)) >= freezes_per_organization_max)
+    throw faultAt(
+      "already_exists",
+      "",
+      "not_allowed",
+      `At most ${freezes_per_organization_max} things can be frozen at once.`,
+    );
+
+  const { person } = await identityOf(query, org_id, caller.lineage_id);
+  const at = await databaseNow(query);
+  const seq = head.audit_seq + 1;
+  const frozen = await writeFreeze(query, org_id, { ...subject, mode, reason, frozen_by: person, at, seq });
+  const replaced = before === undefined ? {} : { replaced: { mode: before.mode, reason: before.reason } };
+  const data = { kind: subject.kind, name: subject.name, mode, reason, ...replaced };
+  // Raises the policy epoch, so that no decision commits that was made without the freeze.
+  const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "frozen", data })];
+  await changeHead(query, head, { raise: ["policy"], audit });
+  return frozen;
+}

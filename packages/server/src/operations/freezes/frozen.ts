@@ -1,0 +1,46 @@
+/** Refuses what freezes forbid. Under the head's lock, which every change of a freeze holds, so the answers are exact. */
+import { roleMeets } from "@countersign/contract";
+import { Fault, type FreezableActor, faultAt, freezeText, type StandingFreeze } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { isFrozenKey, isOlderThan, readFreezes } from "../../store/freezes/freezes.ts";
+import type { Caller } from "../shared/caller.ts";
+
+/** Whether something freezes this actor. */
+export async function isFrozen(query: Query, org_id: string, actor: FreezableActor): Promise<boolean> {
+  return (await readFreezes(query, org_id)).of(actor).length > 0;
+}
+
+/** Refuses to let through an action of somebody who is frozen. Faults: frozen. */
+export async function refuseFrozen(query: Query, org_id: string, actor: FreezableActor): Promise<void> {
+  const freezes = (await readFreezes(query, org_id)).of(actor);
+  if (freezes.length > 0) throw frozenFault(freezes);
+}
+
+/**
+ * Refuses the approval of a held action of somebody who is frozen. Admins may approve it if each freeze has the mode `escalate` and the
+ * review was opened under it. Faults: frozen, forbidden.
+ */
+export async function demandApprovable(
+  query: Query,
+  caller: Caller,
+  action: FreezableActor & { readonly intent_id: string },
+): Promise<void> {
+  const { org_id, key_id } = caller;
+  const freezes = (await readFreezes(query, org_id)).of(action);
+  if (freezes.length === 0) return;
+  const is_blocked = freezes.some(({ mode }) => mode === "block");
+  if (is_blocked || (await isOlderThan(query, org_id, action.intent_id, freezes))) throw frozenFault(freezes);
+  if (!roleMeets(caller.role, ["admin"]))
+    throw faultAt("forbidden", "", "not_allowed", `Only an admin may approve this. ${texts(freezes)}`);
+  if (key_id !== null && (await isFrozenKey(query, org_id, key_id)))
+    throw faultAt("forbidden", "", "not_allowed", "A frozen key approves nothing of what is frozen.");
+}
+
+function frozenFault(freezes: readonly StandingFreeze[]): Fault {
+  const details = freezes.map((freeze) => ({ path: "", code: "not_allowed", message: freezeText(freeze) }));
+  return new Fault("frozen", { details });
+}
+
+function texts(freezes: readonly StandingFreeze[]): string {
+  return freezes.map(freezeText).join(" ");
+}

@@ -1,0 +1,73 @@
+import type { UnfreezeInput, Unfreezing } from "@countersign/contract";
+import { faultAt } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { deleteFreeze, readFreeze, requestUnfreeze } from "../../store/freezes/freezes.ts";
+import { changeHead, lockHead } from "../../store/organizations/heads.ts";
+import { readOrganizationSettings } from "../../store/organizations/organizations.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { refuseEnded } from "../people/caller-ended.ts";
+import { identityOf } from "../people/identity.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
+
+/**
+ * Ends a freeze. If the organization asks for two people, the first call is a request, and another person's call within 24 hours ends
+ * the freeze. Faults: not_found (not frozen, or no such key), state_conflict (the same person again), those of refuseEnded (a frozen key
+ * unfreezes nothing), unavailable (stale each time).
+ */
+export async function unfreeze(
+  runtime: Pick<Runtime, "db" | "ids" | "callers">,
+  caller: Caller,
+  target: FreezeTarget,
+  input: UnfreezeInput,
+): Promise<Unfreezing> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const done = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => takeAway(runtime, query, current, target, input)),
+    );
+    if (done !== stale) return done;
+    current = await runtime.callers.reload(current);
+  }
+  throw staleEachTime();
+}
+
+async function takeAway(
+  runtime: Pick<Runtime, "ids">,
+  query: Query,
+  caller: Caller,
+  target: FreezeTarget,
+  { reason }: UnfreezeInput,
+): Promise<Unfreezing> {
+  const { org_id, actor } = caller;
+  const head = await lockHead(query, org_id);
+  demandCurrentKey(head, caller);
+  await refuseEnded(query, caller);
+  const subject = await subjectOf(query, org_id, target);
+  const freeze = await readFreeze(query, org_id, subject);
+  if (freeze === undefined) throw faultAt("not_found", "", "not_found", "This is not frozen.");
+
+  const { person } = await identityOf(query, org_id, caller.lineage_id);
+  const at = await databaseNow(query);
+  const data = { kind: subject.kind, name: freeze.name, reason };
+  const { unfreeze_needs_second_person } = await readOrganizationSettings(query, org_id);
+  const { unfreeze_requested_by: first } = freeze;
+  if (unfreeze_needs_second_person && first === person)
+    throw faultAt("state_conflict", "", "not_allowed", "A second, different person has to unfreeze it, too.");
+  if (unfreeze_needs_second_person && first === null) {
+    const requested = await requestUnfreeze(query, org_id, subject, person, at);
+    const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "unfreeze_requested", data })];
+    await changeHead(query, head, { audit });
+    return { unfrozen: false, freeze: requested };
+  }
+  await deleteFreeze(query, org_id, subject);
+  const confirmed = unfreeze_needs_second_person ? { requested_by: first } : {};
+  const audit = [
+    auditRow(runtime.ids, { intent_id: null, at, actor, type: "unfrozen", data: { ...data, ...confirmed } }),
+  ];
+  await changeHead(query, head, { raise: ["policy"], audit });
+  return { unfrozen: true, freeze };
+}

@@ -1,0 +1,50 @@
+import type { OrganizationChange, OrganizationSettings } from "@countersign/contract";
+import { faultAt } from "@countersign/core";
+import { auditRow } from "../../store/audit/audit.ts";
+import { countFreezes } from "../../store/freezes/freezes.ts";
+import { changeHead, lockHead } from "../../store/organizations/heads.ts";
+import { readOrganizationSettings, setUnfreezeNeedsSecondPerson } from "../../store/organizations/organizations.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { refuseEnded } from "../people/caller-ended.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+
+/** Returns the settings of the caller's organization. */
+export function readSettings(
+  runtime: Pick<Runtime, "db">,
+  { org_id }: Pick<Caller, "org_id">,
+): Promise<OrganizationSettings> {
+  return runtime.db.tenant(org_id, (query) => readOrganizationSettings(query, org_id));
+}
+
+/**
+ * Changes the settings of the organization. While something is frozen, the second person cannot be switched off: else one person could
+ * unfreeze alone. Faults: state_conflict, those of refuseEnded.
+ */
+export function changeSettings(
+  runtime: Pick<Runtime, "db" | "ids">,
+  caller: Caller,
+  change: OrganizationChange,
+): Promise<OrganizationSettings> {
+  const { org_id, actor } = caller;
+  return runtime.db.tenant(org_id, async (query) => {
+    const head = await lockHead(query, org_id);
+    await refuseEnded(query, caller);
+    const before = await readOrganizationSettings(query, org_id);
+    const { unfreeze_needs_second_person } = change;
+    if (before.unfreeze_needs_second_person === unfreeze_needs_second_person) return before;
+    if (!unfreeze_needs_second_person && (await countFreezes(query, org_id)) > 0)
+      throw faultAt("state_conflict", "/unfreeze_needs_second_person", "not_allowed", "Unfreeze everything first.");
+    await setUnfreezeNeedsSecondPerson(query, org_id, unfreeze_needs_second_person);
+    const at = await databaseNow(query);
+    const row = auditRow(runtime.ids, {
+      intent_id: null,
+      at,
+      actor,
+      type: "organization_changed",
+      data: { ...change },
+    });
+    await changeHead(query, head, { audit: [row] });
+    return { ...before, ...change };
+  });
+}
