@@ -105,7 +105,7 @@ describe("error codes", () => {
       409: 6, // with review_queue_full, which docs/decisions/0011 adds
       413: 1,
       415: 1,
-      422: 2,
+      422: 3,
       429: 1,
       500: 1,
       503: 2,

@@ -62,7 +62,7 @@ export const escalationOperations = {
     body: RulingInput,
     body_bytes_max,
     answers: one,
-    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked"],
+    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked", "masked_value_changed"],
   },
   cancelEscalation: {
     ...common,

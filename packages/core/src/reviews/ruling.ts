@@ -12,13 +12,7 @@
  * The rules may block the changed action, or hold it for reviewers of their own (`demands`). A change that keeps a blocking rule
  * from being evaluated is refused like a block.
  */
-import {
-  type Decision,
-  type Escalation,
-  hiddenTexts,
-  type PipelineMode,
-  type RulingInput,
-} from "@countersign/contract";
+import type { Decision, Escalation, PipelineMode, RulingInput } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
 import {
   type DecidableIntent,
@@ -29,6 +23,8 @@ import {
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { notEstablished } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
+import { maskedContent } from "../masks/mask.ts";
+import { unmasked } from "../masks/unmask.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
@@ -36,7 +32,7 @@ import { applyPatch } from "../values/json-patch.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import { blindedBlocks, type ChangedType, changedType } from "./edit-limits.ts";
 import type { Ruling } from "./escalation.ts";
-import { hiddenTextsInAction, type RedactableAction, redactedValues } from "./redaction.ts";
+import { hiddenTextsInAction, maskingOfAction, type RedactableAction, redactedValues, textsAt } from "./redaction.ts";
 
 /** A decided action as it is stored, with everything that a second decision needs. */
 export interface StoredAction extends RedactableAction {
@@ -87,6 +83,8 @@ export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
   /** `index`: the position of the modification that lacks a value, or cannot be applied. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
+  /** The modification has a mask that is not the unchanged mask of its place. */
+  | { readonly because: "mask_changed"; readonly index: number }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
   | ({ readonly because: "type_changed" } & ChangedType)
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
@@ -100,7 +98,7 @@ export function workOutRuling(vote: WantedVote, rules: RulesInForce): ProposedRu
   const asked = askedRuling(vote.action.decision);
   if (modifications.length > 0) return workOutChange(vote, rules, asked, modifications);
   if (outcome === "approve_modified" && asked.outcome === "approve") return refused("modifications_missing");
-  return proposed(vote, rules, { ruling: asked });
+  return proposed(vote, rules, { ruling: recordedRuling(asked, vote.action) });
 }
 
 /**
@@ -117,7 +115,12 @@ export function timeOutRuling(action: StoredAction, rules: RulesInForce): Ruling
   const { content, escalation } = decide({ ...input, intent: submitted, attested: attested === true });
   if (content.verdict === "block" || escalation?.on_timeout === "block") return null;
   const asked = askedRuling(action.decision);
-  return canonicalJson(askedRuling(content)) === canonicalJson(asked) ? asked : null;
+  return canonicalJson(askedRuling(content)) === canonicalJson(asked) ? recordedRuling(asked, action) : null;
+}
+
+/** Returns the ruling as records show it: a policy may have written a masked value elsewhere. */
+function recordedRuling(ruling: Ruling, action: StoredAction): Ruling {
+  return { ...ruling, modifications: redactedValues(ruling.modifications, maskingOfAction(action).texts) };
 }
 
 /** Returns the reviewer's own changes in a ruling, as other people may see them; null: none. */
@@ -147,23 +150,26 @@ function workOutChange(
 
   const repeated = repeatedRuling(vote);
   let wanted_content = repeated?.wanted_content;
+  const masking = maskingOfAction(action);
   const submitted = action.intent.submitted.payload?.content ?? {};
   const base = asked.modified_content ?? submitted;
   if (wanted_content === undefined) {
-    const patched = applyPatch(base, modifications);
+    const meant = unmasked({ content: base, shown: maskedContent(base, masking) }, modifications);
+    if (meant.kind === "mask_changed") return { kind: "refused", because: "mask_changed", index: meant.index };
+    const patched = applyPatch(base, meant.operations);
     if (!patched.ok)
       return { kind: "refused", because: "cannot_apply", index: patched.index, message: patched.message };
     wanted_content = patched.document;
   }
   const changed = decideChanged(action, rules, wanted_content);
   if (changed.kind === "refused") return changed;
-  const { modified_content, hidden, demands } = changed;
+  const { modified_content, hidden, demands, redacted } = changed;
   const all_hidden = [...hiddenTextsInAction(action), ...hidden];
   const other = repeated === null ? changedType(reviewedInput(action, rules), [base, submitted], wanted_content) : null;
   if (other !== null)
     return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
   // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
-  if (repeated !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
+  if (repeated !== null && canonicalJson(withoutTexts(modified_content, redacted)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
   // A repeated change is redacted already.
@@ -174,7 +180,11 @@ function workOutChange(
     ...(value === undefined ? {} : { value: withoutTexts(value, hidden_in_own) }),
     policy_id: null,
   }));
-  const all = [...asked.modifications, ...own, ...redactedValues(changed.modifications, all_hidden)];
+  const all = [
+    ...redactedValues(asked.modifications, masking.texts),
+    ...own,
+    ...redactedValues(changed.modifications, all_hidden),
+  ];
   const ruling: Ruling = { outcome: "approve_modified", modifications: all, modified_content, wanted_content };
   return proposed(vote, rules, { ruling, hidden, demands, repeats_redacted: repeated !== null });
 }
@@ -228,8 +238,10 @@ interface ChangedAction {
   /** The changes of policies on top of the reviewer's change. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
-  /** Texts of the changed content that policies hide from people. */
+  /** Texts of the changed content that people must not see. */
   readonly hidden: readonly string[];
+  /** Those of them that policies redact. */
+  readonly redacted: readonly string[];
   readonly demands: readonly ReviewDemand[];
 }
 
@@ -241,7 +253,11 @@ function decideChanged(
 ): ChangedAction | RulingRefusal {
   const input = reviewedInput(action, rules);
   const { payload } = input.intent;
-  const { content: decided, shown_content } = decide({
+  const {
+    content: decided,
+    hidden_texts: hidden_now,
+    withheld,
+  } = decide({
     ...input,
     intent: { ...input.intent, payload: { ...payload, content } },
   });
@@ -252,7 +268,6 @@ function decideChanged(
     return blocked(blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) })));
   const modified = applyPatch(content, decided.modifications);
   if (!modified.ok) return refused("policies_do_not_apply");
-  const hidden_now = hiddenTexts(content, shown_content);
   const before = action.decision.modified_content ?? payload?.content ?? {};
   const blinded = blindedBlocks(input, before, modified.document);
   if (blinded.length > 0)
@@ -267,6 +282,7 @@ function decideChanged(
     modifications: decided.modifications,
     modified_content: modified.document,
     hidden: hidden_now,
+    redacted: textsAt(content, withheld),
     demands: heldFor(decided.reasons, input.policySet, action.decision.reasons),
   };
 }

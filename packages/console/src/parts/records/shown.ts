@@ -16,6 +16,7 @@ import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
 const struck_text = "[redacted]";
+const mask_text = "[masked]";
 
 /** The answer without what is withheld in any part of it, also where a reviewer wrote it into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
@@ -151,5 +152,7 @@ function spansOf(part: string | null, text: string): TextSpan[] {
 }
 
 function without(value: unknown, places: readonly string[]): unknown {
-  return places.reduce((rest, path) => withPointer(rest, path, withheld_text), value);
+  // What the service has masked already stays as it is, so that an edit can leave it unchanged.
+  const left = places.filter((path) => !String(atPointer(value, path)).includes(mask_text));
+  return left.reduce((rest, path) => withPointer(rest, path, withheld_text), value);
 }
