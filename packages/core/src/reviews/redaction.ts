@@ -64,10 +64,14 @@ export function redactedRemark<T>(remark: T, hidden: readonly string[]): T {
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-/** Returns modifications with hidden texts redacted in their values. A policy may copy such a text from a reviewer's change. */
-export function redactedValues(modifications: readonly Modification[], hidden: readonly string[]): Modification[] {
+/** Returns modifications with a mark in place of hidden texts in their values. A policy may copy such a text from a reviewer's change. */
+export function redactedValues(
+  modifications: readonly Modification[],
+  hidden: readonly string[],
+  mark = redacted_text,
+): Modification[] {
   return modifications.map((each) =>
-    each.value === undefined ? each : { ...each, value: withoutTexts(each.value, hidden) },
+    each.value === undefined ? each : { ...each, value: withoutTexts(each.value, hidden, mark) },
   );
 }
 

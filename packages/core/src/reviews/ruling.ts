@@ -23,7 +23,7 @@ import {
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { notEstablished } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
-import { maskedContent } from "../masks/mask.ts";
+import { mask_text, maskedContent } from "../masks/mask.ts";
 import { unmasked } from "../masks/unmask.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
@@ -120,7 +120,7 @@ export function timeOutRuling(action: StoredAction, rules: RulesInForce): Ruling
 
 /** Returns the ruling as records show it: a policy may have written a masked value elsewhere. */
 function recordedRuling(ruling: Ruling, action: StoredAction): Ruling {
-  return { ...ruling, modifications: redactedValues(ruling.modifications, maskingOfAction(action).texts) };
+  return { ...ruling, modifications: redactedValues(ruling.modifications, maskingOfAction(action).texts, mask_text) };
 }
 
 /** Returns the reviewer's own changes in a ruling, as other people may see them; null: none. */
@@ -181,7 +181,7 @@ function workOutChange(
     policy_id: null,
   }));
   const all = [
-    ...redactedValues(asked.modifications, masking.texts),
+    ...redactedValues(asked.modifications, masking.texts, mask_text),
     ...own,
     ...redactedValues(changed.modifications, all_hidden),
   ];

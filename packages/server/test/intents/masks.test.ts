@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 
 const [ssn, other, token] = ["123-45-6789", "987-65-4321", "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4"];
-const secrets = [ssn, other, token, "hunter2!"];
+const secrets = [ssn, other, token, "hunter2!", "s3cr"];
 const content = {
   items: [
     { id: 1, ssn },
@@ -89,7 +89,10 @@ test("people see masks in what they read, and so do records, events, mails and t
   expect(shown.intent.withheld).toEqual(["/items/0/ssn", "/items/1/ssn", "/password", "/note"]);
   const same = { outcome: "approve_modified", modifications: first.json.escalation.votes[0].modifications };
   expect((await post(`${path}/decision`, org.reviewer, same)).json.escalation.status).toBe("decided");
-  await post(`${of}/observations`, org.agent, { status: "executed", detail: { used: token, with: "hunter2!" } });
+  await post(`${of}/observations`, org.agent, {
+    status: "executed",
+    detail: { used: token, with: "hunter2!", password: "s3cr" },
+  });
 
   for (const key of [org.agent]) {
     const { decision: final } = (await get(`${of}/decision`, key)).json;

@@ -161,6 +161,7 @@ function decisionOf(row: ListedIntent): Decision {
 }
 
 function intentRecord(row: ListedIntent): IntentRecord {
+  const masked = [...maskingOfAction(row).places];
   const { submitted, decided_as } = row.intent;
   return {
     intent_id: row.intent_id,
@@ -168,7 +169,8 @@ function intentRecord(row: ListedIntent): IntentRecord {
     pipeline_mode: row.mode,
     ...submitted,
     decided_as,
-    withheld: [...new Set([...hiddenPlaces(row), ...maskingOfAction(row).places])],
+    withheld: [...new Set([...hiddenPlaces(row), ...masked])],
+    masked,
     submitted_by: shownActor(row.actor),
     submitted_at: row.created_at,
   };

@@ -1,6 +1,6 @@
 /** What an agent reports after its decision. */
 import type { Observation, ObservationInput } from "@countersign/contract";
-import { Fault, formatTimestampUs, hiddenTextsInAction, redactedRemark } from "@countersign/core";
+import { Fault, formatTimestampUs, hiddenTextsInAction, maskedValue, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { readDecision, readIntent } from "../../store/intents/intents.ts";
@@ -41,7 +41,10 @@ async function observe(
     observation_id: runtime.ids.next("observation"),
     intent_id,
     status: input.status,
-    detail: redactedRemark(input.detail ?? null, intent === undefined ? [] : hiddenTextsInAction(intent)),
+    detail: redactedRemark(
+      maskedValue(input.detail ?? null, []),
+      intent === undefined ? [] : hiddenTextsInAction(intent),
+    ),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };
