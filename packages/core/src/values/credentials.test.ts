@@ -31,6 +31,9 @@ test.each([
 test("a private key is found with its lines, also without its end", () => {
   const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----";
   expect(credentials(`key:\n${key}\n`)).toEqual([key]);
+  const sealed = key.replace("MIIE", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,AB\n\nMIIE");
+  expect(credentials(`${sealed}"; echo ${key}`)).toEqual([sealed, key]);
+  expect(credentials(`${key.slice(0, 40)}'; rm -rf /`)).toEqual([key.slice(0, 40)]);
   expect(credentials(key.slice(0, 40))).toEqual([key.slice(0, 40)]);
 });
 
@@ -40,6 +43,7 @@ test.each([
   "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
   "https://user@example.com:8080/a:b@c mailto:ann@example.com 12:30 at the desk",
   "page_token=abcdefgh max_tokens=4096 sort=token",
+  "sk-a-name-of-words-with-dashes pypi-publish-workflow-name",
   "task-force risk-1234567890123456789012 eyJ is short",
   "x".repeat(200),
 ])("prose and other values are none: %s", (text) => {
@@ -76,7 +80,7 @@ test.each([
 
 test("a long text without spaces takes no long time", () => {
   const begun = performance.now();
-  for (const unit of ["a", "a-", "a:", "bearer ", "eyJ", "-----BEGIN ", 'a="', "x://"])
+  for (const unit of ["a", "a-", "a:", "bearer ", "eyJ", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----'", 'a="', "x://"])
     credentialSpans(unit.repeat(100_000));
   expect(performance.now() - begun).toBeLessThan(5_000);
 });

@@ -26,7 +26,7 @@ const known = [
   ...["gh[pousr]_[A-Za-z0-9]{20,}", "github_pat_\\w{20,}", "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{20,}"],
   ...["xox[abeoprs]-[\\w-]{10,}", "xapp-[\\w-]{10,}", "(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"],
   ...["AIza[\\w-]{35}", "ya29\\.[\\w-]{20,}", "GOCSPX-[\\w-]{20,}", "[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"],
-  ...["whsec_[\\w+/=-]{16,}", "sk-[\\w-]{20,}", "npm_[A-Za-z0-9]{36}", "pypi-[\\w-]{16,}"],
+  ...["whsec_[\\w+/=-]{16,}", "sk-(?=[\\w-]{0,200}\\d)[\\w-]{20,}", "npm_[A-Za-z0-9]{36}", "pypi-AgE[\\w-]{16,}"],
   ...[
     "SG\\.[\\w-]{16,}\\.[\\w-]{16,}",
     "do[opr]_v1_[a-f0-9]{64}",
@@ -39,7 +39,6 @@ const known = [
 
 /** Each expression has the credential as its group `of`. */
 const shapes: readonly RegExp[] = [
-  /(?<of>-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z0-9 ]{1,60}-----)?)/dg,
   new RegExp(`(?<![\\w-])(?<of>${known.join("|")})`, "dg"),
   /\bauthorization["']?\s{0,9}[:=]\s{0,9}["']?(?:(?:bearer|basic|token|digest|negotiate)\s{1,9})?(?<of>[^\s"',;]{4,})/dgi,
   /\b(?:bearer|basic)\s{1,9}(?<of>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}={0,2})/dgi,
@@ -60,12 +59,31 @@ export function credentialSpans(text: string): TextSpan[] {
   const add = (at: readonly [number, number] | undefined): void => {
     if (at !== undefined) spans.push({ start: at[0], end: at[1] });
   };
+  spans.push(...privateKeySpans(text));
   for (const shape of shapes) for (const { indices } of text.matchAll(shape)) add(indices?.groups?.["of"]);
   for (const { groups = {}, indices } of text.matchAll(named)) {
     if (isCredentialName(groups["name"] ?? groups["json_name"] ?? ""))
       add(indices?.groups?.["of"] ?? indices?.groups?.["json_of"]);
   }
   return merged(spans.sort((a, b) => a.start - b.start || b.end - a.end));
+}
+
+/** Returns the spans of private keys in PEM. One without its end goes on as far as the characters of such a text do. */
+function privateKeySpans(text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
+  const end = /-----END [A-Z0-9 ]{1,60}-----/g;
+  const rest = /[A-Za-z0-9+/=\s:,.\\-]*/y;
+  let is_ended = true;
+  for (const begin of text.matchAll(/-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g)) {
+    if (begin.index < (spans.at(-1)?.end ?? 0)) continue;
+    end.lastIndex = begin.index + begin[0].length;
+    rest.lastIndex = end.lastIndex;
+    // After the last end there is none: to look again for each beginning would take long.
+    if (is_ended) is_ended = end.exec(text) !== null;
+    if (!is_ended) rest.exec(text);
+    spans.push({ start: begin.index, end: is_ended ? end.lastIndex : rest.lastIndex });
+  }
+  return spans;
 }
 
 function merged(spans: readonly TextSpan[]): TextSpan[] {
