@@ -165,6 +165,24 @@ test("the patch between any two documents leads from one to the other, by the se
   );
 });
 
+test.each([
+  [
+    "removed",
+    [1, 2, 3, 4],
+    [1, 4],
+    [
+      { op: "remove", path: "/a/2" },
+      { op: "remove", path: "/a/1" },
+    ],
+  ],
+  ["added", [1, 4], [1, 2, 4], [{ op: "add", path: "/a/1", value: 2 }]],
+  ["added at the end", [1], [1, 2], [{ op: "add", path: "/a/1", value: 2 }]],
+  ["removed, of equal ones", [{ s: "[masked]" }, { s: "[masked]" }], [{ s: "[masked]" }], null],
+  ["removed and changed", [1, 2, 3], [1, 4], null],
+])("entries that are %s are so in the patch, and a list is replaced where it is not clear which", (_, a, b, steps) => {
+  expect(patchBetween({ a }, { a: b })).toEqual(steps ?? [{ op: "replace", path: "/a", value: b }]);
+});
+
 test("every line of a value is there, and every change, however long it is", () => {
   const long = { amount: 5, lines: Array.from({ length: 6_000 }, (_, n) => n), recipient: "the last" };
   expect(jsonLines(long).at(-2)).toMatchObject({ key: "recipient", text: '"the last"' });

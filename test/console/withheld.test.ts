@@ -62,6 +62,18 @@ describe("what is withheld", () => {
     });
   });
 
+  test("stays as it came where the service masked it, so that an edit can leave it unchanged; and is hidden where it came whole", () => {
+    const paths = { withheld: ["/card", "/key"], masked: ["/key"] };
+    const shownOf = (key: string) => {
+      const intent = { ...recordOf({ card: "4111 [masked]", key }, [], `for ${key}`, {}), ...paths };
+      const answer = { intent, facts: {}, decision: { modified_content: null } } as unknown as IntentAnswer;
+      return shownAnswer(answer).intent.payload;
+    };
+    const card = "(withheld: a rule removes or redacts this)";
+    expect(shownOf("[masked]")).toEqual({ summary: "for [masked]", content: { card, key: "[masked]" } });
+    expect(shownOf("hunter2!")).toEqual({ summary: "for [redacted]", content: { card, key: card } });
+  });
+
   test("is left out of the names of what a reviewer added; names that the parameters show stay", () => {
     const content = { card, a4111222233334444: { b4111222233334444: 1 } };
     const modified_content = {

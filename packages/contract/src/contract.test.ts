@@ -105,7 +105,7 @@ describe("error codes", () => {
       409: 8, // with review_queue_full and blocked_now, which docs/decisions/0011 adds, and frozen, which 0034 adds
       413: 1,
       415: 1,
-      422: 2,
+      422: 3,
       429: 1,
       500: 1,
       503: 2,

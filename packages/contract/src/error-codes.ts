@@ -149,6 +149,11 @@ export const errorCodes = {
       "The action as the reviewer modified it would be blocked by a policy, or a blocking policy could not be evaluated on it, or it would be held for other reviewers or more of them.",
     advice: "Change the modifications, or decide block.",
   },
+  masked_value_changed: {
+    status: 422,
+    meaning: "A reviewer's change has a mask (`[masked]`) that is not the unchanged mask of its place.",
+    advice: "Leave the mask as it was shown, which keeps the value, or write another value in place of it.",
+  },
   rate_limit_exceeded: {
     status: 429,
     meaning: "Too many requests, or too many wrong second factors, in a short time. This answer costs nothing.",

@@ -40,6 +40,8 @@ export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { factsOf, factsText } from "./facts/stored-facts.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
+export { decisionForPeople, factsForPeople, intentForPeople } from "./masks/for-people.ts";
+export { maskedValue } from "./masks/mask.ts";
 export {
   confirmSteps,
   intakeSteps,
@@ -103,6 +105,7 @@ export {
   hiddenPlaces,
   hiddenTextsInAction,
   hiddenTextsInChange,
+  maskingOfAction,
   redactedRemark,
 } from "./reviews/redaction.ts";
 export {

@@ -40,6 +40,10 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "The changed action would break a rule, or need other reviewers",
     "Change it further, or block it. The rule is named below.",
   ],
+  masked_value_changed: [
+    "A [masked] value was moved or changed",
+    "Leave it as it was shown to keep the value, or write another value. Entries of a list keep their masks only if the list keeps its length.",
+  ],
   already_exists: ["There is one already, or as many as there may be", "Choose another name, or remove one first."],
   state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
   policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],

@@ -64,7 +64,15 @@ export const escalationOperations = {
     body: RulingInput,
     body_bytes_max,
     answers: one,
-    refuses: ["self_review", "escalation_closed", "state_conflict", "modified_action_blocked", "blocked_now", "frozen"],
+    refuses: [
+      "self_review",
+      "escalation_closed",
+      "state_conflict",
+      "modified_action_blocked",
+      "masked_value_changed",
+      "blocked_now",
+      "frozen",
+    ],
   },
   cancelEscalation: {
     ...common,

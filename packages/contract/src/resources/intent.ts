@@ -141,7 +141,11 @@ export const IntentRecord = Type.Object(
     ),
     withheld: Type.Array(text(1_000), {
       description:
-        "JSON Pointers into payload.content of what policies remove or redact, whatever the verdict: show it to nobody",
+        "JSON Pointers into payload.content of what policies remove, redact or mask, whatever the verdict, and of credentials: show it to nobody. " +
+        "Masked values are `[masked]` here, except for agents and whoever submitted the intent",
+    }),
+    masked: Type.Array(text(1_000), {
+      description: "those of `withheld` that are masked: the action runs with the whole value",
     }),
     submitted_by: Actor,
     submitted_at: timestamp(),

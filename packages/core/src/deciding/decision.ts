@@ -84,10 +84,14 @@ export interface Decided {
   readonly decided_as: { readonly type: string; readonly data_classes: readonly string[] };
   /** Null unless the verdict is `escalate`. */
   readonly escalation: EscalationTerms | null;
-  /** payload.content without the values that policies redact. Null without content. */
+  /** payload.content without the values that policies redact or mask, and without credentials. Null without content. */
   readonly shown_content: Content | null;
+  /** The texts that `shown_content` lacks. Nothing for people may quote them. */
+  readonly hidden_texts: readonly string[];
   /** JSON Pointers of the redacted values in payload.content. */
   readonly withheld: readonly string[];
+  /** JSON Pointers of the values in payload.content that policies mask. */
+  readonly masked: readonly string[];
   /** The reasons of shadow policies; never part of the verdict or the risk. */
   readonly shadow_reasons: readonly Reason[];
 }

@@ -1,4 +1,5 @@
 import type { Change } from "../policy/compile.ts";
+import { coversPlace } from "../values/place-pattern.ts";
 import { type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import type { Content } from "./decision.ts";
 import { type Evaluation, evaluatePolicies, isOverridden, obstructed, type Vote } from "./evaluate.ts";
@@ -126,7 +127,7 @@ function breaksBound(
   submitted: Content | null,
 ): boolean {
   const isRedacted = (path: string): boolean =>
-    redactions.some((redaction) => `${path}/`.startsWith(`${redaction.path}/`) && !isNeeded(content, [redaction]));
+    redactions.some((redaction) => coversPlace(redaction.path, path) && !isNeeded(content, [redaction]));
   const drafted = draft_votes.flatMap((vote) => (vote.placed === placed ? vote.changes : none));
   return changes.some((bound) => {
     if (bound.op !== "cap" && bound.op !== "floor") return false;

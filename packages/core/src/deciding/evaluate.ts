@@ -232,6 +232,8 @@ function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: View
   const { policy } = placed;
   const plain = plainVote(placed, unknowns, policy.effect, risk);
   if (policy.effect !== "approve_modified" && !modifiesInstead(policy, views)) return plain;
+  // Only masks: they change what people see, not the action.
+  if (policy.modify.length === 0) return policy.effect === "approve_modified" ? { ...plain, effect: "none" } : plain;
   const fallback = policy.effect === "block" ? "block" : "escalate";
   const changes: Change[] = [];
   for (const step of policy.modify) {

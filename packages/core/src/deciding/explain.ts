@@ -1,8 +1,10 @@
 import { hiddenTexts, type Reason } from "@countersign/contract";
+import { maskedContent, maskingOf } from "../masks/mask.ts";
 import type { Change } from "../policy/compile.ts";
 import { mergeTerms } from "../policy/escalation-terms.ts";
 import { formatTimestampUs } from "../time.ts";
 import { applyPatch } from "../values/json-patch.ts";
+import { placesOf } from "../values/place-pattern.ts";
 import { viewsOfContent } from "./bind-facts.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
@@ -21,9 +23,9 @@ export function explain(record: Concluded): Decided {
   const { verdict } = conclusion;
   const { policySet } = input;
   const risk = combineRisk(conclusion.contributions);
-  const redactions = allRedactions(record);
-  const shown = shownContent(action.content, redactions);
-  const reasons = liveReasons(record, shown, redactions);
+  const hiding = hidingOf(record);
+  const shown = shownContent(action.content, hiding);
+  const reasons = liveReasons(record, shown, hiding);
   for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
   for (const freeze of input.freezes ?? none) reasons.push(freezeReason(freeze, shown.texts));
   const votes = [...plan.votes, ...objections];
@@ -43,17 +45,30 @@ export function explain(record: Concluded): Decided {
     decided_as: action.decided_as,
     escalation: verdict === "escalate" ? escalationTerms(record, votes) : null,
     shown_content: shown.content,
+    hidden_texts: shown.texts,
     withheld: shown.paths,
+    masked: shown.masked,
     shadow_reasons: shadowReasons(record, shown),
   };
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Returns the redactions of all policies that voted, on the submitted or on the modified action. */
-function allRedactions({ evaluation, modified: { reevaluation, objections } }: Concluded): Change[] {
-  const votes = [...evaluation.votes, ...(reevaluation?.votes ?? []), ...objections];
-  return votes.flatMap(({ placed }) => placed.policy.redactions);
+/** What people must not see, by the policies that voted. Null: nobody voted, so there are no words that could quote anything. */
+interface Hiding {
+  readonly redactions: readonly Change[];
+  /** Paths. */
+  readonly masks: readonly string[];
+}
+
+/** Returns what the policies hide that voted on the submitted or on the modified action. */
+function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | null {
+  const votes = [...evaluation.votes, ...(modified.reevaluation?.votes ?? []), ...modified.objections];
+  if (votes.length === 0 && conclusion.verdict === "approve") return null;
+  return {
+    redactions: votes.flatMap(({ placed }) => placed.policy.redactions),
+    masks: votes.flatMap(({ placed }) => placed.policy.masks),
+  };
 }
 
 /** A content as people see it. */
@@ -61,25 +76,35 @@ interface ShownContent {
   readonly content: Content | null;
   /** JSON Pointers of the redacted values. */
   readonly paths: readonly string[];
-  /** The redacted texts. Messages must not quote them. */
+  /** JSON Pointers of the values that policies mask. */
+  readonly masked: readonly string[];
+  /** The redacted and masked texts. Messages must not quote them. */
   readonly texts: readonly string[];
 }
 
-function shownContent(content: Content | null, redactions: readonly Change[]): ShownContent {
-  if (content === null || redactions.length === 0) return { content, paths: none, texts: none };
-  const shown = redactContent(content, redactions);
-  const texts = hiddenTexts(content, shown.content);
-  return { content: shown.content, paths: shown.operations.map(({ path }) => path), texts };
+function shownContent(content: Content | null, hiding: Hiding | null): ShownContent {
+  if (content === null || hiding === null) return { content, paths: none, masked: none, texts: none };
+  const masked = [...new Set(hiding.masks.flatMap((path) => placesOf(content, path)))];
+  const masking = maskingOf(content, masked);
+  const redacted = hiding.redactions.length === 0 ? null : redactContent(content, hiding.redactions);
+  const paths = redacted === null ? none : redacted.operations.map(({ path }) => path);
+  const redacted_texts = redacted === null ? none : hiddenTexts(content, redacted.content);
+  return {
+    content: maskedContent(redacted?.content ?? content, masking),
+    paths,
+    masked,
+    texts: masking.texts.length === 0 ? redacted_texts : [...redacted_texts, ...masking.texts],
+  };
 }
 
 /** Returns the reasons of the plan's votes on the submitted content, then those of the objections on the modified content. */
-function liveReasons(record: Concluded, shown: ShownContent, redactions: readonly Change[]): Reason[] {
+function liveReasons(record: Concluded, shown: ShownContent, hiding: Hiding | null): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
   const viewsFor = shown.content === action.content ? record.viewsFor : viewsOfContent(record, shown.content);
   const reasons = reasonsOf(plan.votes, action.overrides, viewsFor, shown.texts);
   if (reevaluation === null || objections.length === 0) return reasons;
-  const after = shownContent(plan.content, redactions);
+  const after = shownContent(plan.content, hiding);
   const viewsAfter = after.content === plan.content ? reevaluation.viewsFor : viewsOfContent(record, after.content);
   return [...reasons, ...reasonsOf(objections, action.overrides, viewsAfter, [...shown.texts, ...after.texts])];
 }

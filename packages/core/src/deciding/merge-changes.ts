@@ -12,6 +12,7 @@ import {
   valueAt,
 } from "../values/json-patch.ts";
 import { isJsonLarger, jsonRoom } from "../values/json-value.ts";
+import { isStarred, placesOf } from "../values/place-pattern.ts";
 import { holdsAnyText, redacted_text } from "../values/redacted-texts.ts";
 import type { Content } from "./decision.ts";
 
@@ -56,6 +57,12 @@ function placedChange(change: Change): PlacedChange {
   return { ...change, names, place, above };
 }
 
+/** Returns a change at each place in the content that its path names. Only redactions may name many. */
+function placedChanges(content: Content, change: Change): PlacedChange[] {
+  if (change.value !== undefined || !isStarred(change.path)) return [placedChange(change)];
+  return placesOf(content, change.path).map((path) => placedChange({ ...change, path }));
+}
+
 /**
  * Merges the changes that all policies ask for into one RFC 6902 patch. The order of `changes` never matters. `remove` wins
  * over `redact`, and both win over other changes at or below their place. Of several caps the least counts, of several floors
@@ -70,7 +77,8 @@ export function mergeChanges(
   changes: readonly Change[],
   more_redactions: readonly Change[] = [],
 ): MergedChanges {
-  const { redactions, writes } = splitChanges(changes.map(placedChange).sort(byPlace));
+  const placed = changes.flatMap((change) => placedChanges(content, change));
+  const { redactions, writes } = splitChanges(placed.sort(byPlace));
   const leaks = leaksOf(content, writes, [...redactions, ...more_redactions]);
   const { settled, conflicts } = settleWrites(content, writes);
   if (leaks.length > 0 || conflicts.length > 0) return { kind: "conflict", conflicts: [...leaks, ...conflicts] };

@@ -63,9 +63,12 @@ export interface CompiledPolicy {
   readonly message: readonly CompiledPart[] | null;
   readonly escalation: EscalationSettings;
   readonly modify_when: Program | null;
+  /** The steps that change the action: all but `mask`. */
   readonly modify: readonly CompiledStep[];
   /** The `remove` and `redact` steps. People never see these values once this policy has a vote. */
   readonly redactions: readonly Change[];
+  /** The paths of the `mask` steps. People never see the values there once this policy has a vote. */
+  readonly masks: readonly string[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
   /** Facts that `when` may read, as `category.field`, also through variables. */
@@ -125,12 +128,11 @@ export function compilePolicy(
         : null,
     escalation: spec.escalation ?? {},
     modify_when: condition(spec.modify_when),
-    modify: (spec.modify ?? []).map(({ op, path, value }) => ({
-      op,
-      path,
-      value: value === undefined ? null : program(value),
-    })),
+    modify: (spec.modify ?? []).flatMap(({ op, path, value }) =>
+      op === "mask" ? [] : [{ op, path, value: value === undefined ? null : program(value) }],
+    ),
     redactions: redactionsOf(policy_id, document),
+    masks: (spec.modify ?? []).flatMap(({ op, path }) => (op === "mask" ? [path] : [])),
     suppresses: spec.suppresses ?? [],
     max_age_seconds: maxAgeSeconds(spec.facts_max_age),
     when_facts: facts(spec.when),

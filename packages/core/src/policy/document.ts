@@ -9,8 +9,8 @@ export type OnUnknown = "fire" | "escalate" | "block" | "skip";
 /** Who may override a block of this rule. */
 export type OverrideClass = "reviewer" | "two_person" | "never";
 
-/** How `modify` changes payload.content. */
-export type ModifyOp = "remove" | "redact" | "set" | "cap" | "floor";
+/** How `modify` changes payload.content; `mask` changes only what people see of it. */
+export type ModifyOp = "remove" | "redact" | "mask" | "set" | "cap" | "floor";
 
 /** Patterns are exact names or a prefix and `*`. An empty or absent list matches everything. */
 export interface MatchPatterns {
@@ -19,7 +19,7 @@ export interface MatchPatterns {
   readonly agents?: readonly string[];
 }
 
-/** One change of payload.content. `path` is a JSON Pointer; `value` is a CEL expression over the submitted action. */
+/** One change of payload.content. `path` is a JSON Pointer, in which `*` names all entries for `remove`, `redact` and `mask`; `value` is a CEL expression. */
 export interface ModifyStep {
   readonly op: ModifyOp;
   readonly path: string;

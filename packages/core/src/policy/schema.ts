@@ -98,12 +98,13 @@ const modify: Schema = {
     additionalProperties: false,
     properties: {
       op: {
-        description: "remove, redact, set, cap or floor",
+        description: "remove, redact, mask, set, cap or floor; mask changes what people see, not what runs",
         type: "string",
-        enum: ["remove", "redact", "set", "cap", "floor"],
+        enum: ["remove", "redact", "mask", "set", "cap", "floor"],
       },
       path: {
-        description: "a JSON Pointer into payload.content, for example /amount_usd",
+        description:
+          "a JSON Pointer into payload.content, for example /amount_usd; for remove, redact and mask * names all entries: /items/*/secret",
         type: "string",
         pattern: "^(/([^~/]|~[01])+)+$",
         maxLength: 512,

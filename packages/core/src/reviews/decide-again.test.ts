@@ -24,7 +24,7 @@ function decided(policies: readonly TestPolicy[]) {
     intent: { submitted: input.intent, attested: false, withheld },
     decision,
   } satisfies StoredAction;
-  return { action, asked: { ...askedRuling(decision), human_reviewed: true } };
+  return { action, asked: { ...askedRuling(action, decision), human_reviewed: true } };
 }
 
 function now(

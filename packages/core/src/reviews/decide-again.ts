@@ -16,13 +16,14 @@ import { isFreezeReason } from "../deciding/freezes.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { factsOfNow } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
+import { mask_text } from "../masks/mask.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
 import type { CountedDemand } from "./panels.ts";
-import { hiddenTextsInAction, type RedactableAction } from "./redaction.ts";
+import { hiddenTextsInAction, maskingOfAction, type RedactableAction, redactedValues } from "./redaction.ts";
 
 /** A decided action as it is stored, with everything that a second decision needs. */
 export interface StoredAction extends RedactableAction {
@@ -104,7 +105,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
       : { ...again, intent: { ...submitted, payload: { ...submitted.payload, content } } };
   const changed_by_reviewer = modifications.some(({ policy_id }) => policy_id === null);
   const decided = decide(changed_by_reviewer ? as_carried_out : as_submitted);
-  const asked = askedRuling(decided.content);
+  const asked = askedRuling(action, decided.content);
   const blocked = [...submitterBlock(present), ...blocksOf(decided)];
   if (changed_by_reviewer) {
     // Policies that already changed what the reviewer sent need not agree with themselves twice.
@@ -141,12 +142,19 @@ export function newDemands(
   return demands.filter(({ policy }) => !known.has(policy));
 }
 
-/** Returns the ruling of an approval without a reviewer's change: it has the changes that policies asked for. */
-export function askedRuling({
-  modifications,
-  modified_content,
-}: Pick<Decision, "modifications" | "modified_content">): Ruling {
-  return { outcome: modifications.length > 0 ? "approve_modified" : "approve", modifications, modified_content };
+/**
+ * Returns the ruling of an approval without a reviewer's change: it has the changes that policies asked for, as records show them. A
+ * policy may have written a masked value elsewhere.
+ */
+export function askedRuling(
+  action: Pick<RedactableAction, "intent">,
+  { modifications, modified_content }: Pick<Decision, "modifications" | "modified_content">,
+): Ruling {
+  return {
+    outcome: modifications.length > 0 ? "approve_modified" : "approve",
+    modifications: redactedValues(modifications, maskingOfAction(action).texts, mask_text),
+    modified_content,
+  };
 }
 
 /** Returns the input for a second decision, without the intent. */

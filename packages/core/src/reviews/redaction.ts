@@ -5,6 +5,7 @@
 import { type Decision, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
 import { redactContent } from "../deciding/merge-changes.ts";
+import { type Masking, maskingOf } from "../masks/mask.ts";
 import { clipText } from "../values/clip-text.ts";
 import { redacted_text, withoutTexts } from "../values/redacted-texts.ts";
 import type { Ruling } from "./escalation.ts";
@@ -15,6 +16,8 @@ export interface RedactableAction {
     readonly submitted: Pick<DecidableIntent, "payload">;
     /** JSON Pointers into payload.content that policies hid when they decided; absent: none. */
     readonly withheld?: readonly string[] | undefined;
+    /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
+    readonly masked?: readonly string[] | undefined;
   };
   readonly decision: Partial<Pick<Decision, "modifications">>;
   /** The members of the decision that a closed review replaced; null: none. */
@@ -33,10 +36,16 @@ export function hiddenPlaces({ intent, decision, resolution }: RedactableAction)
   return [...places];
 }
 
-/** Returns the texts of the submitted action that policies hide from people. */
+/** Returns what is masked in the submitted action. */
+export function maskingOfAction({ intent }: Pick<RedactableAction, "intent">): Masking {
+  return maskingOf(intent.submitted.payload?.content ?? {}, intent.masked);
+}
+
+/** Returns the texts of the submitted action that people must not see: policies redact or mask them, or they are credentials. */
 export function hiddenTextsInAction(action: RedactableAction): string[] {
   // Some places exist only in the action that reviewers changed. In the submitted content they select nothing.
-  return textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
+  const redacted = textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
+  return [...redacted, ...maskingOfAction(action).texts];
 }
 
 /** Returns the hidden texts of the change that reviewers approved so far; none without such a change. */
@@ -55,10 +64,14 @@ export function redactedRemark<T>(remark: T, hidden: readonly string[]): T {
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-/** Returns modifications with hidden texts redacted in their values. A policy may copy such a text from a reviewer's change. */
-export function redactedValues(modifications: readonly Modification[], hidden: readonly string[]): Modification[] {
+/** Returns modifications with a mark in place of hidden texts in their values. A policy may copy such a text from a reviewer's change. */
+export function redactedValues(
+  modifications: readonly Modification[],
+  hidden: readonly string[],
+  mark = redacted_text,
+): Modification[] {
   return modifications.map((each) =>
-    each.value === undefined ? each : { ...each, value: withoutTexts(each.value, hidden) },
+    each.value === undefined ? each : { ...each, value: withoutTexts(each.value, hidden, mark) },
   );
 }
 
@@ -67,7 +80,8 @@ function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
   return op === "remove" || value === redacted_text;
 }
 
-function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
+/** Returns the texts that a content has at these places only. */
+export function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
   return hiddenTexts(content, redactContent(content, requests).content);
 }

@@ -12,9 +12,11 @@
  * The rules may block the changed action, or hold it for reviewers of their own (`demands`). A change that keeps a blocking rule
  * from being evaluated is refused like a block.
  */
-import { type Escalation, hiddenTexts, type RulingInput } from "@countersign/contract";
+import type { Escalation, RulingInput } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
 import { notEstablished } from "../deciding/reasons.ts";
+import { maskedContent } from "../masks/mask.ts";
+import { unmasked } from "../masks/unmask.ts";
 import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { applyPatch } from "../values/json-patch.ts";
@@ -29,7 +31,7 @@ import {
 } from "./decide-again.ts";
 import { blindedBlocks, type ChangedType, changedType } from "./edit-limits.ts";
 import type { Ruling } from "./escalation.ts";
-import { hiddenTextsInAction, redactedValues } from "./redaction.ts";
+import { hiddenTextsInAction, maskingOfAction, redactedValues, textsAt } from "./redaction.ts";
 
 /** A vote before it counts. */
 export interface WantedVote {
@@ -60,6 +62,8 @@ export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
   /** `index`: the position of the modification that lacks a value, or cannot be applied. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
+  /** The modification has a mask that is not the unchanged mask of its place. */
+  | { readonly because: "mask_changed"; readonly index: number }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
   | ({ readonly because: "type_changed" } & ChangedType)
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
@@ -70,7 +74,7 @@ export function workOutRuling(vote: WantedVote, present: Present): ProposedRulin
   const { outcome, modifications = [] } = vote.input;
   if (outcome !== "approve_modified" && modifications.length > 0) return refused("modifications_unexpected");
   if (outcome === "block") return proposed(vote, present, { ruling: null });
-  const asked = askedRuling(vote.action.decision);
+  const asked = askedRuling(vote.action, vote.action.decision);
   if (modifications.length > 0) return workOutChange(vote, present, asked, modifications);
   if (outcome === "approve_modified" && asked.outcome === "approve") return refused("modifications_missing");
   return proposed(vote, present, { ruling: asked });
@@ -85,7 +89,7 @@ export function workOutRuling(vote: WantedVote, present: Present): ProposedRulin
 export function timeOutRuling(action: StoredAction, present: Present): Ruling | null {
   const { membrane } = inputAgain(action, present);
   if (membrane.escalation.on_timeout !== "approve") return null;
-  const asked = askedRuling(action.decision);
+  const asked = askedRuling(action, action.decision);
   const again = decideAgain(action, { ...asked, human_reviewed: false }, present);
   if (again.blocked.length > 0 || again.on_timeout === "block") return null;
   return canonicalJson(again.asked) === canonicalJson(asked) ? asked : null;
@@ -110,24 +114,27 @@ function workOutChange(
 
   const repeated = repeatedRuling(vote);
   let wanted_content = repeated?.wanted_content;
+  const masking = maskingOfAction(action);
   const submitted = action.intent.submitted.payload?.content ?? {};
   const base = asked.modified_content ?? submitted;
   if (wanted_content === undefined) {
-    const patched = applyPatch(base, modifications);
+    const meant = unmasked({ content: base, shown: maskedContent(base, masking) }, modifications);
+    if (meant.kind === "mask_changed") return { kind: "refused", because: "mask_changed", index: meant.index };
+    const patched = applyPatch(base, meant.operations);
     if (!patched.ok)
       return { kind: "refused", because: "cannot_apply", index: patched.index, message: patched.message };
     wanted_content = patched.document;
   }
   const changed = decideChanged(action, present, wanted_content);
   if (changed.kind === "refused") return changed;
-  const { modified_content, hidden, demands } = changed;
+  const { modified_content, hidden, demands, redacted } = changed;
   const all_hidden = [...hiddenTextsInAction(action), ...hidden];
   const other =
     repeated === null ? changedType(reviewedInput(action, present), [base, submitted], wanted_content) : null;
   if (other !== null)
     return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
   // Nobody may approve a text that they never saw. A reviewer who repeats a redacted change has not seen the redacted texts.
-  if (repeated !== null && canonicalJson(withoutTexts(modified_content, hidden)) !== canonicalJson(modified_content))
+  if (repeated !== null && canonicalJson(withoutTexts(modified_content, redacted)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
   // A repeated change is redacted already.
@@ -177,7 +184,7 @@ function isOvertaken(action: StoredAction, present: Present, approved: Ruling | 
   const changed = decideChanged(action, present, approved.wanted_content);
   if (changed.kind === "refused") return true;
   const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
-  const asked = askedRuling(action.decision).modifications.length;
+  const asked = action.decision.modifications.length;
   // The approved modifications are in this order: those that policies asked for, the reviewer's, those of policies on top.
   const approved_by_policies = approved.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
   return (
@@ -192,8 +199,10 @@ interface ChangedAction {
   /** The changes of policies on top of the reviewer's change. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
-  /** Texts of the changed content that policies hide from people. */
+  /** Texts of the changed content that people must not see. */
   readonly hidden: readonly string[];
+  /** Those of them that policies redact. */
+  readonly redacted: readonly string[];
   readonly demands: readonly ReviewDemand[];
 }
 
@@ -205,7 +214,11 @@ function decideChanged(
 ): ChangedAction | RulingRefusal {
   const input = reviewedInput(action, present);
   const { payload } = input.intent;
-  const { content: decided, shown_content } = decide({
+  const {
+    content: decided,
+    hidden_texts: hidden_now,
+    withheld,
+  } = decide({
     ...input,
     intent: { ...input.intent, payload: { ...payload, content } },
   });
@@ -216,7 +229,6 @@ function decideChanged(
     return blocked(blocking.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) })));
   const modified = applyPatch(content, decided.modifications);
   if (!modified.ok) return refused("policies_do_not_apply");
-  const hidden_now = hiddenTexts(content, shown_content);
   const before = action.decision.modified_content ?? payload?.content ?? {};
   const blinded = blindedBlocks(input, before, modified.document);
   if (blinded.length > 0)
@@ -231,6 +243,7 @@ function decideChanged(
     modifications: decided.modifications,
     modified_content: modified.document,
     hidden: hidden_now,
+    redacted: textsAt(content, withheld),
     demands: heldFor(decided.reasons, input.policySet, input.membrane.escalation, action.decision.reasons),
   };
 }

@@ -21,14 +21,14 @@ class RedactedTextFinder {
     return this.texts.isIn(text);
   }
 
-  /** Replaces every redacted text in this text. */
-  strikeFrom(text: string): string {
+  /** Replaces every redacted text in this text by a mark. */
+  strikeFrom(text: string, mark: string): string {
     const spans = this.texts.spansIn(text);
     if (this.numbers === undefined) this.numbers = this.numberFinder();
-    if (this.numbers === null) return struckOut(text, spans, redacted_text);
+    if (this.numbers === null) return struckOut(text, spans, mark);
     const compact = compacted(text);
     const regrouped = this.numbers.spansIn(compact.text).map((span) => wholeSpan(compact, span));
-    return struckOut(text, [...spans, ...regrouped], redacted_text);
+    return struckOut(text, [...spans, ...regrouped], mark);
   }
 
   private numberFinder(): TextFinder | null {
@@ -45,12 +45,12 @@ export function holdsAnyText(value: unknown, texts: readonly string[]): boolean 
 }
 
 /**
- * Returns the JSON value with each of these texts replaced, in texts, numbers and keys. Numbers are also replaced in another
+ * Returns the JSON value with each of these texts replaced by `mark`, in texts, numbers and keys. Numbers are also replaced in another
  * grouping or case. Keys that become equal get a number.
  */
-export function withoutTexts<T>(value: T, texts: readonly string[]): T {
+export function withoutTexts<T>(value: T, texts: readonly string[], mark = redacted_text): T {
   if (texts.length === 0) return value;
-  return without(value, finderOf(texts)) as T;
+  return without(value, finderOf(texts), mark) as T;
 }
 
 /** The finders by list of texts, because one decision searches the same texts for each reason and message. */
@@ -64,21 +64,21 @@ function finderOf(texts: readonly string[]): RedactedTextFinder {
   return made;
 }
 
-function without(value: unknown, finder: RedactedTextFinder): unknown {
+function without(value: unknown, finder: RedactedTextFinder, mark: string): unknown {
   if (typeof value === "string" || typeof value === "number") {
     const text = String(value);
-    const left = finder.strikeFrom(text);
+    const left = finder.strikeFrom(text, mark);
     return left === text ? value : left;
   }
-  if (Array.isArray(value)) return value.map((item) => without(item, finder));
+  if (Array.isArray(value)) return value.map((item) => without(item, finder, mark));
   if (typeof value !== "object" || value === null) return value;
   const times = new Map<string, number>();
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      const left = without(name, finder) as string;
+      const left = without(name, finder, mark) as string;
       const time = (times.get(left) ?? 0) + 1;
       times.set(left, time);
-      return [time === 1 ? left : `${left} (${time})`, without(item, finder)];
+      return [time === 1 ? left : `${left} (${time})`, without(item, finder, mark)];
     }),
   );
 }

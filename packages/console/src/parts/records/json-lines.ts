@@ -123,7 +123,10 @@ export interface PatchStep {
   readonly value?: unknown;
 }
 
-/** The RFC 6902 patch that makes `after` of `before`. A list of another length is replaced whole. */
+/**
+ * The RFC 6902 patch that makes `after` of `before`. Of a list of another length entries are removed or added, if it is clear which;
+ * otherwise it is replaced whole.
+ */
 export function patchBetween(before: unknown, after: unknown, path = ""): PatchStep[] {
   if (sameJson(before, after)) return [];
   if (isObject(before) && isObject(after)) {
@@ -137,7 +140,21 @@ export function patchBetween(before: unknown, after: unknown, path = ""): PatchS
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
     return after.flatMap((each, index) => patchBetween(before[index], each, `${path}/${index}`));
   }
-  return [{ op: "replace", path, value: after }];
+  const moved = Array.isArray(before) && Array.isArray(after) ? entriesBetween(before, after, path) : null;
+  return moved ?? [{ op: "replace", path, value: after }];
+}
+
+/** The patch that removes or adds neighbours in a list; null: more than that has changed, or equal entries leave it open where. */
+function entriesBetween(before: readonly unknown[], after: readonly unknown[], path: string): PatchStep[] | null {
+  const [long, short] = before.length > after.length ? [before, after] : [after, before];
+  const count = long.length - short.length;
+  let at = short.findIndex((each, index) => !sameJson(each, long[index]));
+  if (at < 0) at = short.length;
+  if (!short.slice(at).every((each, index) => sameJson(each, long[at + count + index]))) return null;
+  if (at > 0 && sameJson(long[at - 1], long[at + count - 1])) return null;
+  return long === before
+    ? Array.from({ length: count }, (_, n) => ({ op: "remove", path: `${path}/${at + count - 1 - n}` }))
+    : after.slice(at, at + count).map((value, n) => ({ op: "add", path: `${path}/${at + n}`, value }));
 }
 
 /** The value at a JSON Pointer, or undefined. */

@@ -16,10 +16,12 @@ import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
 const withheld_text = "(withheld: a rule removes or redacts this)";
 const struck_text = "[redacted]";
+const mask_text = "[masked]";
 
 /** The answer without what is withheld in any part of it, also where a reviewer wrote it into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
-  const { intent, facts, decision } = answer;
+  const { facts, decision } = answer;
+  const intent = { ...answer.intent, withheld: withheldHere(answer.intent) };
   const { modified_content } = decision;
   const left = intent.withheld.filter((path) => {
     const there = atPointer(modified_content, path);
@@ -36,7 +38,8 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
  * type and the verb stay, as in events.
  */
 export function shownIntent<T extends IntentRecord>(intent: T): T {
-  const { agent, action, payload, decided_as, estimated_impact: impact, data_classes, withheld } = intent;
+  const { agent, action, payload, decided_as, estimated_impact: impact, data_classes } = intent;
+  const withheld = withheldHere(intent);
   if (withheld.length === 0) return intent;
   const content = without(payload?.content, withheld) as Record<string, unknown>;
   const hidden = hiddenTexts(payload?.content, content);
@@ -83,6 +86,15 @@ function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
         (fact) => ({ ...(fact as object), value: quoted((fact as { value: unknown }).value) }),
       ),
   ) as UsedFacts;
+}
+
+/**
+ * Returns the places that are withheld here. A value that the service masked stays as it came, so that an edit can leave it unchanged. To
+ * whoever submitted the action, it came whole.
+ */
+function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[] {
+  const here = new Set(masked.filter((path) => String(atPointer(payload?.content, path)).includes(mask_text)));
+  return withheld.filter((path) => !here.has(path));
 }
 
 /** What texts and numbers of an action are withheld, and what its parameters show, the names of members too. */

@@ -115,12 +115,12 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
       "Add when: the condition under which it fires, or require: what must be provably true.",
     );
   }
-  if (spec.effect === "none" && spec.risk === undefined) {
+  if (spec.effect === "none" && spec.risk === undefined && !masks(spec.modify)) {
     report(
       "/spec/effect",
       "required",
       "The policy has no effect and adds no risk.",
-      "Add risk: {add: 0.2}, or another effect.",
+      "Add risk: {add: 0.2}, a mask, or another effect.",
     );
   }
   const bytes = Buffer.byteLength(spec.message ?? "");
@@ -148,6 +148,11 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
   }
 }
 
+/** Whether these steps are masks, which change no action: they go with every effect. */
+function masks(modify: readonly ModifyStep[] = []): boolean {
+  return modify.length > 0 && modify.every(({ op }) => op === "mask");
+}
+
 function checkModify({ spec }: PolicyDocument, report: Report): void {
   const { effect, modify, modify_when } = spec;
   if (effect === "approve_modified" && modify === undefined) {
@@ -166,7 +171,7 @@ function checkModify({ spec }: PolicyDocument, report: Report): void {
       "Leave modify_when out, or give block or escalate as the effect.",
     );
   }
-  if (effect !== "approve_modified" && modify !== undefined && modify_when === undefined) {
+  if (effect !== "approve_modified" && modify !== undefined && modify_when === undefined && !masks(modify)) {
     report(
       "/spec/modify",
       "not_allowed",
@@ -174,11 +179,11 @@ function checkModify({ spec }: PolicyDocument, report: Report): void {
       "Use effect: approve_modified, or say with modify_when when to modify instead.",
     );
   }
-  if (modify_when !== undefined && modify === undefined) {
+  if (modify_when !== undefined && (modify === undefined || masks(modify))) {
     report(
       "/spec/modify_when",
       "required",
-      "modify_when without modify changes nothing.",
+      "modify_when without a change in modify changes nothing.",
       "Add modify: what to change then.",
     );
   }
@@ -186,7 +191,7 @@ function checkModify({ spec }: PolicyDocument, report: Report): void {
 }
 
 function checkStep(step: ModifyStep, path: string, report: Report): void {
-  const takesValue = step.op !== "remove" && step.op !== "redact";
+  const takesValue = step.op !== "remove" && step.op !== "redact" && step.op !== "mask";
   if (takesValue && step.value === undefined)
     report(path, "required", `${step.op} needs a value.`, "Add value: a CEL expression.");
   if (!takesValue && step.value !== undefined)

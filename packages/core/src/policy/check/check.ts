@@ -6,12 +6,12 @@ import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
 import { parseTemplate } from "../message.ts";
 import { inexactNumbers, unreadableLiterals } from "./check-literals.ts";
 import { costSteps, type PolicyCost } from "./cost.ts";
+import { deadPaths } from "./dead-paths.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
 import { misspeltPatterns, neverEqual } from "./never-equal.ts";
 import { parsePolicy } from "./parse.ts";
 import { softLimit } from "./soft-limits.ts";
-import { starred_help, starred_message, starredPaths } from "./starred-paths.ts";
 import { unknownMembers } from "./unknown-members.ts";
 
 /** The types that `cap` and `floor` accept. */
@@ -75,8 +75,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     check(expression, environment);
     yield;
   }
-  for (const path of starredPaths(readable.spec.modify))
-    warnings.add(() => diagnose(located, path, { code: "bad_format", message: starred_message, help: starred_help }));
+  for (const { path, message, help } of deadPaths(readable))
+    errors.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
   for (const { path, message, help } of misspeltPatterns(readable.spec))
     warnings.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
   const soft = softLimit(readable.spec);

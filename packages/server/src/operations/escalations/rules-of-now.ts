@@ -62,6 +62,6 @@ export async function countForRulesOfNow(
 
 /** Returns what blocks an approval of a pending review now; empty: nothing. `approved`: what others approved so far. */
 export function blocksNow(action: StoredIntent, approved: Ruling | null, present: Present): readonly BlockedBy[] {
-  const ruling = approved ?? askedRuling(action.decision);
+  const ruling = approved ?? askedRuling(action, action.decision);
   return decideAgain(action, { ...ruling, human_reviewed: true }, present).blocked;
 }

@@ -2,7 +2,7 @@
 import { Fault, faultAt, panelsOf, type RulingRefusal, type StepRefusal } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
-/** Faults: invalid_request, modified_action_blocked naming the policies, state_conflict. */
+/** Faults: invalid_request, masked_value_changed, modified_action_blocked naming the policies, state_conflict. */
 export function rulingFault(refusal: RulingRefusal): Fault {
   switch (refusal.because) {
     case "modifications_unexpected":
@@ -13,6 +13,12 @@ export function rulingFault(refusal: RulingRefusal): Fault {
       return invalid(`/modifications/${refusal.index}/value`, `${refusal.op} needs a value.`);
     case "cannot_apply":
       return invalid(`/modifications/${refusal.index}`, `It cannot be applied: ${refusal.message}.`);
+    case "mask_changed": {
+      const message =
+        "The change has a mask that does not stand as it was shown. Leave it unchanged to keep the value, or write another value.";
+      const path = `/modifications/${refusal.index}`;
+      return new Fault("masked_value_changed", { details: [{ path, code: "not_allowed", message }] });
+    }
     case "type_changed":
       return invalid(
         "/modifications",

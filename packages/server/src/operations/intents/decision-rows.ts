@@ -1,11 +1,5 @@
 /** The rows that go with a decision: its event, and the escalation that it opens. */
-import {
-  type Decision,
-  type Escalation,
-  type EventType,
-  hiddenTexts,
-  type IntentSubmission,
-} from "@countersign/contract";
+import type { Decision, Escalation, EventType, IntentSubmission } from "@countersign/contract";
 import {
   type CountedDemand,
   clipText,
@@ -13,6 +7,7 @@ import {
   decisionEventTimestamp,
   type Electorate,
   formatTimestampUs,
+  maskedValue,
   panelsOf,
   us_per_second,
   withoutTexts,
@@ -71,7 +66,7 @@ export function openedEscalation(
   if (terms === null) throw new Error("an escalation without terms");
   const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
   // The record goes into events, mails and pages, and an agent may say in its summary what a policy redacts in the content.
-  const hidden = hiddenTexts(intent.payload?.content ?? null, decided.shown_content);
+  const shown = <T>(value: T): T => maskedValue(withoutTexts(value, decided.hidden_texts), []);
   const demands: CountedDemand[] = electorate.demands.map((demand) => ({ ...demand, approved_by: [] }));
   const record: Escalation = {
     escalation_id,
@@ -95,8 +90,8 @@ export function openedEscalation(
     action: {
       type: decided.decided_as.type,
       verb: intent.action.verb,
-      target: withoutTexts(intent.action.target ?? null, hidden),
-      summary: withoutTexts(intent.payload?.summary ?? null, hidden),
+      target: shown(intent.action.target ?? null),
+      summary: shown(intent.payload?.summary ?? null),
     },
   };
   return {

@@ -173,6 +173,7 @@ function rowsOf(
       decided_as: decided.decided_as,
       attested: input.attested,
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
+      masked: decided.masked.length === 0 ? undefined : decided.masked,
       shadow: shadow.length === 0 ? undefined : shadow,
     }),
     facts: factsText(input.facts),

@@ -1,6 +1,17 @@
 /** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
 import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
-import { Fault, faultAt, formatTimestampUs, hiddenPlaces, listFacts, type MergedFacts } from "@countersign/core";
+import {
+  decisionForPeople,
+  Fault,
+  factsForPeople,
+  faultAt,
+  formatTimestampUs,
+  hiddenPlaces,
+  intentForPeople,
+  listFacts,
+  type MergedFacts,
+  maskingOfAction,
+} from "@countersign/core";
 import { readAuditPage } from "../../store/audit/audit.ts";
 import {
   currentDecision,
@@ -26,7 +37,14 @@ export async function getIntent(
 ): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
   const row = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
-  return { intent: intentRecord(row), facts: shownFacts(row.facts), decision: decisionOf(row) };
+  const own = { intent: intentRecord(row), facts: shownFacts(row.facts), decision: decisionOf(row) };
+  if (getsWhole(caller, row.lineage_id)) return own;
+  const masking = maskingOfAction(row);
+  return {
+    intent: intentForPeople(own.intent, masking),
+    facts: factsForPeople(own.facts, masking),
+    decision: decisionForPeople(own.decision, masking),
+  };
 }
 
 /**
@@ -59,15 +77,19 @@ export async function listOwnIntents(
     listIntents(query, caller.org_id, own, before?.place ?? null, limit + 1),
   );
   const cut = page(found.rows, limit, (row) => placeSince(row.intent_id, seq), found.more);
-  return { rows: cut.rows.map(listItem), next_cursor: cut.next_cursor };
+  const rows = cut.rows.map((row) => {
+    const item = listItem(row);
+    return getsWhole(caller, row.lineage_id) ? item : intentForPeople(item, maskingOfAction(row));
+  });
+  return { rows, next_cursor: cut.next_cursor };
 }
 
 /**
- * Returns the present decision as JSON text. With `wait_seconds` it first waits until the outcome is final, the time is
+ * Returns the present decision as JSON text; masked for people who did not submit the action. With `wait_seconds` it first waits until the outcome is final, the time is
  * over, or the caller disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
-  runtime: Pick<Runtime, "callers" | "decisionReads" | "waits">,
+  runtime: Pick<Runtime, "callers" | "db" | "decisionReads" | "waits">,
   caller: Caller,
   intent_id: string,
   wait_seconds: number,
@@ -82,7 +104,12 @@ export async function getDecision(
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }
-  return currentDecision(row);
+  // Whoever submitted the action runs it, so nothing is masked then. In open mode nobody has a key.
+  if (row.lineage_id === caller.lineage_id || getsWhole(caller, row.lineage_id)) return currentDecision(row);
+  const intent = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
+  if (intent === undefined) throw new Fault("not_found");
+  const decision = JSON.parse(currentDecision(row)) as Decision;
+  return JSON.stringify(decisionForPeople(decision, maskingOfAction(intent)));
 }
 
 /** Returns the data of an audit row without what people wrote to each other: only `message_to_agent` is for agents. */
@@ -110,6 +137,11 @@ export async function listIntentAudit(
   return { rows, next_cursor: cut.next_cursor };
 }
 
+/** Whether the caller gets an intent as it was submitted: agents, and whoever submitted it. People get it masked. */
+function getsWhole(caller: Caller, lineage_id: string | null): boolean {
+  return isAgent(caller) || (lineage_id !== null && caller.lineage_id === lineage_id);
+}
+
 /** Whether this is the key of an agent. */
 function isAgent({ role, scope }: Caller): boolean {
   return role === "agent" || scope === "agent";
@@ -130,6 +162,7 @@ export function decisionOf(row: ListedIntent): Decision {
 }
 
 function intentRecord(row: ListedIntent): IntentRecord {
+  const masked = [...maskingOfAction(row).places];
   const { submitted, decided_as } = row.intent;
   return {
     intent_id: row.intent_id,
@@ -137,7 +170,8 @@ function intentRecord(row: ListedIntent): IntentRecord {
     pipeline_mode: row.mode,
     ...submitted,
     decided_as,
-    withheld: hiddenPlaces(row),
+    withheld: [...new Set([...hiddenPlaces(row), ...masked])],
+    masked,
     submitted_by: shownActor(row.actor),
     submitted_at: row.created_at,
   };

@@ -6,6 +6,7 @@ import {
   Fault,
   formatTimestampUs,
   hiddenTextsInAction,
+  maskedValue,
   redactedRemark,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -70,7 +71,7 @@ async function observationOf(
     observation_id: runtime.ids.next("observation"),
     intent_id,
     status,
-    detail: redactedRemark(detail ?? null, intent === undefined ? [] : hiddenTextsInAction(intent)),
+    detail: redactedRemark(maskedValue(detail ?? null, []), intent === undefined ? [] : hiddenTextsInAction(intent)),
     recorded_by: shownActor(caller.actor),
     recorded_at: formatTimestampUs(runtime.clock.now_us()),
   };

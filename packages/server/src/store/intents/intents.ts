@@ -27,6 +27,8 @@ interface IntentDocument {
   readonly attested?: boolean;
   /** JSON Pointers into payload.content that policies hid from people when they decided; absent: none. */
   readonly withheld?: readonly string[];
+  /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
+  readonly masked?: readonly string[];
 }
 
 interface Headers extends Omit<DecisionHeader, "at"> {

@@ -1,0 +1,95 @@
+/**
+ * Masks: what people do not see, although it runs. Policies mask places of payload.content, and credentials are masked by
+ * themselves. See docs/decisions/0035.
+ */
+import { struckOut, textsOf } from "@countersign/contract";
+import { credentialSpans, isCredentialName } from "../values/credentials.ts";
+import { nothing, pointerNames, pointerToken, valueAt } from "../values/json-patch.ts";
+import { withoutTexts } from "../values/redacted-texts.ts";
+
+/** Stands where people do not see a value. */
+export const mask_text = "[masked]";
+
+/** What is masked in a content. */
+export interface Masking {
+  /** The places that policies mask as a whole. */
+  readonly by_policies: ReadonlySet<string>;
+  /** JSON Pointers of the masked values, and of texts that hold a masked part. */
+  readonly places: readonly string[];
+  /** The masked texts, longest first. They are masked wherever else they stand. */
+  readonly texts: readonly string[];
+}
+
+const none: Masking = { by_policies: new Set(), places: [], texts: [] };
+
+/** Returns what is masked in a content: the places of policies, and credentials. */
+export function maskingOf(content: unknown, places: readonly string[] = []): Masking {
+  const found = new Set<string>();
+  const texts = new Set<string>();
+  for (const place of places) {
+    const value = valueAt(content, pointerNames(place));
+    if (value === nothing) continue;
+    found.add(place);
+    for (const text of textsOf(value)) texts.add(text);
+  }
+  findCredentials(content, "", false, (place, credentials) => {
+    found.add(place);
+    for (const text of credentials.flatMap((each) => [...textsOf(each)])) texts.add(text);
+  });
+  if (found.size === 0) return none;
+  const by_policies = new Set(places);
+  // A text that is a mask already, or its part, would be masked in its own mask.
+  const kept = [...texts].filter((text) => !mask_text.includes(text));
+  return { by_policies, places: [...found], texts: kept.sort((a, b) => b.length - a.length || (a < b ? -1 : 1)) };
+}
+
+/** Calls `found` for each text in a value that is a credential or holds one. `named`: a member's name says so. */
+function findCredentials(
+  value: unknown,
+  place: string,
+  named: boolean,
+  found: (place: string, credentials: readonly string[]) => void,
+): void {
+  if (typeof value === "string") {
+    if (value === "" || value === mask_text) return;
+    const credentials = named ? [value] : credentialSpans(value).map(({ start, end }) => value.slice(start, end));
+    if (credentials.length > 0) found(place, credentials);
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, each] of Object.entries(value)) {
+    const is_named = Array.isArray(value) ? named : isCredentialName(name);
+    findCredentials(each, `${place}/${pointerToken(name)}`, is_named, found);
+  }
+}
+
+/** Returns a JSON value as people see it: credentials and these texts are masked in it. */
+export function maskedValue<T>(value: T, texts: readonly string[]): T {
+  return withoutTexts(withoutCredentials(value, false), texts, mask_text) as T;
+}
+
+function withoutCredentials(value: unknown, named: boolean): unknown {
+  if (typeof value === "string") {
+    if (named && value !== "") return mask_text;
+    return struckOut(value, credentialSpans(value), mask_text);
+  }
+  if (Array.isArray(value)) return value.map((each) => withoutCredentials(each, named));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, withoutCredentials(each, isCredentialName(name))]),
+  );
+}
+
+/** Returns a content as people see it: what policies mask, credentials, and the texts of both are masked. */
+export function maskedContent<T>(content: T, { by_policies, texts }: Masking): T {
+  return maskedValue(by_policies.size === 0 ? content : (maskedAt(content, "", by_policies) as T), texts);
+}
+
+function maskedAt(value: unknown, place: string, masked: ReadonlySet<string>): unknown {
+  if (masked.has(place)) return mask_text;
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(
+    ([name, each]) => [name, maskedAt(each, `${place}/${pointerToken(name)}`, masked)] as const,
+  );
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+}

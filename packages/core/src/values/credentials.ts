@@ -1,0 +1,98 @@
+/**
+ * Finds credentials: members whose name says that they hold one, and parts of texts that have the shape of one. Prose must not look
+ * like a credential, so a shape needs a known beginning, a header's name or a member's name.
+ */
+import type { TextSpan } from "@countersign/contract";
+
+/** The last words of names that hold a credential. */
+const names =
+  /^(?:.*_)?(?:password|passwd|passphrase|pwd|secret|token|api_?key|(?:access|private|secret|signing|encryption)_key(?:_base64)?|credentials?|authorization|cookie)$/;
+
+/** Tokens that tell where a list goes on. They open nothing. */
+const ofPages = /^(?:.*_)?(?:page|next|prev|previous|continuation|sync|start|cursor|resume)_token$/;
+
+/** Whether a member of this name holds a credential: `password`, `clientSecret`, `X-API-Key`; but not `max_tokens` or `page_token`. */
+export function isCredentialName(name: string): boolean {
+  if (name.length > 128) return false;
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .replaceAll(/[\s.-]+/g, "_")
+    .toLowerCase();
+  return names.test(words) && !ofPages.test(words);
+}
+
+/** Keys and tokens of known services, by how they begin. */
+const known = [
+  ...["gh[pousr]_[A-Za-z0-9]{20,}", "github_pat_\\w{20,}", "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{20,}"],
+  ...["xox[abeoprs]-[\\w-]{10,}", "xapp-[\\w-]{10,}", "(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"],
+  ...["AIza[\\w-]{35}", "ya29\\.[\\w-]{20,}", "GOCSPX-[\\w-]{20,}", "[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"],
+  ...["whsec_[\\w+/=-]{16,}", "sk-(?=[\\w-]{0,200}\\d)[\\w-]{20,}", "npm_[A-Za-z0-9]{36}", "pypi-AgE[\\w-]{16,}"],
+  ...[
+    "SG\\.[\\w-]{16,}\\.[\\w-]{16,}",
+    "do[opr]_v1_[a-f0-9]{64}",
+    "hf_[A-Za-z0-9]{30,}",
+    "shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}",
+  ],
+  ...["svc_(?:live|shadow|test)_[a-z]+_\\w{32,}", "AGE-SECRET-KEY-1[A-Z0-9]{50,}", "dapi[a-f0-9]{32}"],
+  "eyJ[\\w-]{8,}\\.[\\w-]{8,}\\.[\\w-]{8,}",
+];
+
+/** Each expression has the credential as its group `of`. */
+const shapes: readonly RegExp[] = [
+  new RegExp(`(?<![\\w-])(?<of>${known.join("|")})`, "dg"),
+  /\bauthorization["']?\s{0,9}[:=]\s{0,9}["']?(?:(?:bearer|basic|token|digest|negotiate)\s{1,9})?(?<of>[^\s"',;]{4,})/dgi,
+  /\b(?:bearer|basic)\s{1,9}(?<of>(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{16,}={0,2})/dgi,
+  /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s/:@]{0,100}:(?<of>[^\s/@]{1,200})@/dgi,
+];
+
+/** A name, and the value that a text gives it: `name=value`, or as JSON. */
+const named =
+  /(?<![\w-])(?:(?<name>[A-Za-z][\w-]{0,63})=["']?(?<of>[^\s"'&;,]{4,})|["'](?<json_name>[A-Za-z][\w-]{0,63})["']\s{0,9}:\s{0,9}["'](?<json_of>[^"']{1,4096}))/dg;
+
+/** Whether a text can hold a shape at all. */
+const hint = /[-_=:/.]|AKIA|ASIA|AIza|dapi|bearer|basic/i;
+
+/** Returns the spans of a text that are credentials, in order and without overlaps. */
+export function credentialSpans(text: string): TextSpan[] {
+  if (text.length < 8 || !hint.test(text)) return [];
+  const spans: TextSpan[] = [];
+  const add = (at: readonly [number, number] | undefined): void => {
+    if (at !== undefined) spans.push({ start: at[0], end: at[1] });
+  };
+  spans.push(...privateKeySpans(text));
+  for (const shape of shapes) for (const { indices } of text.matchAll(shape)) add(indices?.groups?.["of"]);
+  for (const { groups = {}, indices } of text.matchAll(named)) {
+    if (isCredentialName(groups["name"] ?? groups["json_name"] ?? ""))
+      add(indices?.groups?.["of"] ?? indices?.groups?.["json_of"]);
+  }
+  return merged(spans.sort((a, b) => a.start - b.start || b.end - a.end));
+}
+
+/** Returns the spans of private keys in PEM. One without its end goes on as far as the characters of such a text do. */
+function privateKeySpans(text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
+  const end = /-----END [A-Z0-9 ]{1,60}-----/g;
+  const rest = /[A-Za-z0-9+/=\s:,.\\-]*/y;
+  let is_ended = true;
+  for (const begin of text.matchAll(/-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g)) {
+    if (begin.index < (spans.at(-1)?.end ?? 0)) continue;
+    end.lastIndex = begin.index + begin[0].length;
+    rest.lastIndex = end.lastIndex;
+    // After the last end there is none: to look again for each beginning would take long.
+    if (is_ended) is_ended = end.exec(text) !== null;
+    if (!is_ended) rest.exec(text);
+    spans.push({ start: begin.index, end: is_ended ? end.lastIndex : rest.lastIndex });
+  }
+  return spans;
+}
+
+function merged(spans: readonly TextSpan[]): TextSpan[] {
+  const kept: TextSpan[] = [];
+  for (const span of spans) {
+    const last = kept.at(-1);
+    if (last !== undefined && span.start < last.end)
+      kept[kept.length - 1] = { ...last, end: Math.max(last.end, span.end) };
+    else kept.push(span);
+  }
+  return kept;
+}

@@ -1,0 +1,31 @@
+/** Paths of policies that may name many places: a JSON Pointer in which `*` stands for every entry of a list and every member of an object. */
+import { isIndex, pointerNames, pointerToken } from "./json-patch.ts";
+
+/** Whether a path may name more than one place. */
+export function isStarred(path: string): boolean {
+  return path.includes("*") && pointerNames(path).includes("*");
+}
+
+/** Returns the places in the content that a path names, as JSON Pointers. */
+export function placesOf(content: unknown, path: string): string[] {
+  let found: { readonly place: string; readonly value: unknown }[] = [{ place: "", value: content }];
+  for (const name of pointerNames(path))
+    found = found.flatMap(({ place, value }) =>
+      membersOf(value, name).map(([member, each]) => ({ place: `${place}/${pointerToken(member)}`, value: each })),
+    );
+  return found.map(({ place }) => place);
+}
+
+function membersOf(value: unknown, name: string): [string, unknown][] {
+  if (typeof value !== "object" || value === null) return [];
+  if (name === "*") return Object.entries(value);
+  if (!Object.hasOwn(value, name) || (Array.isArray(value) && !isIndex(name))) return [];
+  return [[name, (value as Record<string, unknown>)[name]]];
+}
+
+/** Whether a place is one that the path names, or lies within one. */
+export function coversPlace(path: string, place: string): boolean {
+  const names = pointerNames(place);
+  const wanted = pointerNames(path);
+  return wanted.length <= names.length && wanted.every((name, at) => name === "*" || name === names[at]);
+}
