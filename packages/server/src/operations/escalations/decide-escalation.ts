@@ -45,7 +45,7 @@ async function castVote(
 
   // Load the review and the action, and check that the reviewer may vote.
   const loaded = await loadReview(query, org_id, escalation_id);
-  const person = await admitReviewer(query, caller, loaded);
+  const { person, self_reviewed } = await admitReviewer(query, caller, loaded);
 
   // Work out the ruling. If a reviewer changed the action, the ruling or refusal rests on the rules, so those must be current.
   const { review, intent: action } = loaded;
@@ -69,13 +69,15 @@ async function castVote(
   demandCurrentKey(locked.head, caller);
   if (ruling !== null && rests_on_rules) await demandRulesInForce(runtime, query, org_id, locked.head, state);
   await demandNamed(query, locked.review.record.reviewers, caller, person);
+  // The second person ends solo mode under the same lock.
+  if (self_reviewed) await admitReviewer(query, caller, loaded);
   const meets = await demandsMetBy(query, locked.review.demands, caller, person);
   // Another vote may have replaced the overtaken ruling meanwhile. The state machine then compares this vote with the new one.
   const same_ruling = canonicalJson(locked.review.ruling) === canonicalJson(review.ruling);
 
   // Take a step of the state machine, and write the result.
-  const vote = { person, meets, outcome, ruling, comment, modifications, hidden, at: locked.at };
+  const vote = { person, self_reviewed, meets, outcome, ruling, comment, modifications, hidden, at: locked.at };
   const step: ReviewStep = { kind: "vote", ...vote, overtaken: overtaken && same_ruling };
-  const data = { person, outcome, comment, modifications };
+  const data = { person, outcome, comment, modifications, ...(self_reviewed ? { self_reviewed } : {}) };
   return takeStep(runtime, query, locked, step, { actor, type: "voted", data });
 }

@@ -36,16 +36,17 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   const { record, ruling, demands } = row;
   if (!isRecord(record) || !isRuling(ruling) || !areDemands(demands))
     throw new Error(`${escalation_id} is stored in an unknown form`);
-  return { record: withPanels(record, demands), ruling, demands };
+  return { record: completed(record, demands), ruling, demands };
 }
 
-/** Returns the record with its panels. Records that an earlier version wrote have none. */
-function withPanels(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
-  return { ...record, panels: record.panels ?? panelsOf(demands) };
+/** Returns the record with what records of an earlier version do not have. */
+function completed(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
+  return { ...record, panels: record.panels ?? panelsOf(demands), self_reviewed: record.self_reviewed ?? false };
 }
 
 /** A record as it is stored. */
-type StoredRecord = Omit<Escalation, "panels"> & { readonly panels?: Escalation["panels"] };
+type StoredRecord = Omit<Escalation, "panels" | "self_reviewed"> &
+  Partial<Pick<Escalation, "panels" | "self_reviewed">>;
 
 function isRecord(value: unknown): value is StoredRecord {
   if (!isJsonObject(value) || !isJsonObject(value.quorum)) return false;
@@ -122,7 +123,7 @@ export async function listEscalations(
     ],
   );
   const shown = rows.map(({ record, demands, equal_pending }) => ({
-    ...withPanels(record, demands),
+    ...completed(record, demands),
     ...(equal_pending === null ? {} : { equal_pending }),
   }));
   return { rows: shown, more };
