@@ -12,6 +12,7 @@ import { readConfig } from "../../packages/server/src/edge/start/config.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
 import { databaseUrl, emptyDatabase, testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
+import { testPerson } from "../../packages/server/src/testing/people/person.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "countersign-operate-"));
 afterAll(() => rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
@@ -115,6 +116,28 @@ describe("keys create", () => {
     expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
     const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");
     expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
+  });
+
+  test("with --person makes somebody else's key: an account's, or of a person by name", async () => {
+    const { user_id, email } = await testPerson(database.db, "org_local");
+    const own = await json("keys", "create");
+    const made = [];
+    for (const person of [email, user_id, "ann"]) made.push(await json("keys", "create", "--person", person));
+    const persons = await database.db.query<{ person: string; created_by: string | null }>(
+      "select person, created_by from api_keys where org_id = 'org_local' and key_id = any($1) order by key_id",
+      [[own, ...made].map(({ key_id }) => key_id)],
+    );
+    expect(persons).toEqual([
+      { person: "command_line", created_by: null },
+      { person: user_id, created_by: user_id },
+      { person: user_id, created_by: user_id },
+      { person: "person:ann", created_by: null },
+    ]);
+    const { audit } = await answerOf(get("/v1/audit?type=key_created&limit=1", adminKey));
+    expect(audit).toMatchObject([{ data: { person: "person:ann" } }]);
+    for (const nobody of ["nobody@example.com", "usr_nobody"])
+      expect((await cli("keys", "create", "--person", nobody)).stderr).toContain("has the address or id");
+    expect((await cli("keys", "create", "--person", " ann")).stderr).toContain("printable characters");
   });
 
   test("refuses what does not fit together, and an organization that does not exist", async () => {

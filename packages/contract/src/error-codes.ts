@@ -67,8 +67,8 @@ export const errorCodes = {
   },
   self_review: {
     status: 403,
-    meaning: "Whoever submitted an intent cannot decide on it.",
-    advice: "Let another person review it.",
+    meaning: "The person who submitted an intent cannot decide on it, with any key.",
+    advice: "Let another person review it: `details` says whose key it is, and what to do.",
   },
   signup_closed: {
     status: 403,

@@ -19,8 +19,12 @@ The key is printed on standard output, once and alone; everything about it on st
 the only organization there is; an instance without any, or with open mode's only, uses org_local, open mode's own.
 The first key of an instance ends open mode for good.
 
+All keys that the command line makes are one person's: they cannot approve each other's actions, and count as one approval. With
+--person the key is somebody else's: of the account with this address or user_id, or of a person without an account, by any name.
+
 Examples:
   $ countersign keys create --role admin --name me
+  $ countersign keys create --role reviewer --person ann
   $ export COUNTERSIGN_API_KEY=$(countersign keys create --role agent --name billing-bot)
   $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
 
@@ -40,6 +44,7 @@ interface CreateOptions {
   readonly scope: NonNullable<ApiKeyInput["scope"]>;
   readonly agentId?: string;
   readonly days?: number;
+  readonly person?: string;
   readonly json: boolean;
 }
 
@@ -58,6 +63,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     )
     .option("--agent-id <id>", "the one agent of a key of scope agent")
     .option("--days <n>", "lifetime in days (default: 365)", wholeNumber)
+    .option("--person <who>", "whose key it is: an account's address or user_id, or a name", personName)
     .option("--json", "print the whole record as JSON", false)
     .addHelpText("after", create_help)
     .action((options: CreateOptions) => withInstance(terminal, (instance) => create(terminal, instance, options)));
@@ -94,7 +100,7 @@ async function create(terminal: Terminal, instance: Instance, options: CreateOpt
   const input = await keyInput(instance, options);
   const organization = await chooseOrganization(instance, options.org);
   const { org_id } = organization;
-  const created = await instance.keys.create(org_id, input);
+  const created = await instance.keys.create(org_id, input, options.person);
   if (!options.json) {
     terminal.printError(
       `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
@@ -137,6 +143,13 @@ const optionNames: ReadonlyMap<unknown, string> = new Map([
 function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("give a whole number.");
   return Number(text);
+}
+
+/** Reads the name of a person: printable, and short enough to be shown. */
+function personName(text: string): string {
+  if (text.trim() !== text || visible(text) !== text || text.length === 0 || text.length > 100)
+    throw new InvalidArgumentError("give 1 to 100 printable characters, without spaces around them.");
+  return text;
 }
 
 async function chooseOrganization(instance: Instance, org_id: string | undefined): Promise<ListedOrganization> {

@@ -21,10 +21,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   expired_api_key: ["This key has expired", "Ask an admin for a new key, then sign in with it."],
   invalid_credentials: ["That is not right", "Check what you typed."],
   forbidden: ["Your role does not allow this", "Ask somebody with a higher role, or an admin to change yours."],
-  self_review: [
-    "You cannot decide on your own action",
-    "The agent's key is yours or was created by you. Another person has to decide.",
-  ],
+  self_review: ["You cannot decide on your own action", "You and the agent's key are one person."],
   signup_closed: ["Sign-up is closed on this service", "Ask its operator for an invitation or a key."],
   not_found: ["There is no such thing (any more)", "Check the address, or go back to the list."],
   escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],

@@ -122,6 +122,10 @@ export const Escalation = Type.Object(
           "approval (`voided` in its audit row names whose); they may vote again",
       },
     ),
+    self_reviewed: Type.Boolean({
+      description:
+        "true: somebody ruled on an action that the same person submitted. Only an organization in solo mode permits that",
+    }),
     resolution: nullable(
       Type.Object({
         outcome: Outcome,

@@ -28,6 +28,7 @@ function review(required = 1, on_timeout: "block" | "approve" = "block"): Review
     quorum: { required, approvals: 0, rejections: 0 },
     panels: [],
     votes: [],
+    self_reviewed: false,
     resolution: null,
     on_timeout,
     created_at: at(0),
@@ -41,6 +42,7 @@ function review(required = 1, on_timeout: "block" | "approve" = "block"): Review
 const approve = (person: string, ruling: Ruling = plain, second = 1, meets = [0]): ReviewStep => ({
   kind: "vote",
   person,
+  self_reviewed: false,
   meets,
   outcome: ruling.outcome,
   ruling,
@@ -52,6 +54,7 @@ const approve = (person: string, ruling: Ruling = plain, second = 1, meets = [0]
 const block = (person: string, second = 1): ReviewStep => ({
   kind: "vote",
   person,
+  self_reviewed: false,
   meets: [0],
   outcome: "block",
   ruling: null,
@@ -94,6 +97,17 @@ describe("a review", () => {
     const twice = after(review(2), approve("a"), approve("a"));
     expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });
     expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+  });
+
+  test("says if the submitter's person ruled, whoever ruled before and after", () => {
+    const own = { ...approve("a"), self_reviewed: true } as ReviewStep;
+    const states = [
+      review(2),
+      after(review(2), approve("b")),
+      after(review(2), approve("b"), own),
+      after(review(2), own, approve("b")),
+    ];
+    expect(states.map(({ record }) => record.self_reviewed)).toEqual([false, false, true, true]);
   });
 
   describe("with an order", () => {

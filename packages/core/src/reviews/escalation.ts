@@ -71,6 +71,8 @@ export type ReviewStep =
       readonly kind: "vote";
       /** The reviewer. Two keys of one person are one person. */
       readonly person: string;
+      /** True: the same person submitted the action, which only solo mode permits. */
+      readonly self_reviewed: boolean;
       /** The places of the demands whose reviewers include this person. */
       readonly meets: readonly number[];
       readonly outcome: Outcome;
@@ -184,7 +186,8 @@ function vote(review: Review, step: VoteStep): Stepped {
   // The record of an approved review shows as many approvals as it took.
   const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
   const quorum = { required, approvals, rejections: votes.length - approvals };
-  const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands) }, ruling, demands };
+  const self_reviewed = record.self_reviewed || step.self_reviewed;
+  const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands), self_reviewed }, ruling, demands };
   if (ruling !== null && missing > 0) return moved(voted);
   const deciding = votes.filter((each) => (each.outcome === "block") === (ruling === null));
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });

@@ -80,7 +80,15 @@ function approvedBy(voters: readonly string[], { demands }: EscalationTerms): Re
   const entitled = voters.filter((each) => isAmong(electorate.reviewers, each));
   for (const person of entitled.flatMap(() => entitled)) {
     const meets = demands.flatMap((demand, n) => (isAmong(demand.reviewers, person) ? [n] : []));
-    const what = { person, meets, outcome: ruling.outcome, ruling, comment: null, modifications: null };
+    const what = {
+      person,
+      self_reviewed: false,
+      meets,
+      outcome: ruling.outcome,
+      ruling,
+      comment: null,
+      modifications: null,
+    };
     const stepped = stepReview(review, { kind: "vote", ...what, overtaken: false, at });
     if (stepped.kind === "refused") {
       if (stepped.because === "closed") break;

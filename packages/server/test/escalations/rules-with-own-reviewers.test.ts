@@ -19,8 +19,7 @@ const hold = (name: string, when: string, escalation: object) =>
 beforeAll(async () => {
   ({ url } = await serviceNode(database));
   org = await reviewedOrganization(database.db, url, { packs: [] });
-  for (const who of ["ann", "bob"] as const)
-    keys[who] = (await post("/v1/api-keys", org.admin, { role: "reviewer" })).json;
+  for (const who of ["ann", "bob"] as const) keys[who] = await org.org.key({ role: "reviewer" });
   await hold("large", "params.amount > 1000.0", { reviewers: ["role:operator"] });
   await hold("of-ann", "params.memo.contains('petty cash')", { reviewers: [`user:${keys.ann.key_id}`] });
 });

@@ -180,8 +180,8 @@ test("audit rows of a key, from when it was made until it ended", async () => {
   );
   await db.query(
     `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds,
-       revoked_at)
-     select $1, key_id, '', key_id, 'live', 'org', 'agent', now(), '2027-01-01', 1, revoked_at
+       revoked_at, person)
+     select $1, key_id, '', key_id, 'live', 'org', 'agent', now(), '2027-01-01', 1, revoked_at, key_id
      from unnest($2::text[], $3::timestamptz[]) as k(key_id, revoked_at)`,
     [own, [former, recent], [new Date(begun_ms + 1_180_000).toISOString(), null]],
   );

@@ -154,8 +154,8 @@ test('with "*" nobody who made too much for a list, or nothing, stands in the wa
   const { admin, maker, webhook } = await withMade();
   const { cookie } = admin;
   await database.db.query(
-    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_by, created_at, expires_at, lifetime_seconds)
-     select $1, 'key_' || $2 || n, sha256(($2 || n)::bytea), 'key_' || $2 || n, 'live', 'org', 'operator', $2, now(), now() + interval '1 day', 86400
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_by, created_at, expires_at, lifetime_seconds, person)
+     select $1, 'key_' || $2 || n, sha256(($2 || n)::bytea), 'key_' || $2 || n, 'live', 'org', 'operator', $2, now(), now() + interval '1 day', 86400, $2
      from generate_series(1, $3::integer) n`,
     [admin.session.org_id, maker.user_id, limits.made_choices_max],
   );

@@ -2,7 +2,7 @@
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import type { MouseEvent, Ref } from "react";
-import { ModeBadge, StatusBadge } from "../../parts/records/badge.tsx";
+import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Paged } from "../../parts/tables/paged.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
@@ -137,6 +137,7 @@ function Entry({
       </span>
       <span className="meta">
         {status === "pending" ? <TimeLeft until={escalation.expires_at} /> : <StatusBadge escalation={escalation} />}
+        <SelfReviewed escalation={escalation} />
         <ModeBadge mode={escalation.pipeline_mode} />
         <span>{`risk ${escalation.risk_score.toFixed(2)}`}</span>
         {status === "pending" && quorum.required > 1 && (

@@ -36,7 +36,8 @@ export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): s
     case "reviewed":
     case "voted": {
       const verdict = text("verdict") ?? text("outcome");
-      return joined(": ", verdict === null ? null : verdictWord(verdict as Decision["verdict"]), text("comment"));
+      const own = data["self_reviewed"] === true ? "self-reviewed" : null;
+      return joined(": ", own, verdict === null ? null : verdictWord(verdict as Decision["verdict"]), text("comment"));
     }
     case "delivered":
     case "delivery_failed":

@@ -29,6 +29,11 @@ export function StatusBadge({ escalation: { status, resolution } }: { readonly e
   return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
 }
 
+/** Says that the person who submitted the action ruled on it, which only an organization without a second person permits. */
+export function SelfReviewed({ escalation: { self_reviewed } }: { readonly escalation: Escalation }) {
+  return self_reviewed ? <span className="badge shadow">self-reviewed</span> : null;
+}
+
 export function Badge({ text, tone = "plain" }: { readonly text: string; readonly tone?: string }) {
   return <span className={`badge ${tone}`}>{text}</span>;
 }

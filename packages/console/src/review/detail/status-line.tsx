@@ -1,6 +1,6 @@
 /** The top of an escalation: its status, its time limit, what blocks an approval now, and whether it is a test. */
 import type { Escalation } from "@countersign/contract";
-import { ModeBadge, StatusBadge } from "../../parts/records/badge.tsx";
+import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
 
 export function StatusLine({ escalation }: { readonly escalation: Escalation }) {
@@ -9,6 +9,7 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
     <>
       <div className="row">
         <StatusBadge escalation={escalation} />
+        <SelfReviewed escalation={escalation} />
         <ModeBadge mode={escalation.pipeline_mode} />
         {open ? <TimeLeft until={escalation.expires_at} /> : null}
         <span className="small muted">
@@ -28,6 +29,14 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
         </div>
       )}
       {open && escalation.blocked_now !== undefined && <BlockedNow blocks={escalation.blocked_now} />}
+      {escalation.self_reviewed && (
+        <div className="banner warn">
+          <div>
+            <strong>Self-reviewed: one person asked and decided</strong>
+            The organization had no second person. Invite one, and nobody decides on their own actions any more.
+          </div>
+        </div>
+      )}
       {escalation.pipeline_mode === "test" && (
         <div className="banner shadow">
           <div>

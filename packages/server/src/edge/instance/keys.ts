@@ -12,7 +12,11 @@ export const command_line_actor = "command_line";
 export interface InstanceKeys {
   /** Checks a key's input as the API does. Null: it is valid. */
   problems(input: ApiKeyInput): Promise<readonly FaultDetail[] | null>;
-  create(org_id: string, input: ApiKeyInput): Promise<ApiKeyCreated>;
+  /**
+   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: whoever uses the
+   * command line, who is one person. Faults: not_found (account).
+   */
+  create(org_id: string, input: ApiKeyInput, person?: string): Promise<ApiKeyCreated>;
   /** Returns all keys of an organization, the newest first. */
   list(org_id: string): Promise<ApiKey[]>;
   /** Revokes a key on all nodes. Faults: not_found. */
@@ -34,9 +38,11 @@ export function instanceKeys(opened: OpenedDatabase): InstanceKeys {
       const { compileCheck } = await import("../../http/request/validate.ts");
       return compileCheck(ApiKeyInput)(input, 0);
     },
-    async create(org_id, input) {
+    async create(org_id, input, person) {
       const { createKey } = await import("../../operations/keys/create-key.ts");
-      return (await createKey(opened, callerOf(org_id), input)).response;
+      const { ownerNamed } = await import("../../operations/keys/key-owner.ts");
+      const owner = person === undefined ? undefined : await ownerNamed(opened.db, org_id, person);
+      return (await createKey(opened, callerOf(org_id), input, undefined, owner)).response;
     },
     async list(org_id) {
       const { listKeys } = await import("../../operations/keys/list-keys.ts");

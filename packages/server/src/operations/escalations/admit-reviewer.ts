@@ -3,25 +3,38 @@ import type { Reviewer } from "@countersign/contract";
 import { Fault, faultAt, isReached, type Review, type ReviewDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
-import { identityOf, isOwn } from "../people/identity.ts";
+import { identityOf } from "../people/identity.ts";
+import { judgeOwnReview } from "../people/own-review.ts";
 import { isReviewer, unmetDemands } from "../people/reviewers.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { LoadedReview } from "./review-steps.ts";
 import { unmetDemandsFault } from "./ruling-faults.ts";
+
+/** Whoever may vote. */
+export interface AdmittedReviewer {
+  readonly person: string;
+  /** The same person submitted the action. Only in solo mode. */
+  readonly self_reviewed: boolean;
+}
 
 /**
  * Checks that the caller may vote, and returns the person behind the caller. Call it before you work out a ruling, because a
  * refused ruling reports what policies say. After the lock, check again that the caller is a reviewer and the review is open.
  * Faults: self_review, forbidden, escalation_closed.
  */
-export async function admitReviewer(query: Query, caller: Caller, { review, intent }: LoadedReview): Promise<string> {
+export async function admitReviewer(
+  query: Query,
+  caller: Caller,
+  { review, intent }: LoadedReview,
+): Promise<AdmittedReviewer> {
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
   const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
-  if (isOwn(reviewer, submitter)) throw new Fault("self_review");
+  const own = await judgeOwnReview(query, caller.org_id, reviewer, submitter);
+  if (own.kind === "refused") throw own.fault;
   await demandNamed(query, review.record.reviewers, caller, reviewer.person);
   const { status, expires_at } = review.record;
   if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
-  return reviewer.person;
+  return { person: reviewer.person, self_reviewed: own.kind === "solo" };
 }
 
 /** Refuses a caller who is not among these reviewers. Faults: forbidden. */

@@ -47,7 +47,7 @@ async function castVote(
 
   // Check that the reviewer may vote, so that nobody else can hold the lock.
   const loaded = await loadReview(query, org_id, escalation_id);
-  const person = await admitReviewer(query, caller, loaded);
+  const { person, self_reviewed } = await admitReviewer(query, caller, loaded);
 
   // Lock, and repeat the checks with what may have changed. An approval rests on what holds now: from here on nothing changes.
   const locked = await lockReview(query, org_id, escalation_id);
@@ -55,6 +55,8 @@ async function castVote(
   if (input.outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
   const { review, at } = locked;
   await demandNamed(query, review.record.reviewers, caller, person);
+  // The second person ends solo mode under the same lock.
+  if (self_reviewed) await admitReviewer(query, caller, loaded);
   const { intent: action } = loaded;
   if (input.outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
@@ -76,23 +78,13 @@ async function castVote(
   const modifications = reviewersChanges(ruling);
 
   // A vote that would let the action through is decided again, and counted for the rules of now.
-  const vote = {
-    kind: "vote",
-    person,
-    outcome,
-    ruling,
-    comment,
-    ...said,
-    modifications,
-    hidden,
-    overtaken,
-    at,
-  } as const;
+  const change = { ruling, modifications, hidden, overtaken };
+  const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
   const counted = await countForRulesOfNow(query, caller, { action, present, review, vote, demands: proposed.demands });
 
   // Take a step of the state machine, and write the result.
   const { meets } = counted;
-  const data = { person, outcome, comment, ...said, modifications };
+  const data = { person, outcome, comment, ...said, modifications, ...(self_reviewed ? { self_reviewed } : {}) };
   const step = { ...vote, meets };
   return takeStep(runtime, query, { ...locked, review: counted.review }, step, { actor, type: "voted", data });
 }

@@ -44,7 +44,7 @@ export function stepAuditRows(
   { at }: ReviewStep,
   { actor, type, data }: StepAudit,
 ): AuditRow[] {
-  const { intent_id, escalation_id, status, resolution } = review.record;
+  const { intent_id, escalation_id, status, resolution, self_reviewed } = review.record;
   const rows: AuditRow[] = [];
   if (type !== null) {
     const voided = voidedVotes(before, review);
@@ -55,7 +55,9 @@ export function stepAuditRows(
     const { outcome, by, comment } = resolution;
     const modifications = resolution.modifications.length;
     const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
-    const closing = { escalation_id, outcome, by, comment, ...messageIn(review.record), modifications, record_sha256 };
+    const own = self_reviewed ? { self_reviewed } : {};
+    const said = { comment, ...messageIn(review.record), ...own };
+    const closing = { escalation_id, outcome, by, ...said, modifications, record_sha256 };
     rows.push(auditRow(ids, { intent_id, at, actor, type: closedAs[status], data: closing }));
   }
   return rows;

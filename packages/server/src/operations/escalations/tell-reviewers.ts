@@ -1,9 +1,11 @@
 import { type Role, roleMeets } from "@countersign/contract";
 import { type CountedDemand, hasTurn, isMet } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { readNotified, takeUntold, type UntoldEscalation, writeTold } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
-import { identityOf, isAmong } from "../people/identity.ts";
+import { type Identity, identityOf, isAmong } from "../people/identity.ts";
 import { writeMail } from "../people/mail.ts";
+import { judgeOwnReview } from "../people/own-review.ts";
 import type { Runtime } from "../runtime.ts";
 
 const at_once_max = 500;
@@ -20,16 +22,18 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
     const untold = await takeUntold(query, at_once_max);
     let mails = 0;
     for (const [org_id, escalations] of byOrganization(untold)) {
-      const makers = new Map<string | null, ReadonlySet<string>>();
+      const submitters = new Map<string | null, Identity>();
       for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
-        makers.set(lineage_id, (await identityOf(query, org_id, lineage_id)).makers);
+        submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
       for (const { user_id, email, role } of await readNotified(query, org_id)) {
         if (!roleMeets(role, ["reviewer"])) continue;
-        const others = escalations.filter(({ lineage_id }) => !makers.get(lineage_id)?.has(user_id));
-        const theirs = others.flatMap((each) => {
+        const theirs = [];
+        for (const each of escalations) {
           const rules = askedFor(each, user_id, role);
-          return rules.length === 0 ? [] : [{ ...each, rules }];
-        });
+          const submitter = submitters.get(each.lineage_id);
+          if (rules.length === 0 || submitter === undefined) continue;
+          if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
+        }
         if (theirs.length === 0) continue;
         const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record, rules }) => ({
           escalation_id,
@@ -68,4 +72,10 @@ function askedFor(escalation: UntoldEscalation, user_id: string, role: Role): st
   return demands.flatMap((demand) =>
     isToTell(demand, escalation) && isAmong(demand.reviewers, user_id, role) ? [demand.policy] : [],
   );
+}
+
+/** Whether this person may rule on what `submitter` submitted. */
+async function mayRule(query: Query, org_id: string, user_id: string, submitter: Identity): Promise<boolean> {
+  const person: Identity = { self: user_id, person: user_id, makers: new Set([user_id]) };
+  return (await judgeOwnReview(query, org_id, person, submitter)).kind !== "refused";
 }

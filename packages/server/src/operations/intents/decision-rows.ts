@@ -82,6 +82,7 @@ export function openedEscalation(
     quorum: { required: electorate.required, approvals: 0, rejections: 0 },
     panels: panelsOf(demands),
     votes: [],
+    self_reviewed: false,
     resolution: null,
     on_timeout: terms.on_timeout,
     created_at: decision.timestamp,

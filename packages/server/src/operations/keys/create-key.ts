@@ -18,7 +18,7 @@ import { databaseNowUs } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
-import type { Caller } from "../shared/caller.ts";
+import { type Caller, command_line_person } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
 type Needs = Pick<Runtime, "ids">;
@@ -39,6 +39,8 @@ export interface KeyToCreate {
   readonly lifetime_days?: number;
   /** key_id or user_id; null: quickstart, command line, open mode. */
   readonly created_by: string | null;
+  /** Absent: the person of the maker; without a maker the key is a person of its own. */
+  readonly person?: string;
   readonly actor: string;
 }
 
@@ -55,7 +57,9 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
   const shown = { key_id, name, environment, scope, role, agent_id };
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
-  const data = { ...shown, expires_at: times.expires_at };
+  // Whom the command line named is a claim of the operator, so the audit trail has it.
+  const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
+  const data = { ...shown, ...named, expires_at: times.expires_at };
   await withHead(query, org_id, {
     raise: ["auth"],
     audit: [auditRow(runtime.ids, { intent_id: null, at: times.created_at, actor, type: "key_created", data })],
@@ -68,6 +72,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
     lineage_id: key_id,
     rate_limits: null,
     created_by,
+    person: key.person ?? null,
     lifetime_seconds: Math.max(1, Math.ceil((expires_us - now_us) / us_per_second)),
     rotated_from: null,
   });
@@ -76,20 +81,21 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 
 /**
  * Creates a key for the caller's organization. Its text is in the first answer only; a repetition under the same Idempotency-Key shows
- * `***` in its place. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
+ * `***` in its place. `owner`: only the command line names one. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
  */
 export async function createKey(
   runtime: Needs & Pick<Runtime, "db" | "clock">,
   caller: Creator,
   input: ApiKeyInput,
   idempotency_key?: string,
+  owner?: Pick<KeyToCreate, "created_by" | "person">,
 ): Promise<OnceAnswer<ApiKeyCreated>> {
   const terms = { operation: "createApiKey", idempotency_key, request: input };
   const work = async (query: Query): Promise<ApiKeyCreated> => {
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
     // Judged for the first request only: a repetition is not refused because the expiry has passed meanwhile.
-    return insertNewKey(runtime, query, keyToCreate(caller, input, await databaseNowUs(query)));
+    return insertNewKey(runtime, query, { ...keyToCreate(caller, input, await databaseNowUs(query)), ...owner });
   };
   return idempotent(runtime, caller, terms, work, (created) => ({ ...created, api_key: secret_mask }));
 }
@@ -111,6 +117,7 @@ function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyTo
     ...(expires_us === undefined ? {} : { expires_us }),
     ...(expires_in_days === undefined ? {} : { lifetime_days: expires_in_days }),
     created_by: caller.key_id ?? caller.user_id,
+    ...(caller.lineage_id === null ? { person: command_line_person } : {}),
     actor: caller.actor,
   };
 }

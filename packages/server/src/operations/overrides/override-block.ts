@@ -1,6 +1,6 @@
 /** A person's override of a blocked action. Source: contract §1 and §2.7. */
 import type { Override, OverrideInput } from "@countersign/contract";
-import { Fault, hiddenTextsInAction, overrideTerms, redactedRemark } from "@countersign/core";
+import { Fault, faultAt, hiddenTextsInAction, overrideTerms, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
@@ -94,13 +94,14 @@ async function approveOverride(
 }
 
 /**
- * Returns the person behind the caller, who must not be the submitter. A person may override the block of an agent key that the same
- * person made. Reviews do not allow that.
+ * Returns the person behind the caller, who must be neither the submitter nor a key that descends from the submitter. A person may
+ * override the block of an agent key that the same person made. Reviews allow that only in solo mode.
  * Faults: self_review.
  */
 async function admitOverrider(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {
-  const { self, person } = await identityOf(query, caller.org_id, caller.lineage_id);
-  const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
-  if (self === submitter.self || person === submitter.self) throw new Fault("self_review");
-  return person;
+  const { person, makers } = await identityOf(query, caller.org_id, caller.lineage_id);
+  const { self } = await identityOf(query, caller.org_id, intent.lineage_id);
+  if (!makers.has(self)) return person;
+  const message = `${self} submitted the action, and your key is the same or descends from it. Use another person's key or account.`;
+  throw faultAt("self_review", "", "not_allowed", message);
 }

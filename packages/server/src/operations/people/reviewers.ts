@@ -10,9 +10,10 @@ import {
 } from "@countersign/core";
 import type { Db, Query } from "../../ports.ts";
 import { isRotationOf } from "../../store/keys/keys.ts";
-import { type NamedReviewer, readAble, readNamedReviewers } from "../../store/people/people.ts";
+import { countAble, type NamedReviewer, readNamedReviewers } from "../../store/people/people.ts";
 import type { Caller } from "../shared/caller.ts";
-import { type Identity, identityOf, isAmong, isOwn } from "./identity.ts";
+import { type Identity, identityOf, isAmong } from "./identity.ts";
+import { judgeOwnReview } from "./own-review.ts";
 
 /**
  * Refuses reviewers who could never decide: ids that the organization does not have, roles below reviewer, revoked or
@@ -44,7 +45,7 @@ export async function refuseUnfitReviewers(
     if (!roleMeets(role, ["reviewer"])) return { code: "not_allowed", message: `The role ${role} may not decide.` };
     if (!valid) return { code: "not_allowed", message: "This key is revoked or expired." };
     const identity = await identityOf(query, org_id, lineage_id);
-    if (submitter !== null && isOwn(identity, submitter))
+    if (submitter !== null && (await judgeOwnReview(query, org_id, identity, submitter)).kind === "refused")
       return { code: "not_allowed", message: "Whoever submitted the action cannot decide it." };
     people.add(identity.person);
     return null;
@@ -78,23 +79,13 @@ export async function electorateIn(
   return electorateOf(demands, known);
 }
 
-/** Counts the different people among these reviewers, up to `enough`. People who submit with their own keys count, too. */
-export async function countAmong(
-  query: Query,
-  org_id: string,
-  reviewers: readonly Reviewer[],
-  enough: number,
-): Promise<number> {
+/** Counts the different people among these reviewers. People who submit with their own keys count, too. */
+export function countAmong(query: Query, org_id: string, reviewers: readonly Reviewer[]): Promise<number> {
   const ids = reviewers.flatMap(({ type, id }) => (type === "user" ? [id] : []));
   const named = reviewers.flatMap(({ type, id }) => (type === "role" ? [id as Role] : []));
   const least = reviewers.length === 0 ? (["reviewer"] as const) : named;
   const roles = roleNames.filter((role) => roleMeets(role, least));
-  const people = new Set<string>();
-  for (const lineage_id of await readAble(query, org_id, roles, ids)) {
-    if (people.size >= enough) break;
-    people.add((await identityOf(query, org_id, lineage_id)).person);
-  }
-  return people.size;
+  return countAble(query, org_id, roles, ids);
 }
 
 /**

@@ -44,7 +44,7 @@ async function firstOutOfReach(
   const holding = { policy_id: "", name: metadata.name, escalation: spec.escalation ?? {}, approvals_min: 1 } as const;
   for (const { name, escalation } of membranes) {
     const { reviewers, quorum } = demandOf(holding, escalation);
-    const people = await countAmong(query, org_id, reviewers, quorum);
+    const people = await countAmong(query, org_id, reviewers);
     const warning = reachWarning(quorum, people, name);
     if (warning !== null) return warning;
   }

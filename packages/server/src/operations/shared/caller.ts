@@ -34,6 +34,9 @@ export interface Callers {
 /** The actor of records in open mode, which has no key. */
 export const open_mode_actor = "open_mode";
 
+/** The person behind open mode, and behind all keys that were made there or on the command line without naming a person. */
+export const command_line_person = "command_line";
+
 /** Returns the actor as answers show it, from the stored text. The service itself, `system`, has no id. */
 export function shownActor(actor: string): Actor {
   if (actor.startsWith(idPrefixes.api_key)) return { type: "key", id: actor };

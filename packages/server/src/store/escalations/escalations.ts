@@ -58,16 +58,17 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
   const { record, ruling, demands } = row;
   if (!isRecord(record) || !isRuling(ruling) || !areDemands(demands))
     throw new Error(`${escalation_id} is stored in an unknown form`);
-  return { record: withPanels(record, demands), ruling, demands };
+  return { record: completed(record, demands), ruling, demands };
 }
 
-/** Returns the record with its panels. Records that an earlier version wrote have none. */
-function withPanels(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
-  return { ...record, panels: record.panels ?? panelsOf(demands) };
+/** Returns the record with what records of an earlier version do not have. */
+function completed(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
+  return { ...record, panels: record.panels ?? panelsOf(demands), self_reviewed: record.self_reviewed ?? false };
 }
 
 /** A record as it is stored. */
-type StoredRecord = Omit<Escalation, "panels"> & { readonly panels?: Escalation["panels"] };
+type StoredRecord = Omit<Escalation, "panels" | "self_reviewed"> &
+  Partial<Pick<Escalation, "panels" | "self_reviewed">>;
 
 function isRecord(value: unknown): value is StoredRecord {
   if (!isJsonObject(value) || !isJsonObject(value.quorum)) return false;
@@ -152,7 +153,7 @@ interface ShownRow {
 
 function shown({ record, demands, nobody_waits: why, equal_pending }: ShownRow): Escalation {
   return {
-    ...withPanels(record, demands),
+    ...completed(record, demands),
     ...(why === null ? {} : { nobody_waits: why }),
     ...(equal_pending === null ? {} : { equal_pending }),
   };

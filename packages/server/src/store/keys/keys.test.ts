@@ -35,7 +35,15 @@ async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string
   await db.system((query) =>
     insertKey(query, {
       ...{ org_id, key_id, key_sha256: createHash("sha256").update(key_id).digest(), lineage_id: key_id, name: null },
-      ...{ environment: "live", scope: "org", role: "admin", agent_id: null, rate_limits: null, created_by: null },
+      ...{
+        environment: "live",
+        scope: "org",
+        role: "admin",
+        agent_id: null,
+        rate_limits: null,
+        created_by: null,
+        person: null,
+      },
       ...{ created_at: at(0), expires_at: at(30), lifetime_seconds: 1_800, rotated_from: null, ...wanted },
     }),
   );
@@ -130,8 +138,8 @@ test("the keys of a chain of rotations are found among thousands of others", asy
   const first = await key(org_id);
   const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
   await db.query(
-    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds)
-     select $1, 'key_' || n, '', 'key_' || n % 100, 'live', 'org', 'agent', now(), now(), 1 from generate_series(1, 10000) as n`,
+    `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds, person)
+     select $1, 'key_' || n, '', 'key_' || n % 100, 'live', 'org', 'agent', now(), now(), 1, 'key_' || n % 100 from generate_series(1, 10000) as n`,
     [org_id],
   );
   await analyze("api_keys");

@@ -1,6 +1,7 @@
 /** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
 import type { ApiKey, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
+import { endSoloBeside } from "../people/solo.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
@@ -73,18 +74,22 @@ export interface NewKey {
   readonly agent_id: string | null;
   readonly rate_limits: object | null;
   readonly created_by: string | null;
+  /** The person behind the key, see `readPerson`. Null: that of the maker; without a maker the key's own chain. */
+  readonly person: string | null;
   readonly created_at: string;
   readonly expires_at: string;
   readonly lifetime_seconds: number;
   readonly rotated_from: string | null;
 }
 
-/** Writes a key and ends open mode for good. Runs in the transaction of its caller, which raises the epoch. */
+/** Writes a key, ends open mode for good, and ends solo mode if the key is a second person's. Runs in the transaction of its caller, which raises the epoch. */
 export async function insertKey(query: Query, key: NewKey): Promise<void> {
-  await query(
+  const [written] = await query<{ person: string }>(
     `insert into api_keys (org_id, key_id, key_sha256, lineage_id, name, environment, scope, role, agent_id, rate_limits,
-       created_by, created_at, expires_at, lifetime_seconds, rotated_from)
-     values ($1, $2, $3::bytea, $4, $5, $6, $7, $8, $9, $10::json, $11, $12::timestamptz, $13::timestamptz, $14::bigint, $15)`,
+       created_by, created_at, expires_at, lifetime_seconds, rotated_from, person)
+     values ($1, $2, $3::bytea, $4, $5, $6, $7, $8, $9, $10::json, $11, $12::timestamptz, $13::timestamptz, $14::bigint, $15,
+       coalesce($16, (select m.person from api_keys m where m.org_id = $1 and m.key_id = $11), $11, $4))
+     returning person`,
     [
       key.org_id,
       key.key_id,
@@ -101,8 +106,10 @@ export async function insertKey(query: Query, key: NewKey): Promise<void> {
       key.expires_at,
       key.lifetime_seconds,
       key.rotated_from,
+      key.person,
     ],
   );
+  if (written !== undefined) await endSoloBeside(query, key.org_id, written.person);
   await query("insert into key_index (key_sha256, org_id, key_id) values ($1::bytea, $2, $3)", [
     key.key_sha256,
     key.org_id,
@@ -127,6 +134,7 @@ export function listKeys(query: Query, org_id: string, limit: number, before: st
 /** What rotation and revocation need to know of a key. */
 export interface KeyRow extends ApiKey {
   readonly lineage_id: string;
+  readonly person: string;
   readonly rate_limits: object | null;
   readonly lifetime_seconds: number;
   readonly state: KeyState;
@@ -141,7 +149,7 @@ export async function lockKey(query: Query, org_id: string, key_id: string): Pro
 /** Those of these keys that are of this organization, locked in the order of their ids, as `noteKeyUses` locks them. */
 export function lockKeys(query: Query, org_id: string, key_ids: readonly string[]): Promise<KeyRow[]> {
   return query<KeyRow>(
-    `select ${listed}, lineage_id, rate_limits, lifetime_seconds, ${key_state}
+    `select ${listed}, lineage_id, person, rate_limits, lifetime_seconds, ${key_state}
      from api_keys k where org_id = $1 and key_id = any($2::text[]) order by key_id for update`,
     [org_id, key_ids],
   );
@@ -285,4 +293,26 @@ export async function readMakers(query: Query, org_id: string, lineage_id: strin
     [org_id, lineage_id],
   );
   return rows.map(({ id }) => id);
+}
+
+/** What a review needs to know of the key that submitted an action. */
+export interface SubmittingKey {
+  readonly key_id: string;
+  readonly name: string | null;
+  readonly role: Role;
+  /** The person behind the key: an account, the first key of its makers, or whom the command line named. */
+  readonly person: string;
+}
+
+/** Returns the first key of a chain of rotations; undefined: `lineage_id` is no key's of this organization. */
+export async function readFirstKey(
+  query: Query,
+  org_id: string,
+  lineage_id: string,
+): Promise<SubmittingKey | undefined> {
+  const [key] = await query<SubmittingKey>(
+    "select key_id, name, role, person from api_keys where org_id = $1 and key_id = $2",
+    [org_id, lineage_id],
+  );
+  return key;
 }

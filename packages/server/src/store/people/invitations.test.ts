@@ -59,8 +59,8 @@ test("what is withdrawn by id, address or chain of keys takes nothing else along
   const keys = ["key_first", "key_rotated", "key_other"];
   for (const [n, key_id] of keys.entries())
     await db.query(
-      `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds)
-       values ($1, $2, sha256($2::text::bytea), $3, 'live', 'org', 'admin', now(), now(), 1)`,
+      `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_at, expires_at, lifetime_seconds, person)
+       values ($1, $2, sha256($2::text::bytea), $3, 'live', 'org', 'admin', now(), now(), 1, $3)`,
       [own, key_id, n < 2 ? "key_first" : key_id],
     );
   const byId = await invite(own, { email: "id@example.com", by: "usr_0" });

@@ -16,8 +16,8 @@ test("what a person made is read without comparing each key of the organization 
   const [{ org_id, user_id }, colleague, stranger] = await testPeople(db);
   const addKeys = (of: string, created_by: string, count: number) =>
     db.query(
-      `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_by, created_at, expires_at, lifetime_seconds)
-       select $1, $2 || n, sha256(($1 || $2 || n)::bytea), $2 || n, 'live', 'org', 'operator', $3, now(), now() + interval '1 day', 86400
+      `insert into api_keys (org_id, key_id, key_sha256, lineage_id, environment, scope, role, created_by, created_at, expires_at, lifetime_seconds, person)
+       select $1, $2 || n, sha256(($1 || $2 || n)::bytea), $2 || n, 'live', 'org', 'operator', $3, now(), now() + interval '1 day', 86400, $3
        from generate_series(1, $4::integer) n`,
       [of, `key_${created_by}_`, created_by, count],
     );

@@ -1,6 +1,7 @@
 /** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
 import type { Role, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
+import { endSoloBeside } from "./solo.ts";
 
 /** A person with what its secrets are checked against. */
 export interface Person {
@@ -72,7 +73,7 @@ async function personWhere(
   return person;
 }
 
-/** Writes a new person; false when somebody has the address already. System scope. */
+/** Writes a new person; false when somebody has the address already. A second person ends solo mode. System scope. */
 export async function insertPerson(
   query: Query,
   person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at">,
@@ -88,6 +89,7 @@ export async function insertPerson(
      values ($1, $2, $3, $4, $5, $6::timestamptz)`,
     [org_id, user_id, email, role, password_hash, created_at],
   );
+  await endSoloBeside(query, org_id, user_id);
   return true;
 }
 
@@ -131,27 +133,23 @@ export function readNamedReviewers(query: Query, org_id: string, ids: readonly s
   );
 }
 
-/**
- * Returns users and chains of rotations that may decide reviews, by role or by id: all of these roles, and those with one of these
- * ids. At most 200, in no order.
- */
-export async function readAble(
+/** Counts the people who may decide reviews, by role or by id: all of these roles, and those with one of these ids. */
+export async function countAble(
   query: Query,
   org_id: string,
   roles: readonly Role[],
   ids: readonly string[],
-): Promise<string[]> {
-  const rows = await query<{ id: string }>(
-    `select user_id as id from people where org_id = $1 and role in ('admin', 'operator', 'reviewer')
+): Promise<number> {
+  const [row] = await query<{ n: number }>(
+    `select count(*)::integer as n from (select user_id from people where org_id = $1 and role in ('admin', 'operator', 'reviewer')
        and (role = any($2::text[]) or user_id = any($3::text[]))
      union
-     select lineage_id from api_keys where org_id = $1 and role in ('admin', 'operator', 'reviewer')
+     select person from api_keys where org_id = $1 and role in ('admin', 'operator', 'reviewer')
        and revoked_at is null and expires_at > clock_timestamp() and (role = any($2::text[]) or lineage_id in (
-         select lineage_id from api_keys where org_id = $1 and key_id = any($3::text[])))
-     limit 200`,
+         select lineage_id from api_keys where org_id = $1 and key_id = any($3::text[])))) as able`,
     [org_id, roles, ids],
   );
-  return rows.map(({ id }) => id);
+  return row?.n ?? 0;
 }
 
 /** Whether somebody is one of the organization's people now. */
