@@ -33,6 +33,11 @@ test("a repetition gets the same organization with a new key, as often as it is 
   expect(await statusOf(first.json.api_key)).toBe(401);
   expect(await statusOf(again.json.api_key)).toBe(401);
   expect(await statusOf(third.json.api_key)).toBe(200);
+  const persons = await database.db.query(
+    "select distinct k.person, o.solo_ended_at from api_keys k join organizations o using (org_id) where org_id = $1",
+    [first.json.org_id],
+  );
+  expect(persons).toEqual([{ person: first.json.key_id, solo_ended_at: null }]);
   // Now the key was used.
   const late = await quickstart(once);
   expect([late.status, late.json.error.code]).toEqual([409, "idempotency_conflict"]);

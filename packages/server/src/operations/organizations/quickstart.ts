@@ -105,18 +105,21 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
 /** Replaces the first key, if nobody has used it. Faults: idempotency_conflict. */
 async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Promise<Quickstart> {
   const { org_id, key_id } = first;
+  let person = key_id;
   await withHead(query, org_id, async () => {
     const key = await lockKey(query, org_id, key_id);
     const at = await databaseNow(query);
     if (key === undefined || key.last_used_at !== null || !(await markRevoked(query, org_id, key_id, at)))
       throw new Fault("idempotency_conflict");
+    // The new key is the same person's: a repetition must not end solo mode.
+    person = key.person;
     const data = { key_id, name: key.name };
     return {
       raise: ["auth"],
       audit: [auditRow(runtime.ids, { intent_id: null, at, actor: "system", type: "key_revoked", data })],
     };
   });
-  const { api_key, key_id: new_key_id } = await insertNewKey(runtime, query, firstKey(org_id));
+  const { api_key, key_id: new_key_id } = await insertNewKey(runtime, query, { ...firstKey(org_id), person });
   return {
     ...first,
     api_key,
