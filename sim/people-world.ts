@@ -179,7 +179,7 @@ class PeopleWorld {
       const end = async () => String((await unfreeze(runtime, this.#admin, target, { reason: "sim" })).unfrozen);
       return `unfreeze ${kind}: ${await this.#outcome(node, end)}`;
     }
-    return `close reviews: ${await this.#outcome(node, async () => String(await closeFrozenReviews(runtime, new Set())))}`;
+    return `close reviews: ${await this.#outcome(node, async () => String(await closeFrozenReviews(runtime, [])))}`;
   }
 
   #useSource({ node, mode, crash }: Drawn): Promise<string> {

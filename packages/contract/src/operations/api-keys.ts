@@ -28,7 +28,6 @@ export const apiKeyOperations = {
     body: ApiKeyInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The key, in full.", schema: ApiKeyCreated } },
-    refuses: ["frozen"],
   },
   listApiKeys: {
     method: "GET",

@@ -9,7 +9,7 @@ const look_every_ms = 500;
 export function startFreezes(runtime: Pick<Runtime, "db" | "ids" | "timers" | "log" | "deliveries">): Loop {
   return startPasses(runtime, look_every_ms, "looking for reviews of what is frozen failed", async (stopped) => {
     // An organization whose reviews could not be closed must not hide the others.
-    const passed_over = new Set<string>();
+    const passed_over: string[] = [];
     while (!stopped() && (await closeFrozenReviews(runtime, passed_over)));
   });
 }

@@ -95,6 +95,11 @@ async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }
   expect((await decided(agent, payment(80))).verdict).toBe("approve");
   await ok(call(url, "POST", `/v1/policies/${limit}/activate`, { key: admin, body: { mode: "live" } }));
   expect((await decided(agent, payment(80))).verdict).toBe("block");
+  for (const mode of ["block", "escalate"] as const) {
+    await ok(call(url, "POST", "/v1/agents/agent-1/freeze", { key: operator, body: { mode, reason: "it runs wild" } }));
+    expect((await decided(agent, payment(20))).verdict).toBe(mode);
+  }
+  await ok(call(url, "POST", "/v1/agents/agent-1/unfreeze", { key: admin, body: { reason: "it is mended" } }));
   await policy(admin, limitOf(10, {}, "tried"), "shadow");
   await decided(agent, payment(20));
 

@@ -10,13 +10,13 @@ import {
   writeStoredContext,
 } from "../../store/context/stored-context.ts";
 import { withHead } from "../../store/organizations/heads.ts";
-import { refuseEnded } from "../people/caller-ended.ts";
+import { refuseGone } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
  * Stores a document in place of the subject's earlier one; every decision committed afterwards sees it.
- * Faults: invalid_context with every problem, those of refuseEnded.
+ * Faults: invalid_context with every problem, those of refuseGone.
  */
 export async function putContext(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "contextPauses">,
@@ -56,7 +56,7 @@ export async function getContext(
   return shown(subject, row.document, row.received_at);
 }
 
-/** Removes the subject's document. Faults: not_found, those of refuseEnded. */
+/** Removes the subject's document. Faults: not_found, those of refuseGone. */
 export async function deleteContext(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "contextPauses">,
   caller: Caller,
@@ -78,7 +78,7 @@ export async function deleteContext(
  */
 async function changeFacts(query: Query, caller: Caller, audit: readonly AuditRow[]): Promise<void> {
   await withHead(query, caller.org_id, async ({ auth_epoch }) => {
-    if (auth_epoch !== caller.auth_epoch) await refuseEnded(query, caller);
+    if (auth_epoch !== caller.auth_epoch) await refuseGone(query, caller);
     return { raise: ["context"], audit };
   });
 }

@@ -19,19 +19,21 @@ const page_rows = 100;
 /** Organizations that one pass looks at. */
 const organizations_max = 50;
 
-/** Closes one page of reviews in each organization that has some to close. Returns true if there may be more. */
+/**
+ * Closes one page of reviews in each organization that has some to close. Returns true if there may be more. An organization whose
+ * reviews cannot be closed is added to `passed_over`, and the next pass leaves it out.
+ */
 export async function closeFrozenReviews(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
-  passed_over: Set<string>,
+  passed_over: string[],
 ): Promise<boolean> {
-  const found = await runtime.db.system((query) => readClosingOrganizations(query, organizations_max));
+  const found = await runtime.db.system((query) => readClosingOrganizations(query, organizations_max, passed_over));
   let more = false;
   for (const org_id of found) {
-    if (passed_over.has(org_id)) continue;
     try {
       more = (await closeFrozenPage(runtime, org_id)) || more;
     } catch (error) {
-      passed_over.add(org_id);
+      passed_over.push(org_id);
       runtime.log.error({ err: error, org_id }, "reviews of what is frozen could not be closed");
     }
   }

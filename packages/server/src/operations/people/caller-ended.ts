@@ -10,15 +10,24 @@ import { noSession } from "./session.ts";
 export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "actor">;
 
 /**
- * Refuses a caller whose session ended or whose key was revoked since the gate, or open mode's once there is a key, of what
- * outlasts the request: keys, roles, providers, webhooks, rules, facts. A body that dribbles in, and a name or a provider of the caller's that is slow to answer, would
- * else let it set up another way in after its end. Under the head's lock, which whoever ends a session or a key takes, too,
- * so nothing of the kind is made after that. A key that is frozen changes nothing that lasts, so it finds no way out. Faults:
- * missing_api_key, invalid_api_key, forbidden (a frozen key).
+ * Refuses a caller whose session ended or whose key was revoked since the gate, or open mode's once there is a key. A body that dribbles
+ * in, and a name or a provider of the caller's that is slow to answer, would else let it set up another way in after its end. Under the
+ * head's lock, which whoever ends a session or a key takes, too, so nothing of the kind is made after that. Faults: missing_api_key,
+ * invalid_api_key.
  */
-export async function refuseEnded(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
+export async function refuseGone(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
   if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
   if (key_id !== null && !(await keyStands(query, org_id, key_id))) throw new Fault("invalid_api_key");
+  if (actor === open_mode_actor && (await openModeEnded(query))) throw new Fault("missing_api_key");
+}
+
+/**
+ * As `refuseGone`, of what outlasts the request: keys, roles, providers, webhooks, rules, freezes. Also refuses a frozen key, so that it
+ * finds no way out. Faults: those of refuseGone, forbidden (a frozen key).
+ */
+export async function refuseEnded(query: Query, caller: KnownCaller): Promise<void> {
+  await refuseGone(query, caller);
+  const { org_id, key_id } = caller;
   if (key_id !== null && (await isFrozenKey(query, org_id, key_id)))
     throw faultAt(
       "forbidden",
@@ -26,5 +35,4 @@ export async function refuseEnded(query: Query, { org_id, session_id, key_id, ac
       "not_allowed",
       "This key is frozen. It can change nothing until an admin unfreezes it.",
     );
-  if (actor === open_mode_actor && (await openModeEnded(query))) throw new Fault("missing_api_key");
 }

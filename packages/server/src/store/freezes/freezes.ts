@@ -169,11 +169,15 @@ export interface ClosingFreeze extends FreezeKey, Pick<Freeze, "name" | "frozen_
   readonly closed_up_to: string;
 }
 
-/** Returns the organizations that have reviews to close, at most `limit`. System scope. */
-export async function readClosingOrganizations(query: Query, limit: number): Promise<string[]> {
+/** Returns the organizations that have reviews to close, at most `limit`, without those in `passed_over`. System scope. */
+export async function readClosingOrganizations(
+  query: Query,
+  limit: number,
+  passed_over: readonly string[],
+): Promise<string[]> {
   const rows = await query<{ org_id: string }>(
-    "select distinct org_id from freezes where closed_up_to is not null limit $1::integer",
-    [limit],
+    "select distinct org_id from freezes where closed_up_to is not null and org_id <> all($2::text[]) limit $1::integer",
+    [limit, passed_over],
   );
   return rows.map(({ org_id }) => org_id);
 }
