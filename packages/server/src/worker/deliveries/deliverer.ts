@@ -5,13 +5,13 @@
  *   one delivery:      due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt, handed to the settler
  *   one organization:  idle ──woken──> waiting ──turn──> leasing ──> idle; attempts run in parallel to this
  *
- * Organizations take turns, and a turn is one statement. One turn runs at a time, so each one knows what the others took.
+ * Organizations take turns, and a turn is one statement. A turn claims its room, so two turns at once do not exceed a bound.
  *
  * What wakes an organization:
  * - The dispatcher made deliveries, or a person retried one, or the wait before its next attempt is over.
  * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
  * - A bound of the node or of the organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
- * - A look found due deliveries, and none of the organization is in flight on this node.
+ * - A look found due deliveries, and no attempt in flight will wake the organization.
  *
  * What it hands on: one `Attempt` for each lease.
  */
@@ -30,6 +30,8 @@ import { type Looks, startLooks } from "./looks.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
 import { inTurns, type Turns } from "./turns.ts";
 
+/** Statements at the same time. */
+const lanes = 2;
 /** After a bound of the node or of an organization prevented a lease, this many attempts must end before the next one. */
 const lease_after_ends = 32;
 /** A stop does not wait for every attempt: an attempt may take 10 s, and the service must end within 10 s. */
@@ -67,12 +69,12 @@ export class Deliverer {
     this.#courtesy = courtesy;
     this.#settle = settle;
     this.#shares = new ReceiverShares(terms);
-    this.#turns = inTurns(log, 1, (org_id) => this.#lease(org_id));
+    this.#turns = inTurns(log, lanes, (org_id) => this.#lease(org_id));
     this.#looks = startLooks(
       runtime,
       () => db.system(organizationsWithDue),
       (org_id) => {
-        if (this.#shares.inFlightOf(org_id) === 0) this.wake(org_id);
+        if (!this.#willBeWoken(org_id)) this.wake(org_id);
       },
     );
   }
@@ -106,6 +108,11 @@ export class Deliverer {
     this.#began.clear();
   }
 
+  /** Whether the end of an attempt in flight wakes the organization. Without room, another turn would lease nothing. */
+  #willBeWoken(org_id: string): boolean {
+    return this.#shares.inFlightOf(org_id) > 0 && (this.#more.has(org_id) || this.#blocked.has(org_id));
+  }
+
   /** One turn of an organization. Returns whether it needs another one. */
   async #lease(org_id: string): Promise<boolean> {
     await this.#courtesy.rest();
@@ -117,7 +124,8 @@ export class Deliverer {
     }
     this.#blocked.delete(org_id);
     const ended_before = this.#ended;
-    const { deliveries, more, blocked } = await leaseDue(this.#runtime.db, org_id, room);
+    const release = this.#shares.claim(room);
+    const { deliveries, more, blocked } = await leaseDue(this.#runtime.db, org_id, room).finally(release);
     if (more.length > 0) this.#more.set(org_id, new Set(more));
     else this.#more.delete(org_id);
     for (const each of deliveries) void this.#send(each);

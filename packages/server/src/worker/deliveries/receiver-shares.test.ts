@@ -123,3 +123,14 @@ test("large bodies have room up to the bound of their organization and of the no
   shares.end(receiver, null, 0, 100_000);
   expect(room("org_1")).toEqual([most, Number.MAX_SAFE_INTEGER]);
 });
+
+test("a lease that claimed its room leaves the rest to another one, until it is released", () => {
+  const shares = new ReceiverShares(terms);
+  begin(shares, "org_1", 40);
+  const release = shares.claim(shares.room("org_2", 0));
+  expect([shares.placesOf("org_2"), shares.placesOf("org_3")]).toEqual([4, 4]);
+  expect(roomAt(shares, "org_3")).toMatchObject({ large_bytes: 0, lone_bytes: 0 });
+  release();
+  expect(shares.placesOf("org_3")).toBe(40);
+  expect(roomAt(shares, "org_3")).toMatchObject({ large_bytes: large_bytes.organization });
+});

@@ -38,6 +38,9 @@ export class ReceiverShares {
   readonly #large = new Map<string, number>();
   readonly #terms: DeliveryTerms;
   #in_flight = 0;
+  /** Of the leases under way: attempts that they may begin, and bytes of large bodies. */
+  #claimed = 0;
+  #claimed_large = 0;
 
   constructor(terms: DeliveryTerms) {
     this.#terms = terms;
@@ -60,7 +63,7 @@ export class ReceiverShares {
   placesOf(org_id: string): number {
     const { slots, reserve, few, per_organization } = this.#terms;
     const own = this.inFlightOf(org_id);
-    const free = slots - this.#in_flight;
+    const free = slots - this.#in_flight - this.#claimed;
     return Math.max(0, Math.min(per_organization - own, Math.max(Math.min(free, few - own), free - reserve)));
   }
 
@@ -79,9 +82,20 @@ export class ReceiverShares {
     return { ...room, ...this.#largeRoom(org_id) };
   }
 
+  /** Keeps the room of a lease from other leases until the returned function is called. */
+  claim({ places, large_bytes: together, lone_bytes }: Room): () => void {
+    const large = Math.min(large_bytes.all, Math.max(together, lone_bytes));
+    this.#claimed += places;
+    this.#claimed_large += large;
+    return () => {
+      this.#claimed -= places;
+      this.#claimed_large -= large;
+    };
+  }
+
   #largeRoom(org_id: string): Pick<Room, "large_bytes" | "lone_bytes"> {
     const own = this.#large.get(org_id) ?? 0;
-    const all = [...this.#large.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const all = [...this.#large.values()].reduce((sum, bytes) => sum + bytes, this.#claimed_large);
     const left = large_bytes.all - all;
     const room = Math.max(0, Math.min(large_bytes.organization - own, left));
     if (own > 0) return { large_bytes: room, lone_bytes: 0 };
