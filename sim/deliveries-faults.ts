@@ -25,21 +25,21 @@ export const deliveryFaults: readonly DeliveryFault[] = [
   {
     name: "a lease ends at once",
     seed: 1,
-    right: "+ $8::integer * interval '1 millisecond'\n",
-    wrong: "+ 0 * $8::integer * interval '1 millisecond'\n",
+    right: "at + $7::integer * interval '1 millisecond'",
+    wrong: "at + 0 * $7::integer * interval '1 millisecond'",
   },
   {
     name: "an event is dispatched again",
     seed: 1,
-    right: "delete from events where ctid",
-    wrong: "delete from events where false and ctid",
+    right: "delete from events where org_id = $1",
+    wrong: "delete from events where org_id = $1 and false",
   },
   { name: "an event is dispatched to nobody", seed: 1, right: "from made m)\n", wrong: "from made m where false)\n" },
   {
     name: "webhooks hear what they do not watch",
     seed: 3,
-    right: "and w.event_types::jsonb ? t.event_type",
-    wrong: "",
+    right: "on w.event_types ? t.event_type",
+    wrong: "on true",
   },
   { name: "a late settlement counts", seed: 41, right: "and d.attempts = s.attempts", wrong: "" },
   {

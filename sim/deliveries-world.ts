@@ -22,7 +22,12 @@ import { retryFailedDeliveries } from "../packages/server/src/operations/webhook
 import { settleAttempts } from "../packages/server/src/operations/webhooks/settle-attempts.ts";
 import type { Clock, Db, HttpOut } from "../packages/server/src/ports.ts";
 import { withHead } from "../packages/server/src/store/organizations/heads.ts";
-import { type LeasedDelivery, leaseDue, type Room } from "../packages/server/src/store/webhooks/delivery-queue.ts";
+import {
+  type LeasedDelivery,
+  large_bytes,
+  leaseDue,
+  type Room,
+} from "../packages/server/src/store/webhooks/delivery-queue.ts";
 import { dispatchEvents } from "../packages/server/src/store/webhooks/dispatch-events.ts";
 import { checkAtTheEnd, checkDeliveries, type DeliveryMemory, type Sent } from "./deliveries-invariants.ts";
 import { Crash, type Node, startNode } from "./deliveries-node.ts";
@@ -45,8 +50,8 @@ const second_ms = 1_000_000;
 const waits_ms = [5 * second_ms, 25 * second_ms];
 const types = ["quota.exceeded", "decision.blocked"] as const;
 const room: Room = {
-  ...{ free: 5, reserve: 0, few: 0, per_organization: 8, per_webhook: 3, lease_ms: 20 * second_ms },
-  ...{ receivers: {}, organizations: {} },
+  ...{ places: 5, receivers: {}, per_webhook: 3, lease_ms: 20 * second_ms },
+  ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
 /** Runs one world. */
@@ -209,14 +214,16 @@ class DeliveriesWorld {
   #dispatch(node: Node): Promise<string> {
     return this.#outcome(node, async () => {
       const created_at = formatTimestampUs(this.#clock.now_us());
-      const { made } = await dispatchEvents(node.db, { next_id: () => this.#ids.next("delivery"), created_at });
+      const next_id = () => this.#ids.next("delivery");
+      const { made } = await dispatchEvents(node.db, this.#memory.org_id, { next_id, created_at });
       return `${made} made`;
     });
   }
 
   #lease(node: Node): Promise<string> {
     return this.#outcome(node, async () => {
-      const { deliveries } = await leaseDue(node.db, { ...room, free: 1 + this.#random.below(room.free) });
+      const places = 1 + this.#random.below(room.places);
+      const { deliveries } = await leaseDue(node.db, this.#memory.org_id, { ...room, places });
       for (const each of deliveries) this.#begin(node, each);
       return deliveries.map(({ number }) => number).join(" ");
     });

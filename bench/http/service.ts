@@ -24,7 +24,7 @@ export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): 
       PORT: "0",
       HOST: "127.0.0.1",
       COUNTERSIGN_DATA_DIR: data_dir,
-      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,backtest=1000000",
+      COUNTERSIGN_RATE_LIMITS: "intents=1000000,general=1000000,backtest=1000000,onboarding=1000000",
       ...env,
     },
     log,

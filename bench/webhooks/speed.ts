@@ -7,7 +7,7 @@ import { deliveryHeaders } from "@countersign/core";
 import { Pool } from "undici";
 import { cpuOf } from "../http/processes.ts";
 import { median } from "../median.ts";
-import { decisionLatency, draftOf, type Latency, type Stage, submission } from "./stage.ts";
+import { arrivals, decisionLatency, draftOf, type Latency, type Stage } from "./stage.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 
@@ -43,18 +43,14 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
     client.registerWebhook({ url: `${stage.origin}/hook/${n}`, event_types: ["quota.exceeded"] });
   const webhook = await register(0);
   for (let n = 1; n < receivers; n += 1) await register(n);
-  // No webhook receives this organization's decisions. A decision of another organization wakes the dispatcher.
-  const other = await stage.organization();
-  await other.client.registerWebhook({ url: `${stage.origin}/other`, event_types: ["decision.approved"] });
   const body = JSON.stringify({ ...draftOf(org_id), webhook_id: webhook.id });
   const own_ms = () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000;
 
   const bare = () => measure(stage, count, own_ms, () => bareLoop(stage, body, count));
   /** No request comes meanwhile, so the thread of deliveries does not rest. */
   const alone = async () => {
-    await stage.addEvents(org_id, events);
-    const wake = async () => void (await other.client.submitIntent(submission));
-    return measure(stage, count, () => cpuOf(stage.server.pid).own_ms, wake);
+    const add = () => stage.addEvents(org_id, events);
+    return measure(stage, count, () => cpuOf(stage.server.pid).own_ms, add);
   };
   async function watched() {
     let done = false;
@@ -87,13 +83,8 @@ async function measure(
     database: cpuOf(stage.server.pid).children_ms,
     receiver: cpuOf(stage.receiver_pid).own_ms,
   });
-  const target = stage.note().received + count;
   const before = used();
-  const begin = Date.now();
-  const working = work();
-  while (stage.note().received < target) await sleep(5);
-  const rate = (count / (stage.note().last_at_ms - begin)) * 1_000;
-  await working;
+  const rate = await arrivals(stage, count, work);
   const after = used();
   const each = (name: keyof Cost) => ((after[name] - before[name]) / count) * 1_000;
   return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };

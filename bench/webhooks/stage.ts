@@ -74,6 +74,25 @@ export async function openStage() {
   };
 }
 
+/**
+ * Runs `work` until the receiver has `count` more, and returns how many arrived a second. The time begins with the first arrival,
+ * because the service looks about once a second for events that were written past the API.
+ */
+export async function arrivals(stage: Stage, count: number, work: () => Promise<void>): Promise<number> {
+  const before = stage.note().received;
+  let first: { readonly at_ms: number; readonly received: number } | null = null;
+  const working = work();
+  while (stage.note().received < before + count) {
+    const { received } = stage.note();
+    if (first === null && received > before) first = { at_ms: Date.now(), received };
+    await sleep(2);
+  }
+  await working;
+  const { received, last_at_ms } = stage.note();
+  const { at_ms, received: begun } = first ?? { at_ms: last_at_ms, received };
+  return ((received - begun) / (last_at_ms - at_ms)) * 1_000;
+}
+
 /** An event as it is stored: about the size of a decision's. */
 export function draftOf(org_id: string) {
   return { data: { filler: "x".repeat(300) }, event_type: "quota.exceeded", organization_id: org_id };

@@ -161,7 +161,7 @@ test("killed, the service loses no delivery: another node goes on with each at i
   const deliveries = await holdDeliveries();
   settle(200);
   await expect
-    .poll(async () => (await sessions()).filter(({ query }) => query.includes("update deliveries d set status")))
+    .poll(async () => (await sessions()).filter(({ query }) => query.includes("as s(delivery_id, attempts, status")))
     .toHaveLength(1);
   const { intent_id } = await first.client.submitIntent({ intent });
   await kill(first);

@@ -173,7 +173,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     sealer: parts.sealer,
     httpOut: parts.httpOut,
     txtRecords: parts.txtRecords ?? createTxtRecords(),
-    deliveries: { wake: (what) => deliveries?.wake(what) },
+    deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
     passwords: parts.passwords,
     passkeys: createPasskeyChecks(),
     openId: createOpenId(parts.httpOut),

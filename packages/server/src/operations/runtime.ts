@@ -67,8 +67,8 @@ export interface PullMetrics {
 
 /** The node's deliveries to webhooks. */
 export interface DeliveryLoop {
-  /** Wakes them after a commit: of events, or of manual retries. A lost call costs a second. */
-  wake(what?: "events" | "retries"): void;
+  /** Wakes them after a commit of an organization: of events, or of manual retries. A lost call costs a second. */
+  wake(org_id: string, what?: "events" | "retries"): void;
 }
 
 /** Wakes the node's loop over mails. */

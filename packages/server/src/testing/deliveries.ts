@@ -3,7 +3,7 @@ import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
 import type { Database } from "../store/database/db.ts";
-import type { LeasedDelivery, Room } from "../store/webhooks/delivery-queue.ts";
+import { type LeasedDelivery, large_bytes, type Room } from "../store/webhooks/delivery-queue.ts";
 import { insertWebhook } from "../store/webhooks/webhooks.ts";
 import { testOrganization } from "./nodes/http-node.ts";
 
@@ -11,8 +11,8 @@ const ids = createIds(createClock());
 
 /** More room than any of these tests fills. */
 export const roomy: Room = {
-  ...{ free: 1_000, reserve: 0, few: 0, per_organization: 1_000, per_webhook: 1_000, lease_ms: 60_000 },
-  ...{ receivers: {}, organizations: {} },
+  ...{ places: 1_000, receivers: {}, per_webhook: 1_000, lease_ms: 60_000 },
+  ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
 /** A new organization with webhooks that watch `quota.exceeded`; their ids are in order, and end their URLs. */
@@ -30,13 +30,9 @@ export async function hearingOrganization(db: Database, webhooks: number) {
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }
 
-function counted(leased: readonly LeasedDelivery[], of: (each: LeasedDelivery) => string): Record<string, number> {
+/** How many were leased for each webhook. */
+export function byWebhook(leased: readonly LeasedDelivery[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const each of leased) counts[of(each)] = (counts[of(each)] ?? 0) + 1;
+  for (const { webhook_id } of leased) counts[webhook_id] = (counts[webhook_id] ?? 0) + 1;
   return counts;
 }
-
-/** How many were leased of each organization. */
-export const byOrganization = (leased: readonly LeasedDelivery[]) => counted(leased, ({ org_id }) => org_id);
-/** How many were leased for each webhook. */
-export const byWebhook = (leased: readonly LeasedDelivery[]) => counted(leased, ({ webhook_id }) => webhook_id);

@@ -1,4 +1,4 @@
-/** Keys from before persons were stored get their person: migration 0002. */
+/** Keys from before persons were stored get their person: migration 0003. */
 import { expect, test } from "vitest";
 import { openClient } from "../../src/store/database/connection.ts";
 import { migrate, readMigrations } from "../../src/store/database/migrate.ts";
@@ -7,7 +7,7 @@ import { silentLog } from "../../src/testing/nodes/silent-log.ts";
 
 test("each key gets the root of its makers as its person, and organizations with two persons are not in solo mode", async () => {
   const database = await emptyDatabase();
-  await migrate(database, silentLog, (await readMigrations()).slice(0, 1));
+  await migrate(database, silentLog, (await readMigrations()).slice(0, 2));
   const client = await openClient(database, "test");
   await client.query("set app.org = '*'");
   for (const org_id of ["org_a", "org_b", "org_c"])
@@ -32,7 +32,7 @@ test("each key gets the root of its makers as its person, and organizations with
       key,
     );
   await client.query("insert into removed_addresses values ('org_c', 'bob@example.com', now())");
-  await migrate(database, silentLog, (await readMigrations()).slice(0, 2));
+  await migrate(database, silentLog, (await readMigrations()).slice(0, 3));
   const persons = await client.query("select key_id, person from api_keys order by org_id, key_id");
   expect(Object.fromEntries(persons.rows.map(({ key_id, person }) => [key_id, person]))).toEqual({
     ...{ key_quick: "key_quick", key_quick2: "key_quick", key_made: "key_quick", key_grandchild: "key_quick" },

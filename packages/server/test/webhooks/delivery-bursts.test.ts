@@ -48,7 +48,7 @@ function machines({ hung = new Set(), giveWay }: Arranged = {}) {
   const sizes = { dispatch: [] as number[], settle: [] as number[] };
   const counting: Pick<Db, "queued"> = {
     queued(statement, params) {
-      if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[1] as number);
+      if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[2] as number);
       // The length of an array stands behind its dimensions, flags and type.
       if (statement.name === "deliveries-settle") sizes.settle.push((params[1] as Buffer).readInt32BE(12));
       return db.queued(statement, params);
@@ -104,14 +104,16 @@ describe("a backlog", () => {
       rest: () => new Promise((resolve) => void resting.push(resolve)),
     };
     const { deliveries, attempted } = machines({ giveWay });
-    // One of them rests before a lease, the other before a dispatch.
+    // The dispatcher rests before its statement, then the deliverer before the lease.
+    await expect.poll(() => resting).toHaveLength(1);
+    resting[0]?.();
     await expect.poll(() => resting).toHaveLength(2);
     await db.tenant(org_id, async (query) => {
       await cancelDeliveries(query, org_id, ["wh_listens"]);
       await deleteWebhooks(query, org_id, ["wh_listens"]);
     });
     gone = true;
-    for (const goOn of resting) goOn();
+    resting[1]?.();
     await expect.poll(() => left(org_id)).toEqual(nothing);
     await deliveries.stop();
     expect(attempted).toEqual([]);
@@ -134,7 +136,7 @@ describe("a backlog", () => {
     await expect.poll(() => attempted.length, { interval: 1 }).toBeGreaterThan(100);
     await addEvents(org_id, 700, "unheard.of");
     await addEvents(org_id, 400);
-    deliveries.wake();
+    deliveries.wake(org_id);
     await expect.poll(() => attempted.length).toBe(800);
     await expect.poll(() => left(org_id)).toEqual(nothing);
     await deliveries.stop();
@@ -150,6 +152,20 @@ describe("a backlog", () => {
     expect(of(stuck)).toBe(standardTerms.per_webhook.first);
     await db.query("update deliveries set status = 'cancelled' where org_id = $1", [stuck]);
     void deliveries.stop();
+  });
+
+  it("of 10,000 events does not delay another organization's single event", async () => {
+    const [busy, other] = [await organization(), await organization()];
+    await addEvents(busy, 10_000);
+    const { deliveries, attempted } = machines({ hung: new Set([busy]) });
+    await expect.poll(() => attempted.length, { interval: 1 }).toBeGreaterThan(0);
+    await addEvents(other, 1);
+    deliveries.wake(other);
+    await expect.poll(() => attempted.some((body) => body.includes(other)), { interval: 1 }).toBe(true);
+    expect((await left(busy))?.events).toBeGreaterThan(5_000);
+    void deliveries.stop();
+    await db.query("delete from events");
+    await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 
   it("gives way to requests before every statement, in small statements while they come, and still comes to its end", async () => {

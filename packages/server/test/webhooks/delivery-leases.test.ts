@@ -9,6 +9,7 @@ import {
   type LeasedDelivery,
   large_bytes,
   leaseDue,
+  organizationsWithDue,
   type Room,
   settle,
 } from "../../src/store/webhooks/delivery-queue.ts";
@@ -38,7 +39,8 @@ async function add(org_id: string, webhook_id: string, { due_in_s = -1, status =
   return delivery_id;
 }
 
-const leasedNow = async (terms: Partial<Room> = {}) => (await leaseDue(db, { ...roomy, ...terms })).deliveries;
+const leasedNow = async (org_id: string, terms: Partial<Room> = {}) =>
+  (await leaseDue(db, org_id, { ...roomy, ...terms })).deliveries;
 const idsOf = (deliveries: readonly LeasedDelivery[]) => deliveries.map(({ delivery_id }) => delivery_id).sort();
 const emptied = () => db.query("update deliveries set status = 'cancelled' where status = 'pending'");
 const rowOf = async (delivery_id: string) =>
@@ -57,25 +59,33 @@ test("what has ended takes no place of what is due, and its receiver counts as o
   for (const webhook_id of webhook_ids)
     for (const status of ["delivered", "failed", "cancelled"]) await add(org_id, webhook_id, { due_in_s: -60, status });
   const due = [await add(org_id, webhook_ids[0]), await add(org_id, webhook_ids[0])];
-  const first = await leaseDue(db, { ...roomy, per_webhook: 2 });
+  const first = await leaseDue(db, org_id, { ...roomy, per_webhook: 2 });
   expect(idsOf(first.deliveries)).toEqual(due.sort());
   expect(first).toMatchObject({ more: [], blocked: false });
   await emptied();
-  expect(await leaseDue(db, roomy)).toEqual({ deliveries: [], more: [], due_in_ms: null, blocked: false });
+  expect(await leaseDue(db, org_id, roomy)).toEqual({ deliveries: [], more: [], blocked: false });
 });
 
-test("what is due later is not leased, and a lease says when the first of it is", async () => {
-  const { org_id, webhook_ids } = await hearingOrganization(db, 3);
-  for (const [index, webhook_id] of webhook_ids.entries())
-    for (const due_in_s of [7_200, 3_600 + (index === 1 ? -1_800 : index)]) await add(org_id, webhook_id, { due_in_s });
-  const none = await leaseDue(db, roomy);
-  expect(none).toMatchObject({ deliveries: [], more: [], blocked: false });
-  expect(none.due_in_ms).toBeGreaterThan(1_700_000);
-  expect(none.due_in_ms).toBeLessThanOrEqual(1_800_000);
+test("what is due later is not leased, and a look finds its organization when the first of it is due", async () => {
+  const [{ org_id, webhook_ids }, other] = [await hearingOrganization(db, 3), await hearingOrganization(db, 1)];
+  for (const webhook_id of webhook_ids)
+    for (const due_in_s of [7_200, 3_600]) await add(org_id, webhook_id, { due_in_s });
+  for (const status of ["delivered", "failed", "cancelled"]) await add(other.org_id, other.webhook_ids[0], { status });
+  expect(await leaseDue(db, org_id, roomy)).toEqual({ deliveries: [], more: [], blocked: false });
+  expect(await db.system(organizationsWithDue)).toEqual([]);
   const now = await add(org_id, webhook_ids[2] as string);
-  const some = await leaseDue(db, roomy);
-  expect(idsOf(some.deliveries)).toEqual([now]);
-  expect(some.due_in_ms).toBeLessThan(0);
+  expect(await db.system(organizationsWithDue)).toEqual([org_id]);
+  expect(idsOf(await leasedNow(org_id))).toEqual([now]);
+  expect(await db.system(organizationsWithDue)).toEqual([]);
+  await emptied();
+});
+
+test("a lease takes nothing of another organization, even from a webhook with the same id", async () => {
+  const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
+  const due = await add(own.org_id, own.webhook_ids[0]);
+  const foreign = await add(other.org_id, own.webhook_ids[0]);
+  expect(idsOf(await leasedNow(own.org_id))).toEqual([due]);
+  expect(await rowOf(foreign)).toMatchObject({ attempts: 0 });
   await emptied();
 });
 
@@ -85,24 +95,8 @@ test("an organization's receivers take turns, and of each what has been due for 
   const long: string[] = [];
   for (let n = 0; n < 8; n += 1) long.unshift(await add(org_id, busy, { due_in_s: -100 - n }));
   const single = await add(org_id, other, { due_in_s: -1 });
-  expect(idsOf(await leasedNow({ per_organization: 4 }))).toEqual([...long.slice(0, 3), single].sort());
+  expect(idsOf(await leasedNow(org_id, { places: 4 }))).toEqual([...long.slice(0, 3), single].sort());
   await emptied();
-});
-
-test("of organizations that have the same turn the one goes first whose delivery has been due for longer", async () => {
-  const all = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
-    a.org_id < b.org_id ? -1 : 1,
-  );
-  const [first, second] = all as [(typeof all)[0], (typeof all)[0]];
-  for (const [early, late] of [
-    [first, second],
-    [second, first],
-  ] as const) {
-    const old = await add(early.org_id, early.webhook_ids[0], { due_in_s: -60 });
-    await add(late.org_id, late.webhook_ids[0], { due_in_s: -30 });
-    expect(idsOf(await leasedNow({ free: 1 }))).toEqual([old]);
-    await emptied();
-  }
 });
 
 test("a receiver that has more in flight than its share is by now gets nothing, and holds up nobody", async () => {
@@ -110,7 +104,7 @@ test("a receiver that has more in flight than its share is by now gets nothing, 
   const [over, other] = webhook_ids as [string, string];
   await add(org_id, over);
   const due = await add(org_id, other);
-  expect(idsOf(await leasedNow({ receivers: { [`${org_id} ${over}`]: [5, 2] } }))).toEqual([due]);
+  expect(idsOf(await leasedNow(org_id, { receivers: { [over]: -3 } }))).toEqual([due]);
   await emptied();
 });
 
@@ -118,7 +112,7 @@ test("each delivery goes to the URL of its own webhook, and to none when that is
   const { org_id, webhook_ids } = await hearingOrganization(db, 3);
   await db.query("update webhooks set active = false where webhook_id = $1", [webhook_ids[1]]);
   for (const webhook_id of webhook_ids) await add(org_id, webhook_id);
-  const urls = Object.fromEntries((await leasedNow()).map(({ webhook_id, url }) => [webhook_id, url]));
+  const urls = Object.fromEntries((await leasedNow(org_id)).map(({ webhook_id, url }) => [webhook_id, url]));
   const [first, inactive, third] = webhook_ids as [string, string, string];
   expect(urls).toEqual({
     [first]: `https://receiver.test/${first}`,
@@ -130,19 +124,24 @@ test("each delivery goes to the URL of its own webhook, and to none when that is
 
 test("a body is large from its 65,537th byte on, and large ones are leased up to the last byte that may be in flight", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
-  const full = { [org_id]: large_bytes.organization, all: large_bytes.all };
   const small = await add(org_id, webhook_ids[0], { bytes: large_bytes.over });
   const large = await add(org_id, webhook_ids[0], { bytes: large_bytes.over + 1 });
-  expect(idsOf(await leasedNow({ large: full }))).toEqual([small]);
-  for (const [of, most] of [
-    [org_id, large_bytes.organization],
-    ["all", large_bytes.all],
-  ] as const) {
-    expect(await leasedNow({ large: { [of]: most - large_bytes.over } })).toEqual([]);
-    expect(idsOf(await leasedNow({ large: { [of]: most - large_bytes.over - 1 } }))).toEqual([large]);
-    await leasesOver();
-    await db.query("update deliveries set status = 'cancelled' where delivery_id = $1", [small]);
-  }
+  expect(idsOf(await leasedNow(org_id, { large_bytes: large_bytes.over, lone_bytes: 0 }))).toEqual([small]);
+  expect(idsOf(await leasedNow(org_id, { large_bytes: large_bytes.over + 1, lone_bytes: 0 }))).toEqual([large]);
+  await emptied();
+});
+
+test("the first large body may be larger than the others together, and goes alone then", async () => {
+  const { org_id, webhook_ids } = await hearingOrganization(db, 1);
+  const bytes = large_bytes.over + 1;
+  const [first] = [
+    await add(org_id, webhook_ids[0], { bytes, due_in_s: -9 }),
+    await add(org_id, webhook_ids[0], { bytes }),
+  ];
+  const small = await add(org_id, webhook_ids[0]);
+  const room = { large_bytes: bytes - 1, lone_bytes: bytes };
+  expect(idsOf(await leasedNow(org_id, { ...room, lone_bytes: bytes - 1, places: 2 }))).toEqual([]);
+  expect(idsOf(await leasedNow(org_id, room))).toEqual([first, small].sort());
   await emptied();
 });
 
@@ -150,8 +149,8 @@ test("a delivery is leased for three attempts; the fourth lease only lets its no
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const delivery_id = await add(org_id, webhook_ids[0]);
   for (const number of [1, 2, 3, 4]) {
-    expect((await leasedNow()).map((each) => [each.delivery_id, each.number])).toEqual([[delivery_id, number]]);
-    expect(await leasedNow()).toEqual([]);
+    expect((await leasedNow(org_id)).map((each) => [each.delivery_id, each.number])).toEqual([[delivery_id, number]]);
+    expect(await leasedNow(org_id)).toEqual([]);
     await leasesOver();
   }
   const end = { delivery_id, status: "failed", outcomes: [], wait_ms: 0, audit: null } as const;
@@ -181,7 +180,7 @@ test("settling writes the audit rows in the order of the attempts, of this organ
   const trail = (org_id: string) => db.system((query) => verifyAudit(query, org_id));
   const before = await trail(other.org_id);
   for (let n = 0; n < 12; n += 1) await add(own.org_id, own.webhook_ids[0]);
-  const leased = await leasedNow();
+  const leased = await leasedNow(own.org_id);
   const settlements = leased.map(({ delivery_id, number }, index) => {
     const pending = index % 4 === 1;
     const data = { delivery_id };
@@ -234,7 +233,7 @@ test.each(
     const delivery_ids: string[] = [];
     // The later its id, the earlier it is due and leased.
     for (let n = 0; n < 3; n += 1) delivery_ids.push(await add(org_id, webhook_ids[0], { due_in_s: -1 - n }));
-    await leasedNow();
+    await leasedNow(org_id);
     let runs = 0;
     const cancelling = () =>
       db.system((query) => {
@@ -257,7 +256,7 @@ test.each(
 test("what a receiver took is delivered although settling it waited for its webhook to be deleted", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 1);
   const delivery_id = await add(org_id, webhook_ids[0]);
-  await leasedNow();
+  await leasedNow(org_id);
   const settlement = took(delivery_id);
   await meanwhile(db, (query) => cancelDeliveries(query, org_id, [webhook_ids[0]]), [
     () => settle(db, org_id, [settlement]),

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
 import { type LeasedDelivery, leaseDue, type Room } from "../../src/store/webhooks/delivery-queue.ts";
-import { dispatchEvents, events_per_statement } from "../../src/store/webhooks/dispatch-events.ts";
+import { dispatchEvents } from "../../src/store/webhooks/dispatch-events.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
-import { byOrganization, byWebhook, hearingOrganization, roomy } from "../../src/testing/deliveries.ts";
+import { byWebhook, hearingOrganization, roomy } from "../../src/testing/deliveries.ts";
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
@@ -25,9 +25,9 @@ async function add(org_id: string, count: number, bytes = 2): Promise<string[]> 
 }
 
 /** Dispatches once, then leases once. */
-async function dispatch(room: Partial<Room> = {}, terms: object = {}) {
-  const dispatched = await dispatchEvents(db, { ...made, ...terms });
-  const { deliveries: leased, more } = await leaseDue(db, { ...roomy, ...room });
+async function dispatch(org_id: string, room: Partial<Room> = {}, terms: object = {}) {
+  const dispatched = await dispatchEvents(db, org_id, { ...made, ...terms });
+  const { deliveries: leased, more } = await leaseDue(db, org_id, { ...roomy, ...room });
   return { ...dispatched, leased, more };
 }
 /** The events of which deliveries are leased, in order. */
@@ -43,77 +43,30 @@ async function emptied(): Promise<void> {
   await db.query("delete from events");
 }
 
-test("however many organizations have events, a statement is for as many as it may be for", async () => {
-  await db.query(
-    `insert into events (org_id, event_id, event_type, body, created_at)
-     select 'org_of_nobody_' || n, 'evt_' || n, 'quota.exceeded', '{}', clock_timestamp() from generate_series(1, $1::integer) as n`,
-    [events_per_statement + 30],
-  );
-  expect(await dispatch()).toMatchObject({ events_left: true });
-  expect(await db.query("select from events")).toHaveLength(30);
-  expect(await dispatch()).toMatchObject({ events_left: false });
-  expect(await db.query("select from events")).toHaveLength(0);
-});
-
 test("where others are dispatching all that is left, nothing more is looked for", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   const events = await add(org_id, 3);
   const lock = "select from events where org_id = $1 and event_id = any($2) for update";
   const [some, none] = await db.system(async (query) => {
     await query(lock, [org_id, events.slice(1)]);
-    const first = await dispatch({}, { events_max: 3 });
+    const first = await dispatch(org_id, {}, { events_max: 3 });
     await query(lock, [org_id, events]);
-    return [first, await dispatch({}, { events_max: 2 })];
+    return [first, await dispatch(org_id, {}, { events_max: 2 })];
   });
   expect(await eventsOf(some.leased)).toEqual(events.slice(0, 1));
   expect(some.events_left).toBe(true);
   expect(none).toMatchObject({ made: 0, leased: [], events_left: false });
-  expect((await dispatch()).leased).toHaveLength(2);
+  expect((await dispatch(org_id)).leased).toHaveLength(2);
   await emptied();
 });
 
 test("of a receiver's deliveries those of the oldest events are leased", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const events = await add(org_id, 5);
-  const { leased, more } = await dispatch({ per_webhook: 2 });
+  const { leased, more } = await dispatch(org_id, { per_webhook: 2 });
   expect(byWebhook(leased)).toEqual(Object.fromEntries(webhook_ids.map((id) => [id, 2])));
   expect(await eventsOf(leased)).toEqual(events.slice(0, 2));
   expect(more).toHaveLength(2);
-  await emptied();
-});
-
-test("each organization has its own share, in which those for whom there is no room take no place", async () => {
-  const [first, second] = [await hearingOrganization(db, 2), await hearingOrganization(db, 1)];
-  for (const { org_id } of [first, second]) await add(org_id, 6);
-  const full = { [`${first.org_id} ${first.webhook_ids[0]}`]: [4, 4] as const };
-  const { leased } = await dispatch({ per_organization: 3, receivers: full });
-  expect(byWebhook(leased)).toEqual({ [first.webhook_ids[1] as string]: 3, [second.webhook_ids[0]]: 3 });
-  await emptied();
-});
-
-test("what an organization may not have in flight takes no place of another's", async () => {
-  const [busy, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
-  for (const { org_id } of [busy, other]) await add(org_id, 4);
-  const { leased } = await dispatch({ free: 4, per_organization: 10, organizations: { [busy.org_id]: 10 } });
-  expect(byOrganization(leased)).toEqual({ [other.org_id]: 4 });
-  await emptied();
-});
-
-test("places go round the organizations and receivers: one event of each comes before the second of any", async () => {
-  const orgs = [await hearingOrganization(db, 2), await hearingOrganization(db, 2)];
-  const oldest: string[] = [];
-  for (const { org_id } of orgs) oldest.push(...(await add(org_id, 4)).slice(0, 1));
-  const { leased } = await dispatch({ free: 4 });
-  expect(byWebhook(leased)).toEqual(Object.fromEntries(orgs.flatMap((org) => org.webhook_ids.map((id) => [id, 1]))));
-  expect(await eventsOf(leased)).toEqual(oldest.sort());
-  await emptied();
-});
-
-test("places go round the organizations, however many webhooks one has", async () => {
-  const orgs = [await hearingOrganization(db, 3), await hearingOrganization(db, 3)];
-  for (const { org_id } of orgs) await add(org_id, 1);
-  const { leased } = await dispatch({ free: 2 });
-  expect(byOrganization(leased)).toEqual(Object.fromEntries(orgs.map(({ org_id }) => [org_id, 1])));
   await emptied();
 });
 
@@ -123,7 +76,7 @@ test("an organization's receivers take turns, also where one hears of less", asy
   await db.query(`update webhooks set event_types = '["rate_limit.exceeded"]' where webhook_id = $1`, [rare]);
   const events = await add(org_id, 4);
   await db.query("update events set event_type = 'rate_limit.exceeded' where event_id = $1", [events[3]]);
-  const { leased } = await dispatch({ per_organization: 2 });
+  const { leased } = await dispatch(org_id, { places: 2 });
   expect(byWebhook(leased)).toEqual({ [busy]: 1, [rare]: 1 });
   await emptied();
 });
@@ -136,26 +89,23 @@ test("a webhook receives nothing that happened before it was registered", async 
   await db.query("update webhooks set registered_seq = 5 where webhook_id = $1", [late]);
   await add(org_id, 1);
   await db.query("update events set recorded_seq = 5 where org_id = $1 and recorded_seq is null", [org_id]);
-  expect(byWebhook((await dispatch()).leased)).toEqual({ [early]: 2, [late]: 1 });
+  expect(byWebhook((await dispatch(org_id)).leased)).toEqual({ [early]: 2, [late]: 1 });
   await emptied();
 });
 
-test("the last turn was whose event was the last of the last round, also where only a part of it was told", async () => {
-  const orgs = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)].sort((a, b) =>
-    a.org_id < b.org_id ? -1 : 1,
-  );
-  const [first, second] = orgs as [(typeof orgs)[0], (typeof orgs)[0]];
-  await add(first.org_id, 2);
-  await add(second.org_id, 1);
-  expect((await dispatch()).turn).toBe(first.org_id);
-  await add(first.org_id, 1);
-  await add(second.org_id, 1);
-  expect((await dispatch()).turn).toBe(second.org_id);
-  // More than a statement writes.
-  const large = await hearingOrganization(db, 40);
-  await add(large.org_id, 1, 1_000_000);
-  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: true });
-  expect(await dispatch({ free: 0 })).toMatchObject({ turn: large.org_id, events_left: false });
+test("an event of which a part was told goes on with the next webhook, and the events after it wait", async () => {
+  const { org_id } = await hearingOrganization(db, 40);
+  await add(org_id, 1, 1_000_000);
+  await add(org_id, 1);
+  const none = { places: 0 };
+  const first = await dispatch(org_id, none);
+  expect(first.made).toBeLessThan(40);
+  expect(first.events_left).toBe(true);
+  expect(await db.query("select told_up_to is null as whole from events order by event_id")).toEqual([
+    ...[{ whole: false }, { whole: true }],
+  ]);
+  const { made: rest, events_left } = await dispatch(org_id, none);
+  expect([first.made + rest, events_left]).toEqual([80, false]);
   await emptied();
 });
 
@@ -176,7 +126,7 @@ test("a webhook of one review hears of that review only, and of nothing but its 
     await db.query("update events set event_type = $2, escalation_id = $3 where event_id = $1", [
       ...[events[n], type, escalation_id],
     ]);
-  const { leased } = await dispatch();
+  const { leased } = await dispatch(org_id);
   expect(byWebhook(leased)).toEqual({ [webhook_ids[0]]: 1 });
   expect(await eventsOf(leased)).toEqual(events.slice(0, 1));
 });
@@ -184,7 +134,7 @@ test("a webhook of one review hears of that review only, and of nothing but its 
 test("what is leased is due again when its lease is over, and what is not is due now", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   await add(org_id, 3);
-  await dispatch({ per_webhook: 2, lease_ms: 3_600_000 });
+  await dispatch(org_id, { per_webhook: 2, lease_ms: 3_600_000 });
   const rows = await db.query(
     `select attempts, round(extract(epoch from due_at - clock_timestamp()) / 3600)::integer as hours from deliveries
      where org_id = $1 order by event_id`,

@@ -42,11 +42,13 @@ test.each([
 
 test("a dispatch reads no more events than it may take", async () => {
   const terms = { created_at: "2026-11-21T00:00:00.000000Z", next_id: () => "dlv_x" };
-  const plan = await planOfQueued(db, (queue) => expect(dispatchEvents(queue, terms)).rejects.toThrow("one line"));
+  const plan = await planOfQueued(db, (queue) =>
+    expect(dispatchEvents(queue, org_id, terms)).rejects.toThrow("one line"),
+  );
   expect(mostRows(plan)).toBeLessThan(300); // one id for each delivery that it may make
 });
 
 test("a lease reads one delivery more of a receiver than it may take", async () => {
-  const plan = await planOfQueued(db, (queue) => leaseDue(queue, { ...roomy, per_webhook: 10 }));
+  const plan = await planOfQueued(db, (queue) => leaseDue(queue, org_id, { ...roomy, per_webhook: 10 }));
   expect(mostRows(plan)).toBeLessThan(20);
 });

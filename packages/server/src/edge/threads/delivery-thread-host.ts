@@ -37,9 +37,9 @@ export type DeliveryThreadSays =
   /** The thread is about to end because of this error. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Messages to the thread. */
+/** Messages to the thread. `wake` names organizations. */
 export type DeliveryThreadHears =
-  | { readonly kind: "wake"; readonly events: boolean; readonly retries: boolean }
+  | { readonly kind: "wake"; readonly events: ReadonlySet<string>; readonly retries: ReadonlySet<string> }
   | { readonly kind: "stop" };
 
 /** What the host needs of the node. */
@@ -128,16 +128,16 @@ export function startDeliveryThread(
 
 /** A busy API wakes the deliveries after every decision, so the thread gets at most one message a turn of the event loop. */
 function wakeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["wake"] {
-  /** What to wake with the next message; null: no message is planned. */
-  let wanted: { events: boolean; retries: boolean } | null = null;
-  return (what = "events") => {
+  /** The organizations of the next message; null: no message is planned. */
+  let wanted: { events: Set<string>; retries: Set<string> } | null = null;
+  return (org_id, what = "events") => {
     if (wanted === null) {
-      wanted = { events: false, retries: false };
+      wanted = { events: new Set(), retries: new Set() };
       setImmediate(() => {
         if (wanted !== null) tell({ kind: "wake", ...wanted });
         wanted = null;
       });
     }
-    wanted[what] = true;
+    wanted[what].add(org_id);
   };
 }

@@ -180,7 +180,7 @@ test("a thread that dies is followed by another, each time after a second, until
   const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, dying);
   for (let deaths = 1; deaths <= 3; deaths += 1) {
     await expect.poll(() => begun.length, patience).toBe(deaths);
-    thread.wake();
+    thread.wake("org_1");
     again?.();
   }
   await expect.poll(() => begun.length, patience).toBe(4);

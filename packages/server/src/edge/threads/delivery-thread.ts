@@ -86,8 +86,8 @@ function run({
 
   parentPort?.on("message", (message: DeliveryThreadHears) => {
     if (message.kind === "stop") return void stop();
-    if (message.events) deliveries.wake("events");
-    if (message.retries) deliveries.wake("retries");
+    for (const org_id of message.events) deliveries.wake(org_id, "events");
+    for (const org_id of message.retries) deliveries.wake(org_id, "retries");
   });
 }
 

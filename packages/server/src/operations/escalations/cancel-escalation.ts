@@ -19,7 +19,7 @@ export async function cancelEscalation(
       runtime.db.tenant(caller.org_id, (query) => cancelReview(runtime, query, current, escalation_id, input)),
     );
     if (record !== stale) {
-      runtime.deliveries.wake();
+      runtime.deliveries.wake(caller.org_id);
       return record;
     }
     current = await runtime.callers.reload(current);

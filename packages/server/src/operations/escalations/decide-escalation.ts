@@ -31,7 +31,7 @@ export async function decideEscalation(
   const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
     castVote(runtime, attempt, escalation_id, input),
   );
-  runtime.deliveries.wake();
+  runtime.deliveries.wake(caller.org_id);
   runtime.mails.wake();
   return answer;
 }

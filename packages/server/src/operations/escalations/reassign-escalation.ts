@@ -25,7 +25,7 @@ export async function reassignEscalation(
       runtime.db.tenant(caller.org_id, (query) => reassignReview(runtime, query, current, escalation_id, input)),
     );
     if (record !== stale) {
-      runtime.deliveries.wake();
+      runtime.deliveries.wake(caller.org_id);
       runtime.mails.wake();
       return record;
     }

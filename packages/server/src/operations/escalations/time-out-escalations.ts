@@ -26,7 +26,6 @@ export async function timeOutEscalations(
   passed_over: string[],
 ): Promise<boolean> {
   const due = await runtime.db.system((query) => readDueEscalations(query, batch_rows, passed_over));
-  let closed = 0;
   const out_of_reach = new Set<string>();
   for (const each of due) {
     const { org_id, escalation_id } = each;
@@ -37,7 +36,7 @@ export async function timeOutEscalations(
     // Each review has a transaction of its own: one that cannot be closed must not keep the others open.
     try {
       await timeOut(runtime, each);
-      closed += 1;
+      runtime.deliveries.wake(org_id);
     } catch (error) {
       passed_over.push(escalation_id);
       if (isUnanswered(error)) out_of_reach.add(org_id);
@@ -45,7 +44,6 @@ export async function timeOutEscalations(
         runtime.log.error({ err: error, escalation_id }, "an escalation could not be timed out");
     }
   }
-  if (closed > 0) runtime.deliveries.wake();
   return due.length === batch_rows;
 }
 

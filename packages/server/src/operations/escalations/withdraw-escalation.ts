@@ -24,7 +24,7 @@ export async function withdrawEscalation(
       runtime.db.tenant(caller.org_id, (query) => withdrawReview(runtime, query, current, escalation_id, input)),
     );
     if (decision !== stale) {
-      runtime.deliveries.wake();
+      runtime.deliveries.wake(caller.org_id);
       return decision;
     }
     current = await runtime.callers.reload(current);

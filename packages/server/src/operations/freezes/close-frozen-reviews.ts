@@ -46,7 +46,7 @@ export async function closeFrozenPage(
   org_id: string,
 ): Promise<boolean> {
   const page = await runtime.db.tenant(org_id, (query) => closePage(runtime, query, org_id));
-  if (page.closed > 0) runtime.deliveries.wake();
+  if (page.closed > 0) runtime.deliveries.wake(org_id);
   return page.more;
 }
 

@@ -181,7 +181,7 @@ class Submission {
     const outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
       case "committed":
-        if (has_events) runtime.deliveries.wake();
+        if (has_events) runtime.deliveries.wake(this.#caller.org_id);
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text, replayed: false };
       case "duplicate":

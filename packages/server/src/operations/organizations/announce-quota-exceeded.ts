@@ -42,5 +42,5 @@ export async function announceQuotaExceeded(
       return { audit: [], usage_met_by: batch_size, events: [event] };
     }),
   );
-  runtime.deliveries.wake();
+  runtime.deliveries.wake(org_id);
 }

@@ -38,7 +38,7 @@ export async function overrideBlock(
   const answer = await idempotentAttempts(runtime, caller, terms, (attempt) =>
     approveOverride(runtime, attempt, intent_id, input),
   );
-  runtime.deliveries.wake();
+  runtime.deliveries.wake(caller.org_id);
   return answer;
 }
 

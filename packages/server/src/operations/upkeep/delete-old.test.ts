@@ -1,10 +1,9 @@
 /** What is deleted for its age, at each edge of it, and what never is. Source: decision 0021. */
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createIds } from "../../edge/ids.ts";
-import { openClient } from "../../store/database/connection.ts";
-import { deleteOldDeliveries, type PageEnd, readAgeLimit } from "../../store/upkeep/old-rows.ts";
+import { type DeletedPage, deleteOldDeliveries, readAgeLimit } from "../../store/upkeep/old-rows.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { letPass } from "../../testing/database/passing-time.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -14,14 +13,21 @@ import { webhookOrganization } from "../../testing/nodes/webhook-node.ts";
 import { startAging } from "../../worker/aging.ts";
 import { type Aging, type AgingTerms, deleteOld } from "./delete-old.ts";
 
-const { db, connection } = await testDatabase();
+const { db } = await testDatabase();
 const second = 1_000_000;
 const day = 86_400 * second;
 const now_us = Date.parse("2024-11-21T12:00:00Z") * 1000;
 const limit_us = now_us - 30 * day;
 const limit = { before: formatTimestampUs(limit_us), before_ms: limit_us / 1000 };
-const start: PageEnd = { org_id: "", id: "" };
 const idAt = (kind: "delivery", at_us: number) => createIds({ now_us: () => at_us }).next(kind);
+
+beforeAll(async () => {
+  for (let n = 0; n < 10; n += 1)
+    await db.query(
+      "insert into organizations (org_id, name, description, plan_id, created_at) values ($1, 'n', 'd', 'p', clock_timestamp())",
+      [`org_${n}`],
+    );
+});
 
 beforeEach(async () => {
   await db.query("delete from deliveries");
@@ -58,7 +64,7 @@ describe("settled deliveries", () => {
     const deliveries: string[] = [];
     for (const age of ages)
       deliveries.push(await delivery("org_1", age % 2 === 0 ? "delivered" : "cancelled", limit_us + age));
-    expect(await deleteOldDeliveries(db, limit, start, 100)).toMatchObject({ mine: true, deleted: 2, end: null });
+    expect(await deleteOldDeliveries(db, "org_1", limit, "", 100)).toEqual({ deleted: 2, end: null });
     expect(await left()).toEqual(deliveries.slice(2).sort());
   });
 
@@ -69,43 +75,43 @@ describe("settled deliveries", () => {
     await delivery("org_1", "delivered", ancient + 2 * second);
     for (const [n, status] of (["delivered", "cancelled"] as const).entries())
       kept.push(await delivery("org_1", status, ancient, ancient + (3 + n) * second, failed));
-    expect(await deleteOldDeliveries(db, limit, start, 5)).toMatchObject({ deleted: 1 });
+    expect(await deleteOldDeliveries(db, "org_1", limit, "", 5)).toMatchObject({ deleted: 1 });
     expect(await left()).toEqual(kept);
   });
 
-  test("pages go on where the last one ended, over organizations, past what is kept", async () => {
+  test("pages go on where the last one ended, past what is kept, and touch no other organization", async () => {
     const kept: string[] = [];
-    for (const org_id of ["org_1", "org_2", "org_3"]) {
-      for (let n = 0; n < 5; n += 1) {
-        const made = await delivery(org_id, n === 2 ? "failed" : "delivered", limit_us - (10 - n) * day);
-        if (n === 2) kept.push(made);
-      }
-      kept.push(await delivery(org_id, "delivered", limit_us + day));
+    for (let n = 0; n < 5; n += 1) {
+      const made = await delivery("org_1", n === 2 ? "failed" : "delivered", limit_us - (10 - n) * day);
+      if (n === 2) kept.push(made);
     }
+    kept.push(await delivery("org_1", "delivered", limit_us + day));
+    kept.push(await delivery("org_2", "delivered", limit_us - day));
     const deleted: number[] = [];
-    for (let from: PageEnd | null = start; from !== null; ) {
-      const page = await deleteOldDeliveries(db, limit, from, 3);
-      expect(page.mine).toBe(true);
+    for (let after: string | null = ""; after !== null; ) {
+      const page: DeletedPage = await deleteOldDeliveries(db, "org_1", limit, after, 3);
       deleted.push(page.deleted);
-      from = page.end;
+      after = page.end;
     }
-    expect(deleted).toEqual([2, 3, 2, 3, 2, 0]);
+    expect(deleted).toEqual([2, 2]);
     expect(await left()).toEqual(kept);
   });
 
   test("one that was made on a clock a day ahead of the database's is not overlooked", async () => {
     await delivery("org_1", "delivered", limit_us - second, limit_us + day - 2 * second);
-    expect(await deleteOldDeliveries(db, limit, start, 10)).toMatchObject({ deleted: 1 });
+    expect(await deleteOldDeliveries(db, "org_1", limit, "", 10)).toMatchObject({ deleted: 1 });
   });
 
-  test("a page finds another node at it, touches nothing and says so; afterwards it is its turn", async () => {
-    await delivery("org_1", "delivered", limit_us - second);
-    const other = await openClient(connection, "countersign test");
-    await other.query("begin; select pg_advisory_xact_lock(4207210021)");
-    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: false, deleted: 0, end: null });
-    await other.query("rollback");
-    await other.end();
-    expect(await deleteOldDeliveries(db, limit, start, 10)).toEqual({ mine: true, deleted: 1, end: null });
+  test("that another node is deleting are skipped, and the rest of the page is deleted", async () => {
+    const [first] = [
+      await delivery("org_1", "delivered", limit_us - second),
+      await delivery("org_1", "cancelled", limit_us - day),
+    ];
+    await db.system(async (query) => {
+      await query("select from deliveries where org_id = 'org_1' and delivery_id = $1 for update", [first]);
+      expect(await deleteOldDeliveries(db, "org_1", limit, "", 10)).toEqual({ deleted: 1, end: null });
+    });
+    expect(await deleteOldDeliveries(db, "org_1", limit, "", 10)).toEqual({ deleted: 1, end: null });
   });
 
   test("are measured by the database's clock", async () => {
@@ -192,15 +198,15 @@ describe("a pass", () => {
     await delivery("org_2", "delivered", limit_us - day);
     const counts = [0, 0, 0];
     const terms = { deliveries_kept_days: 30, rows_max: 2, pages_max: 2, stopped: () => false };
-    let from = start;
+    let from: Awaited<ReturnType<typeof deleteOld>> | undefined;
     for (const turn of counts.keys()) {
       const deleted = () => {
         counts[turn] = 1;
       };
       from = await deleteOld({ db }, { ...terms, deleted }, from);
     }
-    expect(counts).toEqual([0, 1, 0]);
-    expect(from).toEqual(start);
+    expect(counts).toEqual([0, 0, 1]);
+    expect(from).toEqual({ org_id: "", delivery_id: "" });
     expect(await left()).toEqual(failed);
   });
 

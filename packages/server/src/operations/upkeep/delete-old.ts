@@ -5,15 +5,23 @@ import { deleteOldTokens } from "../../store/people/person-tokens.ts";
 import { deleteOldSessions } from "../../store/people/sessions.ts";
 import { deleteOldIdempotencyKeys } from "../../store/rows/idempotency.ts";
 import {
+  type DeletedPage,
   deleteOldDeliveries,
   deleteOldIntakes,
   deleteOldInvitations,
-  type PageEnd,
+  organizationsWithOldDeliveries,
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
 
 /** Kinds of rows that are deleted for their age. */
 export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake";
+
+/** Where a pass ended among the deliveries. */
+export interface PassEnd {
+  readonly org_id: string;
+  /** The last delivery that was looked at. */
+  readonly delivery_id: string;
+}
 
 /** How a pass is made. */
 export interface AgingTerms {
@@ -32,7 +40,7 @@ export const agingPages = { rows_max: 500, pages_max: 200 } as const;
 
 /** Kept an hour longer than promised: a key has the time of the node that wrote it, whose clock may be behind the database's. */
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
-const start: PageEnd = { org_id: "", id: "" };
+const start: PassEnd = { org_id: "", delivery_id: "" };
 
 /**
  * Makes one pass over everything that ages, by the database's time. Two nodes at once share the work. Returns where among the
@@ -41,8 +49,8 @@ const start: PageEnd = { org_id: "", id: "" };
 export async function deleteOld(
   { db }: { readonly db: Db },
   terms: AgingTerms,
-  from: PageEnd = start,
-): Promise<PageEnd> {
+  from: PassEnd = start,
+): Promise<PassEnd> {
   const { rows_max } = terms;
   await pages(terms, "idempotency_key", () =>
     db.system((query) => deleteOldIdempotencyKeys(query, idempotency_kept_hours)),
@@ -62,16 +70,22 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
   }
 }
 
-/** Stops if another node is deleting deliveries. */
-async function deleteSettled(db: Db, terms: AgingTerms, from: PageEnd): Promise<PageEnd> {
-  const limit = await db.system((query) => readAgeLimit(query, terms.deliveries_kept_days * 24));
-  let last = from;
-  for (let page = 0; page < terms.pages_max && !terms.stopped(); page += 1) {
-    const { mine, deleted, end } = await deleteOldDeliveries(db, limit, last, terms.rows_max);
-    if (!mine) return last;
-    if (deleted > 0) terms.deleted("delivery", deleted);
-    if (end === null) return start;
-    last = end;
+/** Pages through the organizations. Each page is of one organization, and the pages of a pass are bounded over all. */
+async function deleteSettled(db: Db, terms: AgingTerms, from: PassEnd): Promise<PassEnd> {
+  const { deliveries_kept_days, pages_max, rows_max } = terms;
+  const [age, organizations] = await db.system(async (query) => {
+    const limit = await readAgeLimit(query, deliveries_kept_days * 24);
+    // One more than the pages can reach, so that the pass knows where the next one begins.
+    return [limit, await organizationsWithOldDeliveries(query, limit, from.org_id, pages_max + 1)] as const;
+  });
+  let pages_left = pages_max;
+  for (const org_id of organizations) {
+    for (let after: string | null = org_id === from.org_id ? from.delivery_id : ""; after !== null; pages_left -= 1) {
+      if (pages_left === 0 || terms.stopped()) return { org_id, delivery_id: after };
+      const { deleted, end }: DeletedPage = await deleteOldDeliveries(db, org_id, age, after, rows_max);
+      if (deleted > 0) terms.deleted("delivery", deleted);
+      after = end;
+    }
   }
-  return last;
+  return start;
 }

@@ -38,7 +38,7 @@ export async function retryDelivery(
     });
     return retry;
   });
-  if (!answer.replayed) runtime.deliveries.wake("retries");
+  if (!answer.replayed) runtime.deliveries.wake(org_id, "retries");
   return answer;
 }
 

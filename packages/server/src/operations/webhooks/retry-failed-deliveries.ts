@@ -46,7 +46,7 @@ export async function retryFailedDeliveries(
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const deliveries = await unlessStale(runtime.db.tenant(org_id, retried));
     if (deliveries === stale) continue;
-    if (deliveries.length > 0) runtime.deliveries.wake("retries");
+    if (deliveries.length > 0) runtime.deliveries.wake(org_id, "retries");
     return { deliveries, next_cursor };
   }
   throw staleEachTime();

@@ -3,19 +3,11 @@ import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 
-/** Where the last page ended; both empty: nowhere yet. */
-export interface PageEnd {
-  readonly org_id: string;
-  readonly id: string;
-}
-
-/** What a page came to. */
+/** What one page did. */
 export interface DeletedPage {
-  /** False: another node is at it; nothing was looked at. */
-  readonly mine: boolean;
   readonly deleted: number;
-  /** Null: there were no more. */
-  readonly end: PageEnd | null;
+  /** The last delivery that the page looked at. Null: there were no more. */
+  readonly end: string | null;
 }
 
 /** Rows are older than this. */
@@ -25,8 +17,6 @@ export interface AgeLimit {
   readonly before_ms: number;
 }
 
-/** Any number that no other program on this database locks. */
-const lock_id = 4_207_210_021;
 /** An id is made before its row is settled, on a clock that may be off by less than this. */
 const clocks_differ_ms = 24 * 3_600 * 1_000;
 
@@ -34,31 +24,26 @@ const clocks_differ_ms = 24 * 3_600 * 1_000;
 const settled = "t.status in ('delivered', 'cancelled') and t.original_delivery_id is null";
 
 /**
- * Pages along the primary key from organization to organization: ids begin with their time, so in each organization only
- * what is old enough is looked at, and no index is needed that every new row would have to pay for. A page is so many rows
- * looked at: of failed deliveries, which are kept, there may be millions before the next one that goes.
+ * A page along the primary key of one organization. Ids begin with their time, so only what is old enough is looked at, and no index
+ * is needed that every new row would have to pay for. The size of a page is the number of rows looked at: there may be millions of
+ * failed deliveries, which are kept, before the next one that is deleted. Skips what another node is deleting.
  */
 const pageStatement: QueueStatement = {
   name: "delete-old-deliveries",
-  text: `with recursive lock as materialized (select pg_try_advisory_xact_lock($1::bigint) as mine),
-  orgs as (
-    (select t.org_id from deliveries t where t.org_id >= $2::text order by t.org_id limit 1)
-    union all
-    select n.org_id from orgs o cross join lateral (
-      select t.org_id from deliveries t where t.org_id > o.org_id order by t.org_id limit 1) n),
+  text: `with
   old as materialized (
-    select f.* from orgs o cross join lateral (
-      select t.ctid as place, t.org_id, t.delivery_id as id, ${settled} and t.settled_at < $5::timestamptz as done from deliveries t
-      where t.org_id = o.org_id and t.delivery_id > case when o.org_id = $2::text then $3::text else '' end
-        and t.delivery_id < $4::text
-      order by t.delivery_id limit $6::integer) f
-    where (select mine from lock) limit $6::integer),
+    select t.delivery_id, ${settled} and t.settled_at < $4::timestamptz as done from deliveries t
+    where t.org_id = $1 and t.delivery_id > $2::text and t.delivery_id < $3::text order by t.delivery_id limit $5::integer),
+  going as materialized (
+    select l.delivery_id from old o cross join lateral (
+      select t.delivery_id from deliveries t where t.org_id = $1 and t.delivery_id = o.delivery_id limit 1 for update skip locked) l
+    where o.done),
   deleted as (
-    delete from deliveries t where t.ctid = any (array(select place from old where done)) and ${settled} and t.settled_at < $5::timestamptz
-    returning true as deleted),
-  last as (select org_id, id from old order by org_id desc, id desc limit 1)
-  select (select mine from lock) as mine, (select count(*)::integer from deleted) as deleted,
-    case when (select count(*) from old) = $6::integer then (select org_id from last) end as org_id, (select id from last) as id`,
+    delete from deliveries t where t.org_id = $1 and t.delivery_id > $2::text and t.delivery_id <= (select max(delivery_id) from going)
+      and t.delivery_id = any (array(select delivery_id from going))
+    returning true as deleted)
+  select (select count(*)::integer from deleted) as deleted,
+    case when (select count(*) from old) = $5::integer then (select max(delivery_id) from old) end as end`,
 };
 
 /** The moment `hours` ago, by the database's clock. */
@@ -71,20 +56,40 @@ export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimi
   return limit as AgeLimit;
 }
 
-/** Looks at up to `rows` deliveries after `from` and deletes what was settled before the limit; one node at a time. */
+/** Any id of a delivery that may be old enough is below this one. */
+const idsBelow = ({ before_ms }: AgeLimit) => firstIdAt("delivery", before_ms + clocks_differ_ms);
+
+/**
+ * Returns organizations that have deliveries of that age, kept or not, in the order of their ids: at most `limit`, from `first` on.
+ * System scope.
+ */
+export async function organizationsWithOldDeliveries(
+  query: Query,
+  age: AgeLimit,
+  first: string,
+  limit: number,
+): Promise<readonly string[]> {
+  const found = await query<{ org_id: string }>(
+    `select o.org_id from organizations o where o.org_id >= $1 and exists (
+       select 1 from deliveries d where d.org_id = o.org_id and d.delivery_id < $2)
+     order by o.org_id limit $3::integer`,
+    [first, idsBelow(age), limit],
+  );
+  return found.map(({ org_id }) => org_id);
+}
+
+/** Looks at up to `rows` deliveries of an organization after the delivery `after`, and deletes what was settled before the limit. */
 export async function deleteOldDeliveries(
   db: Pick<Db, "queued">,
-  { before, before_ms }: AgeLimit,
-  from: PageEnd,
+  org_id: string,
+  age: AgeLimit,
+  after: string,
   rows: number,
 ): Promise<DeletedPage> {
-  const below = firstIdAt("delivery", before_ms + clocks_differ_ms);
-  const [page] = await db.queued<Omit<DeletedPage, "end"> & { org_id: string | null; id: string | null }>(
-    pageStatement,
-    [...[lock_id, from.org_id, from.id], ...[below, before, rows]],
-  );
-  const { mine, deleted, org_id, id } = page as Exclude<typeof page, undefined>;
-  return { mine, deleted, end: org_id === null || id === null ? null : { org_id, id } };
+  const params = [org_id, after, idsBelow(age), age.before, rows];
+  const [page] = await db.queued<DeletedPage>(pageStatement, params);
+  if (page === undefined) throw new Error("a page came without a row");
+  return page;
 }
 
 /** Deletes up to `rows` expired invitations. System scope. */

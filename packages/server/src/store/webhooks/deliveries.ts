@@ -48,7 +48,7 @@ export async function cancelDeliveries(
   const params = [org_id, webhook_ids, unless_active];
   const locked = `select from deliveries where ${pending} order by delivery_id for update`;
   await query(`select count(*) from (${locked}) locked`, params);
-  await query(`update deliveries set status = 'cancelled', settled_at = clock_timestamp() where ${pending}`, params);
+  await query(`update deliveries set status = 'cancelled', settled_at = now() where ${pending}`, params);
 }
 
 /**

@@ -6,7 +6,7 @@
  * settled still counts. All times are times of the database's clock.
  */
 import type { Delivery } from "@countersign/contract";
-import type { Db, QueueStatement } from "../../ports.ts";
+import type { Db, Query, QueueStatement } from "../../ports.ts";
 import type { AuditRow } from "../audit/audit.ts";
 import { type BinaryType, type BinaryValue, columnOf } from "../rows/binary.ts";
 import { isHead } from "../rows/newest-head.ts";
@@ -35,28 +35,18 @@ export interface LeasedDelivery {
   readonly secret_sealed: string | null;
 }
 
-/** Names one receiver. */
-export interface ReceiverKey {
-  readonly org_id: string;
-  readonly webhook_id: string;
-}
-
-/** What a node has room for; a lease never exceeds it. Counts are attempts. */
+/** What a node has room for at one organization; a lease never exceeds it. */
 export interface Room {
-  /** Attempts that may begin in all. */
-  readonly free: number;
-  /** Of `free`, those kept for organizations that have at most `few` attempts in flight. */
-  readonly reserve: number;
-  readonly few: number;
-  readonly per_organization: number;
-  /** The share of a receiver that `receivers` does not list. */
+  /** Attempts that may begin. */
+  readonly places: number;
+  /** Of these, by webhook: attempts that may begin there. */
+  readonly receivers: Readonly<Record<string, number>>;
+  /** The same for a webhook that `receivers` does not list. */
   readonly per_webhook: number;
-  /** By `receiverKey`: attempts in flight, and its share. */
-  readonly receivers: Readonly<Record<string, readonly [in_flight: number, share: number]>>;
-  /** By organization: attempts in flight. */
-  readonly organizations: Readonly<Record<string, number>>;
-  /** By organization, and `all`: bytes of large bodies in flight. Absent: none. */
-  readonly large?: Readonly<Record<string, number>>;
+  /** Bytes of large bodies that may begin. */
+  readonly large_bytes: number;
+  /** The same for the first large body, if it is alone. */
+  readonly lone_bytes: number;
   /** Longer than an attempt can take, with a margin. */
   readonly lease_ms: number;
 }
@@ -75,136 +65,111 @@ export function largeBytes({ body }: Pick<LeasedDelivery, "body">): number {
   return bytes > large_bytes.over ? bytes : 0;
 }
 
-/** Names one receiver among all organizations. */
-export function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
-  return `${org_id} ${webhook_id}`;
+/**
+ * Returns the organizations that have deliveries which are due. For each, the index is read up to the first one that is due.
+ * Most of a backlog is due, so it costs little. System scope.
+ */
+export async function organizationsWithDue(query: Query): Promise<readonly string[]> {
+  const found = await query<{ org_id: string }>(
+    `select o.org_id from organizations o where exists (
+       select 1 from deliveries d where d.org_id = o.org_id and d.status = 'pending' and d.due_at <= now())`,
+  );
+  return found.map(({ org_id }) => org_id);
 }
-
-/** SQL: the attempts in flight of an organization. */
-const inFlightAt = (org_id: string) => `coalesce(($2::jsonb ->> ${org_id})::integer, 0)`;
-/** SQL: the last place that an organization's delivery may have; the reserve is for those with few attempts in flight. */
-const placesFor = (org_id: string) =>
-  `$3::integer - case when turn + ${inFlightAt(org_id)} <= $5::integer then 0 else $4::integer end`;
-/** SQL: the attempts that may begin at a receiver; negative after a failure halved its share. */
-const roomAt = ({ org_id, webhook_id }: ReceiverKey) =>
-  `(coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 1)::integer, $6::integer)
-    - coalesce(($1::jsonb -> (${org_id} || ' ' || ${webhook_id}) ->> 0)::integer, 0))`;
-
-/** SQL: a delivery is small, or fits; `sum` is its bytes and those before it. The first one fits if none is in flight. */
-const fitsLarge = (sum: string, of: string, max: number) =>
-  `(large = 0 or ${sum} + coalesce(($9::jsonb ->> ${of})::bigint, 0) <= ${max}
-    or (${sum} = large and coalesce(($9::jsonb ->> ${of})::bigint, 0) = 0))`;
-const fitsOrganization = fitsLarge("of_organization", "org_id", large_bytes.organization);
-const fitsNode = fitsLarge("of_all", "'all'", large_bytes.all);
 
 /**
  * Steps of the statement:
  *
  * 1. `walked`: finds each receiver with pending deliveries and its earliest due time. It goes from receiver to receiver
  *    along the index, so it reads one row of a backlog.
- * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver or its organization has room for.
- * 3. `due` to `chosen`: fills the places round robin over organizations and their receivers, up to every bound.
+ * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver or the organization has room for.
+ * 3. `due` to `chosen`: fills the places round robin over the receivers, up to every bound.
  * 4. `locked`, `leased`: locks them, skips what another node has locked, and writes the leases.
  *
  * The answer holds a line for each lease, a line for each receiver that has more due than room, and a last line.
  */
 const leaseStatement: QueueStatement = {
   name: "deliveries-lease",
-  text: `with recursive clock as materialized (select clock_timestamp() as at),
+  text: `with recursive clock as materialized (
+    select at, at + $7::integer * interval '1 millisecond' as lease_ends from (select clock_timestamp() as at) c),
   walked as (
-    (select org_id, webhook_id, due_at from deliveries where status = 'pending' order by org_id, webhook_id, due_at limit 1)
+    (select webhook_id, due_at from deliveries where org_id = $1 and status = 'pending' order by webhook_id, due_at limit 1)
     union all
-    select n.org_id, n.webhook_id, n.due_at from walked w cross join lateral (
-      select d.org_id, d.webhook_id, d.due_at from deliveries d
-      where d.status = 'pending' and (d.org_id, d.webhook_id) > (w.org_id, w.webhook_id)
-      order by d.org_id, d.webhook_id, d.due_at limit 1) n),
+    select n.webhook_id, n.due_at from walked w cross join lateral (
+      select d.webhook_id, d.due_at from deliveries d
+      where d.org_id = $1 and d.status = 'pending' and d.webhook_id > w.webhook_id order by d.webhook_id, d.due_at limit 1) n),
   receivers as (
-    select w.org_id, w.webhook_id, greatest(${roomAt({ org_id: "w.org_id", webhook_id: "w.webhook_id" })}, 0) as room,
-      greatest(least($3::integer, $7::integer - ${inFlightAt("w.org_id")}), 0) as places
-    from walked w where w.due_at <= (select at from clock)),
+    select webhook_id, greatest(coalesce(($2::jsonb ->> webhook_id)::integer, $3::integer), 0) as room
+    from walked where due_at <= (select at from clock)),
   seen as materialized (
-    select r.org_id, r.webhook_id, r.room, p.place_of, p.due_at, p.bytes,
-      row_number() over (partition by r.org_id, r.webhook_id order by p.due_at) as rank
+    select r.webhook_id, r.room, p.*, row_number() over (partition by r.webhook_id order by p.due_at) as rank
     from receivers r cross join lateral (
-      select q.ctid as place_of, q.due_at, octet_length(q.body) as bytes from deliveries q
-      where q.org_id = r.org_id and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
-      order by q.due_at limit least(r.room, r.places) + 1) p),
+      select q.delivery_id, q.due_at, octet_length(q.body) as bytes from deliveries q
+      where q.org_id = $1 and q.webhook_id = r.webhook_id and q.status = 'pending' and q.due_at <= (select at from clock)
+      order by q.due_at limit least(r.room, $4::integer) + 1) p),
   due as materialized (
-    select s.*, row_number() over (partition by s.org_id order by s.rank, s.due_at) as turn from seen s where s.rank <= s.room),
+    select delivery_id, case when bytes > ${large_bytes.over} then bytes else 0 end as large,
+      row_number() over (order by rank, due_at) as turn from seen where rank <= room),
   placed as (
-    select d.*, row_number() over (order by d.turn, d.due_at) as place from due d
-    where d.turn + ${inFlightAt("d.org_id")} <= $7::integer),
-  within as materialized (select org_id, place_of, place, case when bytes > ${large_bytes.over} then bytes else 0 end as large
-    from placed where place <= ${placesFor("org_id")}),
-  of_organizations as (
-    select w.*, sum(w.large) over (partition by w.org_id order by w.place) as of_organization from within w),
-  of_node as (
-    select o.*, sum(o.large) over (order by o.place) as of_all from of_organizations o where ${fitsOrganization}),
-  chosen as (select place_of from of_node where ${fitsNode}),
+    select delivery_id, large, sum(large) over (order by turn) as large_sum from due where turn <= $4::integer),
+  chosen as materialized (
+    select delivery_id from placed
+    where large = 0 or large_sum <= $5::bigint or (large_sum = large and large <= $6::bigint)),
   locked as materialized (
-    select l.ctid, l.attempts from chosen c cross join lateral (
-      select d.ctid, d.attempts from deliveries d
-      where d.ctid = c.place_of and d.status = 'pending' and d.due_at <= (select at from clock) limit 1 for update skip locked) l),
+    select l.* from chosen c cross join lateral (
+      select d.ctid as place, d.attempts, d.status, d.due_at from deliveries d
+      where d.org_id = $1 and d.delivery_id = c.delivery_id limit 1 for update skip locked) l
+    where l.status = 'pending' and l.due_at <= (select at from clock)),
   leased as (
-    update deliveries d
-    set attempts = least(d.attempts + 1, 3), due_at = clock_timestamp() + $8::integer * interval '1 millisecond'
-    from locked l where d.ctid = l.ctid
+    update deliveries d set attempts = least(d.attempts + 1, 3), due_at = c.lease_ends
+    from locked l, clock c where d.org_id = $1 and d.ctid = l.place
     returning d.*, l.attempts + 1 as number)
   select c.org_id, c.delivery_id, c.webhook_id, c.event_type, c.intent_id, c.body, c.original_delivery_id,
-    c.number, c.outcomes, w.url, w.secret_sealed, null::float8 as due_in_ms, null::boolean as blocked
+    c.number, c.outcomes, w.url, w.secret_sealed, null::boolean as blocked
   from leased c left join lateral (
-    select w.url, w.secret_sealed from webhooks w where w.org_id = c.org_id and w.webhook_id = c.webhook_id and w.active limit 1) w on true
+    select w.url, w.secret_sealed from webhooks w where w.org_id = $1 and w.webhook_id = c.webhook_id and w.active limit 1) w on true
   union all
-  select org_id, null, webhook_id, null, null, null, null, null, null, null, null, null, null from seen where rank = room + 1
+  select $1, null, webhook_id, null, null, null, null, null, null, null, null, null from seen where rank = room + 1
   union all
-  select null, null, null, null, null, null, null, null, null, null, null,
-    (extract(epoch from min(due_at) - (select at from clock)) * 1000)::float8,
-    (select count(*) from due) > (select count(*) from locked) from walked`,
+  select $1, null, null, null, null, null, null, null, null, null, null,
+    (select count(*) from due) > (select count(*) from locked)`,
 };
 
 /** The result of a lease. */
 export interface Leased {
   readonly deliveries: readonly LeasedDelivery[];
-  /** Receivers that have more due than their share has room for. */
-  readonly more: readonly ReceiverKey[];
-  /** More would fit into the shares of receivers. A bound of the node or of an organization, or another node, prevented it. */
+  /** Webhooks that have more due than their share has room for. */
+  readonly more: readonly string[];
+  /** More would fit into the shares of receivers. The places, the bytes of large bodies, or another node prevented it. */
   readonly blocked: boolean;
-  /** Milliseconds until the earliest of all pending deliveries was due when the lease began; negative: overdue, null: none is pending. */
-  readonly due_in_ms: number | null;
 }
 
-type LeaseLine = Partial<LeasedDelivery> & {
-  readonly delivery_id: string | null;
-  readonly due_in_ms: number | null;
-  readonly blocked: boolean | null;
-};
+type LeaseLine = Partial<LeasedDelivery> & { readonly delivery_id: string | null; readonly blocked: boolean | null };
 
 /**
- * Leases due deliveries; each lease permits one attempt, which must begin at once. Places go round robin over
- * organizations. No receiver and no organization gets more than its share, even if its queue is long.
+ * Leases due deliveries of one organization; each lease permits one attempt, which must begin at once. Its receivers take
+ * turns, and no receiver gets more than its share, even if its queue is long.
  */
-export async function leaseDue(db: Pick<Db, "queued">, room: Room): Promise<Leased> {
+export async function leaseDue(db: Pick<Db, "queued">, org_id: string, room: Room): Promise<Leased> {
   const lines = await db.queued<LeaseLine>(leaseStatement, [
-    // Maps, because each join with a list was a loop over the list.
+    org_id,
+    // A map, because each join with a list was a loop over the list.
     JSON.stringify(room.receivers),
-    JSON.stringify(room.organizations),
-    room.free,
-    room.reserve,
-    room.few,
     room.per_webhook,
-    room.per_organization,
+    room.places,
+    room.large_bytes,
+    room.lone_bytes,
     room.lease_ms,
-    JSON.stringify(room.large ?? {}),
   ]);
   const deliveries: LeasedDelivery[] = [];
-  const more: ReceiverKey[] = [];
-  let [blocked, due_in_ms]: [boolean, number | null] = [false, null];
+  const more: string[] = [];
+  let blocked = false;
   for (const line of lines) {
-    if (line.blocked !== null) ({ blocked, due_in_ms } = line);
-    else if (line.delivery_id === null) more.push(line as ReceiverKey);
+    if (line.blocked !== null) ({ blocked } = line);
+    else if (line.delivery_id === null) more.push(line.webhook_id as string);
     else deliveries.push(line as LeasedDelivery);
   }
-  return { deliveries, more, blocked, due_in_ms };
+  return { deliveries, more, blocked };
 }
 
 /** How a leased delivery goes on: the settler writes it. */
@@ -238,15 +203,16 @@ const settleStatement: QueueStatement = {
       $11::timestamptz[], $12::json[], $13::bytea[], $14::bytea[])
       with ordinality as s(delivery_id, attempts, status, outcomes, wait_ms, audit_id, intent_id, type, actor, at, data, salt, hash, n)),
   locked as materialized (
-    select s.*, l.ctid as place from (select * from input order by delivery_id) s cross join lateral (
+    select s.*, l.ctid as place, clock_timestamp() as settled_at,
+      clock_timestamp() + s.wait_ms * interval '1 millisecond' as due_at
+    from (select * from input order by delivery_id) s cross join lateral (
       select d.ctid from deliveries d
       where d.org_id = $1 and d.delivery_id = s.delivery_id and d.attempts = s.attempts
         and (d.status = 'pending' or (d.status = 'cancelled' and s.status = 'delivered'))
       limit 1 for update) l),
   settled as materialized (
-    update deliveries d set status = s.status, outcomes = s.outcomes,
-      due_at = clock_timestamp() + s.wait_ms * interval '1 millisecond',
-      settled_at = case when s.status = 'pending' then null else clock_timestamp() end
+    update deliveries d set status = s.status, outcomes = s.outcomes, due_at = s.due_at,
+      settled_at = case when s.status = 'pending' then null else s.settled_at end
     from locked s where d.org_id = $1 and d.ctid = s.place
     returning s.*),
   chained as materialized (select s.*, row_number() over (order by s.n) as k from settled s where s.audit_id is not null),

@@ -13,6 +13,9 @@ export const fan_out: Readonly<Record<string, string>> = {
   readDueEscalations: "a worker looks for what is due in all organizations",
   readClosingOrganizations: "a worker looks for reviews of what is frozen in all organizations",
   takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
+  organizationsWithEvents: "the dispatcher looks for events that nobody reported in all organizations",
+  organizationsWithDue: "the deliverer looks for deliveries that are due in all organizations",
+  organizationsWithOldDeliveries: "the clean-up looks for what is old in all organizations",
   deleteOldSessions: "the clean-up looks for what is old in all organizations",
   deleteOldInvitations: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
@@ -27,14 +30,4 @@ export const fan_out: Readonly<Record<string, string>> = {
   readChainEnds: "the operator exports the whole database from a replica",
   readForeign: "the operator exports the whole database from a replica",
   organizationOfKey: "the operator names a key without its organization",
-};
-
-/**
- * Statements that only one server can do: they walk from organization to organization, and lock and write rows of several at once.
- * On a distributed database they have to become one statement that finds the organizations and one for each of them.
- */
-export const one_server: Readonly<Record<string, string>> = {
-  "deliveries-dispatch": "takes the events of all organizations in turns",
-  "deliveries-lease": "takes the due deliveries of all organizations in turns",
-  "delete-old-deliveries": "deletes page by page from organization to organization",
 };

@@ -2,14 +2,16 @@
  * The deliverer, the second of the three machines: leases due deliveries, sends each one once, and hands the attempt to the
  * settler. Each receiver, each organization and the node has a bound for attempts in flight.
  *
- *   one delivery:  due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt, handed to the settler
- *   the machine:   idle ──woken──> leasing ──> idle; attempts run in parallel to this
+ *   one delivery:      due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt, handed to the settler
+ *   one organization:  idle ──woken──> waiting ──turn──> leasing ──> idle; attempts run in parallel to this
  *
- * What wakes it:
- * - The dispatcher made deliveries, or a person retried one.
+ * Organizations take turns, and a turn is one statement. A turn claims its room, so two turns at once do not exceed a bound.
+ *
+ * What wakes an organization:
+ * - The dispatcher made deliveries, or a person retried one, or the wait before its next attempt is over.
  * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
- * - A bound of the node or of an organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
- * - A timer: when the earliest delivery is due, but after 500 ms at the latest. Without pending deliveries: after 1 s.
+ * - A bound of the node or of the organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
+ * - A look found due deliveries, and no attempt in flight will wake the organization.
  *
  * What it hands on: one `Attempt` for each lease.
  */
@@ -20,15 +22,16 @@ import {
   type LeasedDelivery,
   largeBytes,
   leaseDue,
-  type Room,
-  receiverKey,
+  organizationsWithDue,
 } from "../../store/webhooks/delivery-queue.ts";
 import type { Courtesy } from "./courtesy.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
-import { type OneAtATime, oneAtATime } from "./one-at-a-time.ts";
+import { type Looks, startLooks } from "./looks.ts";
 import { ReceiverShares } from "./receiver-shares.ts";
+import { inTurns, type Turns } from "./turns.ts";
 
-const look_ms = { idle: 1_000, pending: 500 };
+/** Statements at the same time. */
+const lanes = 2;
 /** After a bound of the node or of an organization prevented a lease, this many attempts must end before the next one. */
 const lease_after_ends = 32;
 /** A stop does not wait for every attempt: an attempt may take 10 s, and the service must end within 10 s. */
@@ -39,45 +42,63 @@ type DelivererRuntime = Pick<Runtime, "db" | "clock" | "timers" | "log" | "seale
 /** The deliverer of one node. It calls `settle` with each attempt that ended. */
 export class Deliverer {
   readonly #runtime: DelivererRuntime;
-  readonly #terms: DeliveryTerms;
   readonly #courtesy: Courtesy;
   readonly #settle: (attempt: Attempt) => void;
   readonly #shares: ReceiverShares;
-  readonly #leasing: OneAtATime;
+  readonly #turns: Turns;
+  readonly #looks: Looks;
   /** When each attempt in flight began, in microseconds since 1970. */
   readonly #began = new Map<LeasedDelivery, number>();
-  /** Receivers that had more due than room when the latest lease ran. */
-  #waiting: ReadonlySet<string> = new Set();
-  /** Whether a bound of the node or of an organization prevented a lease. */
-  #blocked = false;
-  /** Attempts that ended after the latest lease began. That lease did not know that their places are free. */
+  /** By organization: webhooks that had more due than room at its latest lease. */
+  readonly #more = new Map<string, ReadonlySet<string>>();
+  /** Organizations that a bound kept from a lease; true: its latest turn had places. */
+  readonly #blocked = new Map<string, boolean>();
+  /** Attempts that ended, and how many had ended when the first of the blocked organizations had its turn. */
   #ended = 0;
+  #ended_before_block = 0;
   #stopped = false;
   /** Called when no attempt is in flight. `stop` waits for it. */
   #onIdle: () => void = () => undefined;
-  #cancelLook: () => void;
+  /** Cancels the timers of deliveries that wait for their next attempt. */
+  readonly #cancelWaits = new Set<() => void>();
 
-  /** Starts the deliverer. The first lease follows at once. */
+  /** Starts the deliverer. The first look follows at once. */
   constructor(runtime: DelivererRuntime, terms: DeliveryTerms, courtesy: Courtesy, settle: (attempt: Attempt) => void) {
+    const { db, log } = runtime;
     this.#runtime = { ...runtime, sealer: remembering(runtime.sealer) };
-    this.#terms = terms;
     this.#courtesy = courtesy;
     this.#settle = settle;
-    this.#shares = new ReceiverShares(terms.per_webhook);
-    this.#leasing = oneAtATime(runtime.log, () => this.#lease());
-    this.#cancelLook = runtime.timers.after(0, () => this.wake());
+    this.#shares = new ReceiverShares(terms);
+    this.#turns = inTurns(log, lanes, (org_id) => this.#lease(org_id));
+    this.#looks = startLooks(
+      runtime,
+      () => db.system(organizationsWithDue),
+      (org_id) => {
+        if (!this.#willBeWoken(org_id)) this.wake(org_id);
+      },
+    );
   }
 
-  /** Call it when deliveries are due. */
-  wake(): void {
-    this.#leasing.run();
+  /** Call it when the organization has deliveries that are due. */
+  wake(org_id: string): void {
+    this.#turns.add(org_id);
+  }
+
+  /** Call it when the organization has deliveries that are due after `wait_ms`. */
+  wakeAfter(org_id: string, wait_ms: number): void {
+    if (this.#stopped) return;
+    const cancel = this.#runtime.timers.after(wait_ms + 1, () => {
+      this.#cancelWaits.delete(cancel);
+      this.wake(org_id);
+    });
+    this.#cancelWaits.add(cancel);
   }
 
   /** Begins no more attempts, and waits 4 s for those in flight. Hands the rest to the settler as interrupted. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#cancelLook();
-    await this.#leasing.ended();
+    for (const cancel of this.#cancelWaits) cancel();
+    await Promise.all([this.#looks.stop(), this.#turns.stop()]);
     if (this.#shares.in_flight > 0)
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
@@ -87,38 +108,53 @@ export class Deliverer {
     this.#began.clear();
   }
 
-  async #lease(): Promise<void> {
+  /** Whether the end of an attempt in flight wakes the organization. Without room, another turn would lease nothing. */
+  #willBeWoken(org_id: string): boolean {
+    return this.#shares.inFlightOf(org_id) > 0 && (this.#more.has(org_id) || this.#blocked.has(org_id));
+  }
+
+  /** One turn of an organization. Returns whether it needs another one. */
+  async #lease(org_id: string): Promise<boolean> {
     await this.#courtesy.rest();
-    if (this.#stopped) return;
-    this.#lookIn(look_ms.idle);
-    this.#blocked = this.#shares.in_flight >= this.#terms.slots;
-    if (this.#blocked) return;
-    this.#ended = 0;
-    const { deliveries, more, blocked, due_in_ms } = await leaseDue(this.#runtime.db, this.#room());
-    this.#waiting = new Set(more.map(receiverKey));
-    this.#blocked = blocked;
+    if (this.#stopped) return false;
+    const room = this.#shares.room(org_id, this.#turns.waiting());
+    if (room.places === 0) {
+      this.#block(org_id, false, this.#ended);
+      return false;
+    }
+    this.#blocked.delete(org_id);
+    const ended_before = this.#ended;
+    const release = this.#shares.claim(room);
+    const { deliveries, more, blocked } = await leaseDue(this.#runtime.db, org_id, room).finally(release);
+    if (more.length > 0) this.#more.set(org_id, new Set(more));
+    else this.#more.delete(org_id);
     for (const each of deliveries) void this.#send(each);
+    if (blocked) {
+      // It had its share of the places, and there are others.
+      if (deliveries.length === room.places && this.#shares.placesOf(org_id) > 0) return true;
+      this.#block(org_id, true, ended_before);
+    }
     // Attempts may have ended while the statement ran.
-    const receiver_has_room = this.#ended > 0 && more.some((each) => this.#shares.hasRoom(each));
-    if (receiver_has_room || (blocked && this.#enoughEnded())) this.wake();
-    if (due_in_ms === null) return;
-    // A delivery that is overdue and was not leased has no room, or another node has it.
-    this.#lookIn(due_in_ms > 0 ? Math.min(due_in_ms + 1, look_ms.pending) : look_ms.pending);
+    this.#unblock();
+    return this.#ended > ended_before && more.some((webhook_id) => this.#shares.hasRoom({ org_id, webhook_id }));
   }
 
-  #lookIn(wait_ms: number): void {
-    this.#cancelLook();
-    if (!this.#stopped) this.#cancelLook = this.#runtime.timers.after(wait_ms, () => this.wake());
+  #block(org_id: string, had_turn: boolean, ended_before: number): void {
+    if (this.#blocked.size === 0) this.#ended_before_block = ended_before;
+    this.#blocked.set(org_id, had_turn);
   }
 
-  /** Whether enough attempts ended for the next lease. A lease of many deliveries costs little more than a lease of one. */
-  #enoughEnded(): boolean {
-    return this.#ended > 0 && (this.#ended >= lease_after_ends || this.#ended >= this.#shares.in_flight);
-  }
-
-  #room(): Room {
-    const { slots, reserve, few, per_organization, lease_ms } = this.#terms;
-    return { ...this.#shares.room(), free: slots - this.#shares.in_flight, reserve, few, per_organization, lease_ms };
+  /**
+   * Wakes the blocked organizations if enough attempts ended. A lease of many deliveries costs little more than a lease of one.
+   * Those that had no places come first.
+   */
+  #unblock(): void {
+    const ended = this.#ended - this.#ended_before_block;
+    if (ended === 0 || (ended < lease_after_ends && ended < this.#shares.in_flight)) return;
+    const blocked = [...this.#blocked];
+    this.#blocked.clear();
+    for (const wanted of [false, true])
+      for (const [org_id, had_turn] of blocked) if (had_turn === wanted) this.wake(org_id);
   }
 
   async #send(leased: LeasedDelivery): Promise<void> {
@@ -139,7 +175,8 @@ export class Deliverer {
     if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
     if (this.#shares.in_flight === 0) this.#onIdle();
     this.#ended += 1;
-    const receiver_has_room = this.#waiting.has(receiverKey(leased)) && this.#shares.hasRoom(leased);
-    if (receiver_has_room || (this.#blocked && this.#enoughEnded())) this.wake();
+    const { org_id, webhook_id } = leased;
+    if (this.#more.get(org_id)?.has(webhook_id) && this.#shares.hasRoom(leased)) this.wake(org_id);
+    this.#unblock();
   }
 }

@@ -51,12 +51,13 @@ function machines(
   return { wake: deliveries.wake, stop };
 }
 
-const lease = async (lease_ms: number) => (await leaseDue(db, { ...roomy, lease_ms })).deliveries;
+const lease = async (org_id: string, lease_ms: number) =>
+  (await leaseDue(db, org_id, { ...roomy, lease_ms })).deliveries;
 
 /** Leases as soon as the lease before has run out. */
-async function leaseOnceDue(lease_ms: number): Promise<readonly LeasedDelivery[]> {
+async function leaseOnceDue(org_id: string, lease_ms: number): Promise<readonly LeasedDelivery[]> {
   for (;;) {
-    const leased = await lease(lease_ms);
+    const leased = await lease(org_id, lease_ms);
     if (leased.length > 0) return leased;
   }
 }
@@ -137,8 +138,9 @@ describe("independence", () => {
     await slow.register(`${receiver.url}/neighbour`, { event_types: ["decision.approved"] });
     await fast.register(receiver.url);
     for (let n = 0; n < 40; n++) {
-      sent.push(await (n % 2 === 0 ? fast : slow).submit());
-      wake();
+      const org = n % 2 === 0 ? fast : slow;
+      sent.push(await org.submit());
+      wake(org.org_id);
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
     // And the one that hangs was never asked more than its share at once.
@@ -162,7 +164,7 @@ describe("independence", () => {
     await expect.poll(() => waiting.length).toBe(terms.per_organization);
     await other.register(`${receiver.url}/other`);
     await other.submit();
-    wake();
+    wake(other.org_id);
     await expect.poll(() => receiver.received.some(({ path }) => path === "/hook/other")).toBe(true);
     expect(waiting).toHaveLength(terms.per_organization);
     for (const answer of waiting) answer();
@@ -207,15 +209,15 @@ describe("crashes", () => {
     await org.register(receiver.url);
     await addEvents(org.org_id, 1);
     const created_at = formatTimestampUs(clock.now_us());
-    await dispatchEvents(db, { next_id: () => ids.next("delivery"), created_at });
+    await dispatchEvents(db, org.org_id, { next_id: () => ids.next("delivery"), created_at });
     return { org, receiver };
   }
 
   test("an attempt whose node died is made again under the same id once its lease has run out", async () => {
     const { org, receiver } = await dueDelivery();
-    const [lost] = await lease(600_000);
+    const [lost] = await lease(org.org_id, 600_000);
     expect(lost).toMatchObject({ org_id: org.org_id, number: 1 });
-    expect(await lease(600_000)).toEqual([]);
+    expect(await lease(org.org_id, 600_000)).toEqual([]);
     // The lease has run out, by the database's clock.
     await db.query("update deliveries set due_at = clock_timestamp() where org_id = $1", [org.org_id]);
     machines();
@@ -250,7 +252,7 @@ describe("crashes", () => {
   test("three attempts that all died end as failed without a fourth, with a reason for each", async () => {
     const { org, receiver } = await dueDelivery();
     for (const number of [1, 2, 3]) {
-      const leased = await leaseOnceDue(10);
+      const leased = await leaseOnceDue(org.org_id, 10);
       expect(leased[0]?.number).toBe(number);
     }
     machines();
@@ -265,8 +267,8 @@ describe("crashes", () => {
 
   test("a node that settles an attempt late, after another has begun the next, changes nothing", async () => {
     const { org } = await dueDelivery();
-    const [first] = (await lease(1)) as [LeasedDelivery];
-    const second = await leaseOnceDue(10_000);
+    const [first] = (await lease(org.org_id, 1)) as [LeasedDelivery];
+    const second = await leaseOnceDue(org.org_id, 10_000);
     const result = { response_status: 500, error: "The receiver answered 500.", duration_ms: 1 };
     await settleAttempts({ db, clock, ids }, org.org_id, [{ leased: first, at_us: clock.now_us(), result }]);
     expect(await org.deliveries()).toMatchObject([{ status: "pending", attempts: 2 }]);

@@ -35,13 +35,18 @@ export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | 
 /** Starts the three machines. */
 export function startDeliveries(runtime: DeliveryRuntime, terms: DeliveryTerms = standardTerms): Deliveries {
   const courtesy = courtesyOf(runtime.giveWay);
-  const settler = startSettler(runtime, courtesy, terms.waits_ms);
+  const settler = startSettler(
+    runtime,
+    courtesy,
+    (org_id, wait_ms) => deliverer.wakeAfter(org_id, wait_ms),
+    terms.waits_ms,
+  );
   const deliverer = new Deliverer(runtime, terms, courtesy, settler.add);
-  const dispatcher = startDispatcher(runtime, courtesy, () => deliverer.wake());
+  const dispatcher = startDispatcher(runtime, courtesy, (org_id) => deliverer.wake(org_id));
   return {
-    wake(what = "events") {
-      if (what === "events") dispatcher.wake();
-      else deliverer.wake();
+    wake(org_id, what = "events") {
+      if (what === "events") dispatcher.wake(org_id);
+      else deliverer.wake(org_id);
     },
     async stop() {
       await Promise.all([dispatcher.stop(), deliverer.stop()]);

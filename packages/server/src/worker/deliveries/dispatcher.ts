@@ -2,27 +2,34 @@
  * The dispatcher, the first of the three machines: turns committed events into deliveries, one for each webhook that must
  * receive the event. Events and deliveries are rows in the database, so a lost wake-up costs time and never an event.
  *
- *   idle ──wake──> gathering (5 ms) ──> dispatching ──no events left──> idle
- *   idle ──timer (1 s)────────────────> dispatching ──events left─────> dispatching
+ *   one organization:  idle ──woken, 5 ms──> waiting ──turn──> dispatching ──no events left──> idle
+ *                      idle ──look─────────> waiting <──events left── dispatching
  *
- * What wakes it: a call after a commit of this node; a timer, because a call may be lost.
+ * Organizations take turns, and a turn is one statement. If several organizations wait, a turn has a share of the events of a
+ * statement, so a backlog of one organization does not delay another one's single event.
+ *
+ * What wakes it: a call after a commit of this node; a look, because a call may be lost.
  * What it hands on: rows. It also calls `made` after each statement that made deliveries, to wake the deliverer.
  */
 import { formatTimestampUs } from "@countersign/core";
 import type { Runtime } from "../../operations/runtime.ts";
-import { dispatchEvents, events_per_statement } from "../../store/webhooks/dispatch-events.ts";
+import { dispatchEvents, events_per_statement, organizationsWithEvents } from "../../store/webhooks/dispatch-events.ts";
 import type { Courtesy } from "./courtesy.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
+import { startLooks } from "./looks.ts";
+import { inTurns } from "./turns.ts";
 
-const look_ms = 1_000;
 /** All calls of `wake` within this time lead to one dispatch, because a busy API calls it for every decision. */
 const gather_ms = 5;
+/** Statements at the same time. */
+const lanes = 2;
+/** The least events of a turn. A statement for one event costs about as much as one for this many. */
+const least_events = 8;
 
 /** The dispatcher of one node. */
 export interface Dispatcher {
-  /** Call it when there are new events. */
-  wake(): void;
-  /** Waits for the statement under way, and begins no other. */
+  /** Call it when the organization has new events. */
+  wake(org_id: string): void;
+  /** Waits for the statements under way, and begins no other. */
   stop(): Promise<void>;
 }
 
@@ -30,47 +37,43 @@ export interface Dispatcher {
 export function startDispatcher(
   { db, ids, clock, timers, log }: Pick<Runtime, "db" | "ids" | "clock" | "timers" | "log">,
   courtesy: Courtesy,
-  made: () => void,
+  made: (org_id: string) => void,
 ): Dispatcher {
-  const dispatching = oneAtATime(log, dispatch);
   let stopped = false;
-  /** The organization that had the latest turn; the next statement begins after it. */
-  let turn_after = "";
+  const gathered = new Set<string>();
   let cancelGather: (() => void) | null = null;
-  let cancelLook = timers.after(0, look);
+  const turns = inTurns(log, lanes, dispatch);
+  const looks = startLooks({ log, timers, clock }, () => db.system(organizationsWithEvents), turns.add);
 
-  function look(): void {
-    cancelLook = timers.after(look_ms, look);
-    dispatching.run();
-  }
-
-  async function dispatch(): Promise<void> {
+  async function dispatch(org_id: string): Promise<boolean> {
     await courtesy.rest();
-    if (stopped) return;
-    const dispatched = await dispatchEvents(db, {
+    if (stopped) return false;
+    const share = Math.max(least_events, Math.ceil(events_per_statement / (turns.waiting() + 1)));
+    const dispatched = await dispatchEvents(db, org_id, {
       created_at: formatTimestampUs(clock.now_us()),
       next_id: () => ids.next("delivery"),
-      events_max: courtesy.size(events_per_statement),
-      turn_after,
+      events_max: courtesy.size(share),
     });
-    turn_after = dispatched.turn;
-    if (dispatched.made > 0) made();
-    if (dispatched.events_left) dispatching.run();
+    if (dispatched.made > 0) made(org_id);
+    return dispatched.events_left;
+  }
+
+  function addGathered(): void {
+    cancelGather = null;
+    for (const org_id of gathered) turns.add(org_id);
+    gathered.clear();
   }
 
   return {
-    wake() {
+    wake(org_id) {
       if (stopped) return;
-      cancelGather ??= timers.after(gather_ms, () => {
-        cancelGather = null;
-        dispatching.run();
-      });
+      gathered.add(org_id);
+      cancelGather ??= timers.after(gather_ms, addGathered);
     },
     async stop() {
       stopped = true;
-      cancelLook();
       cancelGather?.();
-      await dispatching.ended();
+      await Promise.all([looks.stop(), turns.stop()]);
     },
   };
 }

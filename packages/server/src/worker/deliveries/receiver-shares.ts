@@ -4,37 +4,45 @@
  * a receiver that hangs holds few. With a fixed share of 64, 12 receivers that hang would hold every place that is not
  * reserved.
  */
-import { type ReceiverKey, type Room, receiverKey } from "../../store/webhooks/delivery-queue.ts";
-
-/** Bounds of one node. */
-export interface ShareTerms {
-  /** Attempts in flight at one receiver: at first, at least and at most. */
-  readonly first: number;
-  readonly least: number;
-  readonly most: number;
-}
+import { large_bytes, type Room } from "../../store/webhooks/delivery-queue.ts";
+import type { DeliveryTerms } from "./delivery-terms.ts";
 
 /** An attempt that took the receiver longer than this does not raise its share. */
 const quick_ms = 1_000;
 /** How many shares of receivers with nothing in flight are kept. */
 const remembered_max = 256;
 
+/** Names one receiver. */
+interface ReceiverKey {
+  readonly org_id: string;
+  readonly webhook_id: string;
+}
+
+/** Names one receiver among all organizations. */
+function receiverKey({ org_id, webhook_id }: ReceiverKey): string {
+  return `${org_id} ${webhook_id}`;
+}
+
 interface Share {
+  readonly receiver: ReceiverKey;
   /** Attempts in flight. */
   n: number;
   share: number;
 }
 
-/** What is in flight on this node, by receiver and by organization. */
+/** What is in flight on this node, by receiver and by organization, and what there is room for. */
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
   /** Bytes of large bodies, by organization. */
   readonly #large = new Map<string, number>();
-  readonly #terms: ShareTerms;
+  readonly #terms: DeliveryTerms;
   #in_flight = 0;
+  /** Of the leases under way: attempts that they may begin, and bytes of large bodies. */
+  #claimed = 0;
+  #claimed_large = 0;
 
-  constructor(terms: ShareTerms) {
+  constructor(terms: DeliveryTerms) {
     this.#terms = terms;
   }
 
@@ -43,13 +51,55 @@ export class ReceiverShares {
     return this.#in_flight;
   }
 
-  /** Returns what is in flight at each receiver and organization, for a lease. */
-  room(): Pick<Room, "receivers" | "organizations" | "per_webhook" | "large"> {
-    const receivers = Object.fromEntries(Array.from(this.#shares, ([key, { n, share }]) => [key, [n, share] as const]));
-    const known = { receivers, organizations: Object.fromEntries(this.#organizations), per_webhook: this.#terms.first };
-    if (this.#large.size === 0) return known;
-    const all = [...this.#large.values()].reduce((sum, bytes) => sum + bytes, 0);
-    return { ...known, large: { ...Object.fromEntries(this.#large), all } };
+  /** Attempts in flight of one organization. */
+  inFlightOf(org_id: string): number {
+    return this.#organizations.get(org_id) ?? 0;
+  }
+
+  /**
+   * Returns how many attempts of an organization may begin, by the bounds of the node and of the organization. The reserve is for
+   * its first attempts in flight, up to `few`.
+   */
+  placesOf(org_id: string): number {
+    const { slots, reserve, few, per_organization } = this.#terms;
+    const own = this.inFlightOf(org_id);
+    const free = slots - this.#in_flight - this.#claimed;
+    return Math.max(0, Math.min(per_organization - own, Math.max(Math.min(free, few - own), free - reserve)));
+  }
+
+  /**
+   * Returns the room for one lease of an organization. If others wait for a turn, the lease has a share of the places, but at
+   * least `few` of them, because each lease is a statement.
+   */
+  room(org_id: string, others_waiting: number): Room {
+    const { few, lease_ms, per_webhook } = this.#terms;
+    const places = this.placesOf(org_id);
+    const share = Math.max(few, Math.ceil(places / (others_waiting + 1)));
+    const receivers: Record<string, number> = {};
+    for (const { receiver, n, share: of_receiver } of this.#shares.values())
+      if (receiver.org_id === org_id) receivers[receiver.webhook_id] = of_receiver - n;
+    const room = { places: Math.min(places, share), receivers, per_webhook: per_webhook.first, lease_ms };
+    return { ...room, ...this.#largeRoom(org_id) };
+  }
+
+  /** Keeps the room of a lease from other leases until the returned function is called. */
+  claim({ places, large_bytes: together, lone_bytes }: Room): () => void {
+    const large = Math.min(large_bytes.all, Math.max(together, lone_bytes));
+    this.#claimed += places;
+    this.#claimed_large += large;
+    return () => {
+      this.#claimed -= places;
+      this.#claimed_large -= large;
+    };
+  }
+
+  #largeRoom(org_id: string): Pick<Room, "large_bytes" | "lone_bytes"> {
+    const own = this.#large.get(org_id) ?? 0;
+    const all = [...this.#large.values()].reduce((sum, bytes) => sum + bytes, this.#claimed_large);
+    const left = large_bytes.all - all;
+    const room = Math.max(0, Math.min(large_bytes.organization - own, left));
+    if (own > 0) return { large_bytes: room, lone_bytes: 0 };
+    return { large_bytes: room, lone_bytes: all === 0 ? Number.MAX_SAFE_INTEGER : Math.max(0, left) };
   }
 
   /** Whether half of the receiver's share is free. A lease of many deliveries costs little more than a lease of one. */
@@ -61,11 +111,11 @@ export class ReceiverShares {
   /** `large_bytes`: the body's bytes if it is large, else 0. */
   begin(receiver: ReceiverKey, large_bytes = 0): void {
     const key = receiverKey(receiver);
-    const known = this.#shares.get(key) ?? { n: 0, share: this.#terms.first };
+    const known = this.#shares.get(key) ?? { receiver, n: 0, share: this.#terms.per_webhook.first };
     this.#shares.set(key, known);
     known.n += 1;
     this.#in_flight += 1;
-    this.#organizations.set(receiver.org_id, (this.#organizations.get(receiver.org_id) ?? 0) + 1);
+    this.#organizations.set(receiver.org_id, this.inFlightOf(receiver.org_id) + 1);
     this.#addLarge(receiver, large_bytes);
   }
 
@@ -76,11 +126,11 @@ export class ReceiverShares {
     if (known === undefined) throw new Error("an attempt ended that never began");
     known.n -= 1;
     this.#in_flight -= 1;
-    const left = (this.#organizations.get(receiver.org_id) ?? 1) - 1;
+    const left = this.inFlightOf(receiver.org_id) - 1;
     if (left > 0) this.#organizations.set(receiver.org_id, left);
     else this.#organizations.delete(receiver.org_id);
     this.#addLarge(receiver, -large_bytes);
-    const { first, least, most } = this.#terms;
+    const { first, least, most } = this.#terms.per_webhook;
     if (taken === false) known.share = Math.max(least, Math.floor(known.share / 2));
     else if (taken && duration_ms <= quick_ms) known.share = Math.min(most, known.share + 1);
     if (known.n > 0) return;

@@ -7,7 +7,7 @@
  *   the machine:         batches of at most three organizations at a time
  *
  * What wakes it: an attempt that the deliverer hands on.
- * What it hands on: rows. A delivery that must be sent again is due for the deliverer after its wait.
+ * What it hands on: rows. It also calls `again` for a delivery that must be sent again, to wake the deliverer after its wait.
  */
 import type { DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
@@ -26,10 +26,11 @@ export interface Settler {
   stop(): Promise<void>;
 }
 
-/** Starts the settler. `waits_ms` replaces the waits of the contract (tests only). */
+/** Starts the settler. It calls `again` with the wait before the next attempt of a delivery. `waits_ms` replaces the waits of the contract (tests only). */
 export function startSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
   courtesy: Courtesy,
+  again: (org_id: string, wait_ms: number) => void,
   waits_ms?: readonly number[],
 ): Settler {
   const { timers, metrics, log } = runtime;
@@ -72,6 +73,8 @@ export function startSettler(
         const settlements = await settleAttempts(runtime, org_id, part, waits_ms);
         for (const [n, { status }] of settlements.entries())
           metrics.attempted(status, part[n]?.result?.duration_ms ?? 0);
+        const waits = settlements.flatMap(({ status, wait_ms }) => (status === "pending" ? [wait_ms] : []));
+        for (const wait_ms of new Set(waits)) again(org_id, wait_ms);
         left = left.slice(part.length);
       } catch (error) {
         log.error({ err: error, org_id }, "settling deliveries failed");

@@ -1,0 +1,50 @@
+/**
+ * Looks at all organizations for work that nobody reported: of a node that died, of a lease that ran out, after a restart. A look
+ * asks about every organization, so its pause grows with the time that it takes.
+ */
+import type { Log, Timers } from "../../ports.ts";
+
+/** The pause between two looks is this long, and at least this many times as long as the look took. */
+const pause_ms = 1_000;
+const pause_looks = 20;
+
+/** The looks of one machine. */
+export interface Looks {
+  /** Resolves when the look under way has ended. No other one follows. */
+  stop(): Promise<void>;
+}
+
+/** Starts the looks. The first one follows at once. `find` returns organizations, and `found` gets each of them. */
+export function startLooks(
+  { log, timers, clock }: { readonly log: Log; readonly timers: Timers; readonly clock: { now_us(): number } },
+  find: () => Promise<readonly string[]>,
+  found: (org_id: string) => void,
+): Looks {
+  let stopped = false;
+  let looking = Promise.resolve();
+  let cancel = timers.after(0, start);
+
+  function start(): void {
+    looking = look();
+  }
+
+  async function look(): Promise<void> {
+    const began_us = clock.now_us();
+    try {
+      for (const org_id of await find()) found(org_id);
+    } catch (error) {
+      log.error({ err: error }, "looking for deliveries failed");
+    }
+    if (stopped) return;
+    const took_ms = (clock.now_us() - began_us) / 1_000;
+    cancel = timers.after(Math.max(pause_ms, took_ms * pause_looks), start);
+  }
+
+  return {
+    async stop() {
+      stopped = true;
+      cancel();
+      await looking;
+    },
+  };
+}
