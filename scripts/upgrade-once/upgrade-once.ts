@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Log } from "@countersign/server";
 import { type ConnectionOptions, openClient } from "../../packages/server/src/store/database/connection.ts";
-import { migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
+import { type Migration, migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
 import { StartRefused } from "../../packages/server/src/store/database/start-refused.ts";
 
 /** What was carried over. */
@@ -25,6 +25,13 @@ export async function upgradeOnce(connection: ConnectionOptions, log: Log): Prom
   if (first === today.name) return null;
   await refuseNodes(connection);
   await migrate(connection, log, steps);
+  const upgraded = await asSchemaOfNow(connection, today);
+  await migrate(connection, log);
+  return upgraded;
+}
+
+/** Notes that the database has the first schema of now, which is the last of the older ones. */
+async function asSchemaOfNow(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
   const client = await openClient(connection, "upgrade-once");
   try {
     await client.query("begin; set local app.org = '*'");

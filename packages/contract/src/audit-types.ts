@@ -16,6 +16,7 @@ export const auditTypes = {
   delivered: "a webhook took the event",
   delivery_failed: "a webhook did not take the event in three attempts",
   delivery_retried: "somebody had an event that failed sent again",
+  claimed: "somebody claimed the action, to carry it out",
   observed: "the agent reported what it then did",
 
   organization_created: "the organization was created",

@@ -102,7 +102,7 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 6, // with review_queue_full, which docs/decisions/0011 adds
+      409: 8, // with review_queue_full, blocked_now and already_claimed, which docs/decisions/0011 and 0036 add
       413: 1,
       415: 1,
       422: 2,

@@ -15,7 +15,10 @@ function serving(
   const output = new PassThrough();
   const ending = new AbortController();
   const code = governProcess({
-    client: { submitIntent: never, getDecision: never, waitForOutcome: never, recordObservation: never, ...client },
+    client: {
+      ...{ submitIntent: never, getDecision: never, waitForOutcome: never, claimIntent: async () => ({}) as never },
+      ...{ recordObservation: never, ...client },
+    },
     ...{
       agent_id: null,
       session_id: "s",

@@ -274,7 +274,8 @@ test("a review is gone on with also after a service that was away, and its appro
   const submitIntent = vi.fn(async () => ({ intent_id: "int_1", decision: pending }) as never);
   const getDecision = vi.fn().mockRejectedValueOnce(new Error("away")).mockResolvedValue(approved);
   const waitForOutcome = () => Promise.reject(new Error("away"));
-  const client = { submitIntent, getDecision, waitForOutcome, recordObservation: async () => ({}) as never };
+  const nothing = async () => ({}) as never;
+  const client = { submitIntent, getDecision, waitForOutcome, claimIntent: nothing, recordObservation: nothing };
   const { governor, toServer, toClient } = governed(undefined, { client });
   for (const id of [1, 2]) {
     governor.fromClient(callOf(id));
@@ -299,6 +300,7 @@ test("an approval that comes as the waiting ends is not recorded as left: the sa
     getDecision: async () => approved,
     waitForOutcome: (_: string, signal?: AbortSignal) =>
       new Promise<Decision>((resolve) => signal?.addEventListener("abort", () => resolve(approved))),
+    claimIntent: async () => approved,
     recordObservation,
   };
   const { governor, toServer, toClient } = governed(undefined, { client, wait_ms: 0 });

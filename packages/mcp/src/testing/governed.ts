@@ -28,6 +28,7 @@ export function governed(answering: Answering = () => ({ outcome: "approve" }), 
           rulings.push(resolve);
           signal?.addEventListener("abort", () => reject(signal.reason));
         }),
+      claimIntent: async () => decided({}),
       recordObservation: async (_, observation) => observed.push(observation) as never,
     },
     ...{ agent_id: null, session_id: "s", trust_annotations: false, wait_ms: 60_000, progress_ms: 60_000 },

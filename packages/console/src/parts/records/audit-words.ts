@@ -17,6 +17,7 @@ const auditWords: Partial<Record<AuditType, string>> = {
   delivered: "Webhook delivered",
   delivery_failed: "Webhook failed three times",
   delivery_retried: "Webhook sent again by hand",
+  claimed: "Claimed, to be carried out",
   observed: "The agent reported",
 };
 

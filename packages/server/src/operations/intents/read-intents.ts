@@ -1,9 +1,8 @@
 /** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
-import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
+import type { AuditRecord, Decision, Execution, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, hiddenPlaces, listFacts, type MergedFacts } from "@countersign/core";
 import { readAuditPage } from "../../store/audit/audit.ts";
 import {
-  currentDecision,
   type IntentFilter,
   type ListedIntent,
   listIntents,
@@ -15,6 +14,7 @@ import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { readFirstOrNext } from "../shared/first-or-next.ts";
 import { storableTime } from "../shared/storable-time.ts";
+import { presentDecision, shownExecution } from "./execution.ts";
 
 const isIntent = idPlace("intent");
 
@@ -78,11 +78,11 @@ export async function getDecision(
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   if (row.status === "pending" && wait_seconds > 0) {
     await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000, gone);
-    if (gone?.aborted) return currentDecision(row);
+    if (gone?.aborted) return presentDecision(row);
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }
-  return currentDecision(row);
+  return presentDecision(row);
 }
 
 /** Lists the audit rows of an intent, in order. Faults: not_found, invalid_request (cursor). */
@@ -112,8 +112,8 @@ export function maySee(
   return caller.role !== "agent" || intent.lineage_id === caller.lineage_id;
 }
 
-function decisionOf(row: ListedIntent): Decision {
-  return { ...row.decision, ...row.resolution };
+function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
+  return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
 }
 
 function intentRecord(row: ListedIntent): IntentRecord {
@@ -131,8 +131,8 @@ function intentRecord(row: ListedIntent): IntentRecord {
 }
 
 function listItem(row: ListedIntent): IntentListItem {
-  const { decision_id, verdict, outcome, status, risk_score } = decisionOf(row);
-  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score };
+  const { decision_id, verdict, outcome, status, risk_score, execution } = decisionOf(row);
+  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score, execution };
 }
 
 function shownFacts(facts: MergedFacts): UsedFacts {
