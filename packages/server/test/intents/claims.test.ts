@@ -56,6 +56,8 @@ describe("execution", () => {
 
     const again = await send("POST", "/v1/intents", org.agent, body, 1, headers);
     expect([again.status, again.json]).toEqual([200, { intent_id, ...claimed.json }]);
+    // `claim` shapes no decision: a repetition without it is the same request.
+    expect((await send("POST", "/v1/intents", org.agent, { intent }, 0, headers)).text).toBe(again.text);
     const etag = { "If-None-Match": read.headers.get("etag") };
     const changed = await send("GET", `${path}/decision`, org.agent, undefined, 0, etag);
     expect([changed.status, changed.json]).toEqual([200, claimed.json]);

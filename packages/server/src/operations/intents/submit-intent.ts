@@ -236,13 +236,17 @@ function countDecided(
   figures.decided(org_id);
 }
 
-/** Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode. */
+/**
+ * Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode, without
+ * `claim`. So a client that asks for a claim gets the answer of one that did not.
+ */
 function idempotencyOf(
   caller: Caller,
   { idempotency_key, mode, submission }: SubmissionRequest,
 ): IdempotencyRow | null {
   if (idempotency_key === undefined) return null;
-  const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission }));
+  const { claim: _, ...decided } = submission;
+  const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission: decided }));
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
