@@ -1,5 +1,5 @@
 /** One decision, whole. */
-import type { Decision, IntentAnswer } from "@countersign/contract";
+import type { Decision, Execution, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useClient, useReads } from "../api/session.tsx";
@@ -53,6 +53,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
           <ModeBadge mode={decision.pipeline_mode} always />
           <ExactTime at={decision.timestamp} />
           <Outcome decision={decision} />
+          <ExecutionNote decision={decision} />
         </div>
         <Wants intent={intent} />
         {intent.payload?.summary !== undefined && intent.payload.summary !== "" && (
@@ -129,6 +130,27 @@ function Outcome({ decision }: { readonly decision: Decision }) {
         </Link>
       )}
     </>
+  );
+}
+
+const executionWords: Readonly<Record<Execution["status"], string | null>> = {
+  none: null,
+  claimed: "claimed, to be carried out",
+  executed: "carried out",
+  failed: "carried out, and it failed",
+  skipped: "left out",
+  unknown: "claimed, outcome unknown: find out what happened, and report it",
+};
+
+/** What became of the action. */
+function ExecutionNote({ decision: { execution } }: { readonly decision: Decision }) {
+  const words = execution === undefined ? null : executionWords[execution.status];
+  if (words === null || execution?.at == null) return null;
+  return (
+    <span className={`small ${execution.status === "unknown" ? "late" : "muted"}`}>
+      {`${words} (`}
+      <Time at={execution.at} />)
+    </span>
   );
 }
 
