@@ -28,6 +28,11 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   signup_closed: ["Sign-up is closed on this service", "Ask its operator for an invitation or a key."],
   not_found: ["There is no such thing (any more)", "Check the address, or go back to the list."],
   escalation_closed: ["Somebody was faster, or the time was over", "The page shows how it ended. Nothing was changed."],
+  blocked_now: [
+    "This action cannot be approved now",
+    "A rule, a stored fact or the agent's key blocks it since it was held. Block it, or try again when that has ended.",
+  ],
+  already_claimed: ["Somebody else carries this out", "Do not do it again. The decision shows what became of it."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",
