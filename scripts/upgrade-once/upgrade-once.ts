@@ -25,14 +25,14 @@ export async function upgradeOnce(connection: ConnectionOptions, log: Log): Prom
   if (first === today.name) return null;
   await refuseNodes(connection);
   await migrate(connection, log, steps);
-  const upgraded = await rename(connection, today);
+  const upgraded = await asSchemaOfNow(connection, today);
   // An interrupted run has them applied by the start of the service.
   await migrate(connection, log);
   return upgraded;
 }
 
-/** Makes the last of the older schemas count as the first migration of today. */
-async function rename(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
+/** Notes that the database has the first schema of now, which is the last of the older ones. */
+async function asSchemaOfNow(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
   const client = await openClient(connection, "upgrade-once");
   try {
     await client.query("begin; set local app.org = '*'");

@@ -16,8 +16,9 @@ export const auditTypes = {
   delivered: "a webhook took the event",
   delivery_failed: "a webhook did not take the event in three attempts",
   delivery_retried: "somebody had an event that failed sent again",
+  claimed: "somebody claimed the action, to carry it out",
   observed: "the agent reported what it then did",
-  contradicted: "the agent reported that it carried out an action that was not let through",
+  contradicted: "the agent reported that it carried out an action that was not let through, or that it had not claimed",
 
   organization_created: "the organization was created",
   key_created: "an API key was created",

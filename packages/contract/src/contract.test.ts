@@ -102,7 +102,7 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 8, // with review_queue_full and blocked_now, which docs/decisions/0011 adds, and frozen, which 0034 adds
+      409: 9, // with review_queue_full, blocked_now, frozen and already_claimed, which docs/decisions/0011, 0034 and 0036 add
       413: 1,
       415: 1,
       422: 3,

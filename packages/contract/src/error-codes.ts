@@ -106,6 +106,12 @@ export const errorCodes = {
       "What holds now blocks the action, although it did not when the action was decided: a policy, a stored fact, a setting of the membrane, or the state of the key that submitted it.",
     advice: "`details` names what blocks it. Decide block, or submit the action again once nothing blocks it.",
   },
+  already_claimed: {
+    status: 409,
+    meaning: "Somebody else claimed the action before, or reported that it was carried out.",
+    advice:
+      "Do not carry it out. `details` names who claimed it and when. If the outcome stays unknown, an operator finds out what happened and reports it (POST /v1/intents/{intent_id}/observations).",
+  },
   override_not_allowed: {
     status: 409,
     meaning:

@@ -46,6 +46,10 @@ export const limits = {
   label_chars_max: 128,
   comment_chars_max: 4_000,
 
+  // Claims. Source: docs/decisions/0036
+  claim_nonce_chars_max: 255,
+  claim_unknown_after_seconds: 900,
+
   // Keys. Source: contract §2.2 and §8 rule 11, api.md §3
   api_key_random_chars_min: 32,
   api_key_checksum_chars: 6,

@@ -16,14 +16,8 @@ function serving(
   const ending = new AbortController();
   const code = governProcess({
     client: {
-      ...{
-        submitIntent: never,
-        getDecision: never,
-        waitForOutcome: never,
-        recordObservation: never,
-        withdrawEscalation: never,
-      },
-      ...client,
+      ...{ submitIntent: never, getDecision: never, waitForOutcome: never, claimIntent: async () => ({}) as never },
+      ...{ recordObservation: never, withdrawEscalation: never, ...client },
     },
     ...{
       withdraws: true,

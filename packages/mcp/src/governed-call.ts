@@ -1,9 +1,10 @@
 /** One call of a tool, from its question to its answer. */
-import type { Decision, IntentSubmission } from "@countersign/contract";
+import type { Decision, Execution, IntentSubmission } from "@countersign/contract";
 import {
   ActionBlocked,
   type ActionContent,
   ApiError,
+  ClaimedBefore,
   type Client,
   carryOut,
   carryOutDecided,
@@ -69,22 +70,29 @@ export class Cancelled extends Error {}
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
   const { mode, toClient, answer } = deps;
   const { submission, review, signal } = call;
+  let endWait = (): void => undefined;
   const client: CallDeps["client"] = {
     ...deps.client,
     getDecision: (...given) => inTime(deps.client.getDecision(...given), signal),
     waitForOutcome: (...given) => inTime(deps.client.waitForOutcome(...given), signal),
+    // Nobody waits for people any more: a time limit during the claim must not take the answer from the client.
+    claimIntent: (...given) => {
+      endWait();
+      return deps.client.claimIntent(...given);
+    },
   };
   let pending = review;
   let escalation_id: string | null = null;
-  let endWait = (): void => undefined;
   let made = false;
   const run = async (approved: ActionContent, decision: Decision) => {
-    endWait();
     made = true;
     return { ...(await deps.forward(approved as JsonObject)), approved: approved as JsonObject, decision };
   };
   const terms = {
     ...{ mode, signal, failureOf },
+    onDoneBefore: (execution: Execution, intent_id: string): never => {
+      throw new ClaimedBefore(intent_id, execution);
+    },
     onPending: (decision: Decision) => {
       pending = decision.intent_id;
       escalation_id = decision.escalation_id;
@@ -134,7 +142,11 @@ async function inTime(asked: Promise<Decision>, signal: AbortSignal): Promise<De
 
 /** Whether there is nothing more to hear of a review: of a service that is away there is, when it is back. */
 function isOver(error: unknown): boolean {
-  return error instanceof ActionBlocked || (error instanceof ApiError && error.status === 404);
+  return (
+    error instanceof ActionBlocked ||
+    error instanceof ClaimedBefore ||
+    (error instanceof ApiError && error.status === 404)
+  );
 }
 
 const changed_text = "Countersign changed this call before it was made. It was made with: ";
@@ -181,7 +193,8 @@ function noAnswer(call: Asked, error: unknown, note: CallDeps["note"]): JsonObje
 }
 
 function whyNotMade(call: Asked, error: unknown, pending: string | null, note: CallDeps["note"]): JsonObject {
-  if (error instanceof ActionBlocked) return noResult(call, error.message, error.intent_id);
+  if (error instanceof ActionBlocked || error instanceof ClaimedBefore)
+    return noResult(call, error.message, error.intent_id);
   if (error instanceof StillPending) return noResult(call, `${error.message} (${pending})`, pending);
   const text = `Not decided, so nothing was done: ${errorText(error)}`;
   note(text);

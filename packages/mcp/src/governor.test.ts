@@ -276,7 +276,8 @@ test("a review is gone on with also after a service that was away, and its appro
   const submitIntent = vi.fn(async () => ({ intent_id: "int_1", decision: pending }) as never);
   const getDecision = vi.fn().mockRejectedValueOnce(new Error("away")).mockResolvedValue(approved);
   const waitForOutcome = () => Promise.reject(new Error("away"));
-  const other = { recordObservation: async () => ({}) as never, withdrawEscalation: async () => ({}) as never };
+  const nothing = async () => ({}) as never;
+  const other = { claimIntent: nothing, recordObservation: nothing, withdrawEscalation: nothing };
   const client = { submitIntent, getDecision, waitForOutcome, ...other };
   const { governor, toServer, toClient } = governed(undefined, { client });
   for (const id of [1, 2]) {
@@ -302,6 +303,7 @@ test("an approval that comes as the waiting ends is not recorded as left: the sa
     getDecision: async () => approved,
     waitForOutcome: (_: string, signal?: AbortSignal) =>
       new Promise<Decision>((resolve) => signal?.addEventListener("abort", () => resolve(approved))),
+    claimIntent: async () => approved,
     recordObservation,
     withdrawEscalation: async () => ({}) as never,
   };

@@ -4,28 +4,7 @@ import { expect, test, vi } from "vitest";
 import { detail_chars_max } from "./carry-out.ts";
 import { ActionBlocked, ApiError, type CarryOutOptions, carryOut, createGuard, type GuardOptions } from "./index.ts";
 
-const decided = (given: Partial<Decision>) =>
-  ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
-
-/** A client that answers a submission, and then those who wait. */
-function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
-  const submitted: IntentSubmission[] = [];
-  const observed: unknown[] = [];
-  const withdrawn: string[] = [];
-  const client = {
-    submitIntent: async (submission: IntentSubmission) => {
-      submitted.push(submission);
-      return { intent_id: "int_1", decision: decided(first) };
-    },
-    waitForOutcome: vi.fn(async (_: string, signal?: AbortSignal) => {
-      signal?.throwIfAborted();
-      return decided(ruling);
-    }),
-    recordObservation: async (_: string, observation: unknown) => observed.push(observation) as never,
-    withdrawEscalation: async (escalation_id: string) => withdrawn.push(escalation_id) as never,
-  };
-  return { client, submitted, observed, withdrawn };
-}
+import { answering, decided } from "./testing/answering.ts";
 
 const guardOf = (client: ReturnType<typeof answering>["client"], options: Partial<GuardOptions> = {}) =>
   createGuard(client, { agent: { id: "bot" }, ...options });
@@ -35,7 +14,10 @@ test("an approved call runs with what was given, and is recorded", async () => {
   const pay = guardOf(client).fn("pay", async ({ usd }: { usd: number }, currency: string) => `${usd} ${currency}`);
   expect(await pay({ usd: 5 }, "EUR")).toBe("5 EUR");
   expect(submitted).toEqual([
-    { intent: { agent: { id: "bot" }, action: { verb: "pay" }, payload: { content: { usd: 5 } } } },
+    {
+      intent: { agent: { id: "bot" }, action: { verb: "pay" }, payload: { content: { usd: 5 } } },
+      claim: "required",
+    },
   ]);
   expect(observed).toEqual([{ status: "executed" }]);
 });
@@ -63,6 +45,7 @@ test("what else is known of a call goes along with it", async () => {
       },
       membrane_id: "mem_1",
       context,
+      claim: "required",
     },
   ]);
 });

@@ -1,6 +1,6 @@
 /** Puts the service between an agent's framework and its tools. No framework is needed here: tools are told by their shape. */
-import type { ContextDocument, Intent } from "@countersign/contract";
-import { type CarryOutOptions, carryOut, type DecidingClient } from "./carry-out.ts";
+import type { ContextDocument, Execution, Intent } from "@countersign/contract";
+import { type CarryOutOptions, ClaimedBefore, carryOut, type DecidingClient } from "./carry-out.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
 /** What is asked about every call of a guarded tool. */
@@ -33,7 +33,7 @@ export interface Guard {
   /**
    * The same function, asked about before each call. Its first argument is an object with the parameters, as JSON can write them;
    * the rest is handed on, and where one of them has an AbortSignal as `signal` or `abortSignal`, that ends the waiting. Throws
-   * `ActionBlocked` in place of a call that may not be made, a TypeError for parameters that would be decided on as others, and
+   * `ActionBlocked` in place of a call that may not be made, `ClaimedBefore` in place of one that was made before, a TypeError for parameters that would be decided on as others, and
    * what the client throws where there is no decision.
    */
   fn<Params extends object, Rest extends unknown[], Result>(
@@ -77,8 +77,11 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
         if (comesInParts(result)) throw inParts(verb);
         return result;
       };
+      const onDoneBefore = (execution: Execution, intent_id: string): never => {
+        throw new ClaimedBefore(intent_id, execution);
+      };
       return carryOut(client, submission, once, {
-        ...{ mode, signal, withdraw },
+        ...{ mode, signal, withdraw, onDoneBefore },
         ...(onPending !== undefined && { onPending }),
         ...(onMessage !== undefined && { onMessage }),
         ...(onUnrecorded !== undefined && { onUnrecorded }),

@@ -2,6 +2,7 @@
 export {
   ActionBlocked,
   type CarryOutOptions,
+  ClaimedBefore,
   carryOut,
   carryOutDecided,
   type DecidingClient,

@@ -29,6 +29,11 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "It is frozen, so nothing of it may be approved",
     "The settings list what is frozen. An admin can unfreeze it.",
   ],
+  blocked_now: [
+    "This action cannot be approved now",
+    "A rule, a stored fact or the agent's key blocks it since it was held. Block it, or try again when that has ended.",
+  ],
+  already_claimed: ["Somebody else carries this out", "Do not do it again. The decision shows what became of it."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",

@@ -1,5 +1,5 @@
 /** One decision, whole. */
-import type { AuditRecord, Decision, IntentAnswer } from "@countersign/contract";
+import type { AuditRecord, Decision, Execution, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { useClient, useReads } from "../api/session.tsx";
@@ -57,6 +57,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
           <ModeBadge mode={decision.pipeline_mode} always />
           <ExactTime at={decision.timestamp} />
           <Outcome decision={decision} />
+          <ExecutionNote decision={decision} />
           <FreezeAgent agent_id={decision.agent_id} />
         </div>
         <Wants intent={intent} />
@@ -146,17 +147,39 @@ function Outcome({ decision }: { readonly decision: Decision }) {
   );
 }
 
+const executionWords: Readonly<Record<Execution["status"], string | null>> = {
+  none: null,
+  claimed: "claimed, to be carried out",
+  executed: "carried out",
+  failed: "carried out, and it failed",
+  skipped: "left out",
+  unknown: "claimed, outcome unknown: find out what happened, and report it",
+};
+
+/** What became of the action. */
+function ExecutionNote({ decision: { execution } }: { readonly decision: Decision }) {
+  const words = execution === undefined ? null : executionWords[execution.status];
+  if (words === null || execution?.at == null) return null;
+  return (
+    <span className={`small ${execution.status === "unknown" ? "late" : "muted"}`}>
+      {`${words} (`}
+      <Time at={execution.at} />)
+    </span>
+  );
+}
+
 const notLetThrough: Readonly<Record<string, string>> = {
   blocked: "it was blocked",
   pending: "people had not decided on it",
   withdrawn: "it was withdrawn from review",
+  not_claimed: "it was approved, but not claimed by this agent, so it may have been done twice",
 };
 
 function Contradicted({ report: { at, data } }: { readonly report: AuditRecord }) {
   return (
     <div className="banner bad" role="alert">
       <div>
-        <strong>The agent carried this out although it was not let through</strong>
+        <strong>The agent reports that it carried this out, which it was not allowed to</strong>
         {`When the agent reported that it was done, ${notLetThrough[String(data["because"])] ?? "it was not approved"}: `}
         <Time at={at} />. Find out what was done, and stop this agent until it waits for decisions.
       </div>

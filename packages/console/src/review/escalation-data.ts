@@ -33,8 +33,6 @@ export function useEscalation(escalation_id: string) {
     queryFn: () => client.getEscalation(escalation_id),
     initialData: () => listed()?.row,
     initialDataUpdatedAt: () => listed()?.at,
-    // A list does not say what blocks an approval now.
-    staleTime: 0,
     refetchInterval: (query) => (query.state.data?.status === "pending" || query.state.error ? watch_ms : false),
   });
 }

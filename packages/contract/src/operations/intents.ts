@@ -4,6 +4,7 @@ import {
   AuditRecord,
   BatchAnswer,
   BatchSubmission,
+  ClaimInput,
   closed,
   Decision,
   DecisionQuery,
@@ -117,12 +118,32 @@ export const intentOperations = {
     query: listQuery({}),
     answers: { 200: { description: "The audit rows in order.", schema: listed("audit", AuditRecord) } },
   },
+  claimIntent: {
+    method: "POST",
+    path: "/v1/intents/{intent_id}/claim",
+    tag: "Intents",
+    summary: "Claim an approved action before carrying it out",
+    description:
+      "The first claim wins. The same key repeats it with the same nonce; every other claim is refused with `already_claimed`, " +
+      "whatever its Idempotency-Key. The action is decided again under the rules, the stored facts and the time of now, and what " +
+      "blocks it refuses the claim. Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
+      "claimed whether or not its submission said `claim`.",
+    auth: "any",
+    rate: "general",
+    params,
+    body: ClaimInput,
+    body_bytes_max: limits.body_bytes_max,
+    answers: { 200: { description: "The decision, claimed.", schema: wrapped("decision", Decision) } },
+    refuses: ["forbidden", "already_claimed", "blocked_now", "frozen", "state_conflict"],
+  },
   recordObservation: {
     method: "POST",
     path: "/v1/intents/{intent_id}/observations",
     tag: "Intents",
     summary: "Record what the agent then did",
-    description: "The intent's audit trail shows it, with its detail, in a row of type `observed`.",
+    description:
+      "The intent's audit trail shows it, with its detail, in a row of type `observed`, and `execution` of the decision shows the newest. " +
+      "Operators report the outcome of an action that was claimed by a client that died.",
     auth: ["operator", "agent"],
     rate: "general",
     idempotent: true,

@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { pullFailures } from "../pull-failures.ts";
-import { anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
+import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
 
 /** The answer to an intent. Source: contract §1. */
 export const Verdict = oneOf(["approve", "approve_modified", "escalate", "block"]);
@@ -72,6 +72,20 @@ export type ApprovalChange = Static<typeof ApprovalChange>;
 export const MessageToAgent = text(limits.escalation_reviewers_max * (limits.comment_chars_max + 2), {
   description: "what the reviewers who gave this outcome wrote to the agent and its model; absent: nothing",
 });
+/** What became of an action. */
+export const Execution = Type.Object(
+  {
+    status: oneOf(["none", "claimed", "executed", "failed", "skipped", "unknown"], {
+      description:
+        "none: nobody has claimed the action or reported anything; claimed: somebody carries it out; unknown: no outcome was reported " +
+        `within ${limits.claim_unknown_after_seconds / 60} minutes of the claim; executed, failed, skipped: as reported`,
+    }),
+    at: nullable(timestamp("when it was claimed or reported; null: none")),
+    by: nullable(Actor),
+  },
+  { title: "Execution" },
+);
+export type Execution = Static<typeof Execution>;
 
 /** The decision record. `verdict` never changes once given. Source: api.md §4. */
 export const Decision = Type.Object(
@@ -117,7 +131,11 @@ export const Decision = Type.Object(
       version: Type.Integer({ minimum: 0 }),
       sha256: Type.String({ pattern: "^[0-9a-f]{64}$", maxLength: 64 }),
     }),
+    claim: Type.Optional(
+      oneOf(["required"], { description: "the submission asked that whoever carries out the action claims it first" }),
+    ),
     timestamp: timestamp(),
+    execution: Type.Optional(Execution),
   },
   { title: "Decision" },
 );

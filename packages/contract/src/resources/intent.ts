@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { limits } from "../limits.ts";
 import { ContextDocument } from "./context.ts";
-import { Decision, Verdict } from "./decision.ts";
+import { Decision, Execution, Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
 import {
   Actor,
@@ -103,6 +103,12 @@ const submissionFields = {
   intent: Intent,
   context: Type.Optional(checkedLater(ContextDocument)),
   membrane_id: Type.Optional(givenId("prefix mem_; absent: the default one")),
+  claim: Type.Optional(
+    oneOf(["required"], {
+      description:
+        "required: whoever carries out the action claims it first (POST /v1/intents/{intent_id}/claim), so that it is carried out once",
+    }),
+  ),
 };
 
 /** Body of POST /v1/intents. The context is checked by `validateContext` (its faults are `invalid_context`). */
@@ -189,6 +195,7 @@ export const IntentListItem = Type.Object(
     outcome: Decision.properties.outcome,
     status: Decision.properties.status,
     risk_score: Type.Number(),
+    execution: Type.Optional(Execution),
   },
   { title: "IntentListItem" },
 );
@@ -242,6 +249,19 @@ export const BatchSubmission = closed(
   { title: "BatchSubmission" },
 );
 export type BatchSubmission = Static<typeof BatchSubmission>;
+
+/** Body of POST /v1/intents/{intent_id}/claim. */
+export const ClaimInput = closed(
+  {
+    nonce: Type.String({
+      minLength: 1,
+      maxLength: limits.claim_nonce_chars_max,
+      description: "made up at random by each process for each action; the same process repeats its claim with it",
+    }),
+  },
+  { title: "ClaimInput" },
+);
+export type ClaimInput = Static<typeof ClaimInput>;
 
 /** What the agent then did. Body of POST /v1/intents/{intent_id}/observations. */
 export const ObservationInput = closed({

@@ -122,8 +122,8 @@ export const Overview = Type.Object(
       minimum: 0,
       maximum: limits.counted_contradictions_max,
       description:
-        "reports that an action was executed although it was blocked, still in review, or withdrawn. The audit trail has a row of " +
-        "type `contradicted` for each. Counted up to the maximum",
+        "reports that an action was executed although it was blocked, still in review, withdrawn, or had to be claimed and was not. " +
+        "The audit trail has a row of type `contradicted` for each. Counted up to the maximum",
     }),
     queue: Type.Object({
       pending: count(),

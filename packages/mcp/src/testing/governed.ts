@@ -29,6 +29,7 @@ export function governed(answering: Answering = () => ({ outcome: "approve" }), 
           rulings.push(resolve);
           signal?.addEventListener("abort", () => reject(signal.reason));
         }),
+      claimIntent: async () => decided({}),
       recordObservation: async (_, observation) => observed.push(observation) as never,
       withdrawEscalation: async (escalation_id) => withdrawn.push(escalation_id) as never,
     },

@@ -40,10 +40,10 @@ export interface DecisionOptions {
 
 const wait_seconds_max = 55;
 
+const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
+
 /** The methods on intents. Source: api.md §4. */
 export function intentCalls(call: Transport) {
-  const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
-
   const readDecision = async (intent_id: string, { wait, signal }: DecisionOptions, over_outages: boolean) => {
     const options = { query: { wait }, signal, over_outages };
     return (await call<{ decision: Decision }>("GET", path(intent_id, "/decision"), options)).decision;
@@ -105,6 +105,23 @@ export function intentCalls(call: Transport) {
     /** What happened to an intent, oldest first. */
     listIntentAudit: (intent_id: string, query: PageQuery = {}) =>
       call<Page<"audit", AuditRecord>>("GET", path(intent_id, "/audit"), { query: { ...query } }),
+
+    ...executionCalls(call),
+  };
+}
+
+/** The methods for carrying out an action. Source: docs/decisions/0036. */
+function executionCalls(call: Transport) {
+  return {
+    /**
+     * Claims an approved action before it is carried out. `nonce`: made up by this process for this action; the client repeats the
+     * claim with it. Throws `ApiError` with the code `already_claimed` if somebody else claimed it before, and `blocked_now` if the
+     * rules of now block it.
+     */
+    claimIntent: async (intent_id: string, nonce: string) => {
+      const options = { body: { nonce }, repeatable: true };
+      return (await call<{ decision: Decision }>("POST", path(intent_id, "/claim"), options)).decision;
+    },
 
     /** Records what the agent did after the decision. */
     recordObservation: async (intent_id: string, observation: ObservationInput) => {

@@ -20,6 +20,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   getIntent: (client) => client.getIntent("intent_id"),
   getDecision: (client) => client.getDecision("intent_id", { wait: 1 }),
   listIntentAudit: (client) => client.listIntentAudit("intent_id"),
+  claimIntent: (client) => client.claimIntent("intent_id", "nonce"),
   recordObservation: (client) => client.recordObservation("intent_id", { status: "executed" }),
   validateContext: (client) => client.validateContext(context),
   putOrgContext: (client) => client.putOrgContext(context),

@@ -112,7 +112,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
     name: "countersign_contradictions_total",
     help: "Reports that an action was executed which was not let through.",
     labels: ["because"],
-    known: ["blocked", "pending", "withdrawn"],
+    known: ["blocked", "pending", "withdrawn", "not_claimed"],
   });
   const latency = histogram(registry, "countersign_decision_seconds", "From the start of a submission to its commit.");
   return {

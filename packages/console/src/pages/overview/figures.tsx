@@ -86,7 +86,7 @@ function Totals({ overview }: { readonly overview: Overview }) {
       />
       {overview.contradictions > 0 && (
         <Figure
-          name="Carried out, not let through"
+          name="Carried out, not allowed"
           value={overview.contradictions.toLocaleString("en")}
           about={
             <Link to="/audit" search={{ type: "contradicted" } as never}>

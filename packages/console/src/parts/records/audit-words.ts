@@ -17,8 +17,9 @@ const auditWords: Partial<Record<AuditType, string>> = {
   delivered: "Webhook delivered",
   delivery_failed: "Webhook failed three times",
   delivery_retried: "Webhook sent again by hand",
+  claimed: "Claimed, to be carried out",
   observed: "The agent reported",
-  contradicted: "Carried out although it was not let through",
+  contradicted: "Carried out although that was not allowed",
 };
 
 export function auditWord(type: AuditType): string {

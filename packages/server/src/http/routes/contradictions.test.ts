@@ -55,6 +55,22 @@ test("an executed action that was blocked, waits for people or was withdrawn is 
   expect(text).toMatch(/countersign_contradictions_total\{because="withdrawn"\} 1/);
 });
 
+test("an executed action that had to be claimed and was not is an alarm; whoever claimed it, and operators after a claim, may report", async () => {
+  const claim = (intent_id: string) => post(`/v1/intents/${intent_id}/claim`, { nonce: "a-nonce-of-this-process" });
+  const approved = async () => {
+    const { intent_id, escalation_id } = await submitted({ ...heldBody, claim: "required" });
+    await post(`/v1/escalations/${escalation_id}/decision`, { outcome: "approve" }, org.reviewer);
+    return intent_id;
+  };
+  const [unclaimed, claimed, settled] = [await approved(), await approved(), await approved()];
+  expect(await reported(unclaimed)).toEqual(["not_claimed"]);
+  await claim(claimed);
+  expect(await reported(claimed)).toEqual([]);
+  await claim(settled);
+  await post(`/v1/intents/${settled}/observations`, { status: "executed" }, org.operator);
+  expect(await reported(settled, "skipped")).toEqual([]);
+});
+
 test("operators and admins are mailed once an hour, reviewers not", async () => {
   const own = await reviewedOrganization(database.db, url);
   const roles = ["admin", "operator", "reviewer"] as const;

@@ -57,6 +57,16 @@ describe("a freeze of an agent", () => {
     expect((await get("/v1/freezes", of.reviewer)).json.freezes).toEqual([frozen.json.freeze]);
   });
 
+  test("refuses the claim of what was approved before", async () => {
+    const of = await open();
+    const { intent_id } = await submit(of.agent, { ...plain(), claim: "required" });
+    await freezeAgent(of, "escalate");
+    const claim = () => post(`/v1/intents/${intent_id}/claim`, of.agent, { nonce: "a-nonce-of-this-process" });
+    expect((await claim()).json.error.code).toBe("frozen");
+    await unfreezeAgent(of.admin);
+    expect((await claim()).status).toBe(200);
+  });
+
   test("ends with the unfreezing by an admin", async () => {
     const of = await open();
     await freezeAgent(of);

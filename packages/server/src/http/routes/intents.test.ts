@@ -67,7 +67,7 @@ describe("POST /v1/intents", () => {
         "human_override_id",
         "escalation_id",
       ],
-      ...["escalation_status", "valid_until", "policy_set", "timestamp"],
+      ...["escalation_status", "valid_until", "policy_set", "timestamp", "execution"],
     ]);
   });
 

@@ -1,5 +1,6 @@
 /** Intents over HTTP. Source: contract §4, api.md §4. */
 import { errorCodes } from "@countersign/contract";
+import { claimIntent } from "../../operations/intents/claim-intent.ts";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/intents/read-intents.ts";
 import { recordObservation } from "../../operations/intents/record-observation.ts";
 import { type BatchResult, batchTotals, type ItemCheck, submitBatch } from "../../operations/intents/submit-batch.ts";
@@ -19,6 +20,7 @@ type IntentHandlers = Pick<
   | "getIntent"
   | "getDecision"
   | "listIntentAudit"
+  | "claimIntent"
   | "recordObservation"
 >;
 
@@ -78,6 +80,11 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
         cursor,
       );
       return { status: 200, body: { audit: rows, next_cursor } };
+    },
+
+    async claimIntent({ caller, params, body }) {
+      const text = await claimIntent(runtime, caller, params.intent_id, body.nonce);
+      return { status: 200, json_text: `{"decision":${text}}` };
     },
 
     async recordObservation({ caller, params, body, idempotency_key }) {

@@ -17,6 +17,22 @@ export async function refuseFrozen(query: Query, org_id: string, actor: Freezabl
 }
 
 /**
+ * Refuses to carry out an approved action of somebody who is frozen now. Allowed is what an admin approved under freezes of the mode
+ * `escalate`; returns these freezes. Faults: frozen.
+ */
+export async function demandNotFrozen(
+  query: Query,
+  org_id: string,
+  action: FreezableActor & { readonly intent_id: string },
+): Promise<readonly StandingFreeze[]> {
+  const freezes = (await readFreezes(query, org_id)).of(action);
+  if (freezes.length === 0) return freezes;
+  const is_blocked = freezes.some(({ mode }) => mode === "block");
+  if (is_blocked || (await isOlderThan(query, org_id, action.intent_id, freezes))) throw frozenFault(freezes);
+  return freezes;
+}
+
+/**
  * Refuses the approval of a held action of somebody who is frozen. Admins may approve it if each freeze has the mode `escalate` and the
  * review was opened under it. Faults: frozen, forbidden.
  */
@@ -26,10 +42,8 @@ export async function demandApprovable(
   action: FreezableActor & { readonly intent_id: string },
 ): Promise<void> {
   const { org_id, key_id } = caller;
-  const freezes = (await readFreezes(query, org_id)).of(action);
+  const freezes = await demandNotFrozen(query, org_id, action);
   if (freezes.length === 0) return;
-  const is_blocked = freezes.some(({ mode }) => mode === "block");
-  if (is_blocked || (await isOlderThan(query, org_id, action.intent_id, freezes))) throw frozenFault(freezes);
   if (!roleMeets(caller.role, ["admin"]))
     throw faultAt("forbidden", "", "not_allowed", `Only an admin may approve this. ${texts(freezes)}`);
   if (key_id !== null && (await isFrozenKey(query, org_id, key_id)))

@@ -53,7 +53,7 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
   const deciding = membraneOf(state, submission.membrane_id);
   const made = await decideIntent(runtime, proposal, deciding);
   const { input, decided } = made;
-  const decision = decisionOf(runtime, state, deciding, made);
+  const decision = decisionOf(runtime, proposal, deciding, made);
   const { escalation_id } = decision;
   let escalation: DecisionRows["escalation"] = null;
   if (escalation_id !== null) {
@@ -113,7 +113,12 @@ function pullFailureOf(pulled: Pulled | null) {
   return pulled !== null && "failed" in pulled ? pulled.failed : null;
 }
 
-function decisionOf(runtime: Recording, state: OrgState, deciding: DecidingMembrane, made: Made): Decision {
+function decisionOf(
+  runtime: Recording,
+  { state, submission }: Proposal,
+  deciding: DecidingMembrane,
+  made: Made,
+): Decision {
   const { input, decided, override_id } = made;
   const { content } = decided;
   const { mode } = input;
@@ -140,6 +145,7 @@ function decisionOf(runtime: Recording, state: OrgState, deciding: DecidingMembr
     escalation_status: escalation_id === null ? null : "pending",
     valid_until: content.valid_until,
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
+    ...(submission.claim === undefined ? {} : { claim: submission.claim }),
     timestamp: formatTimestampUs(input.now_us),
   };
 }

@@ -1,5 +1,5 @@
 /** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
-import type { AuditRecord, Decision, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
+import type { AuditRecord, Decision, Execution, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import {
   decisionForPeople,
   Fault,
@@ -12,9 +12,9 @@ import {
   type MergedFacts,
   maskingOfAction,
 } from "@countersign/core";
+
 import { readAuditPage } from "../../store/audit/audit.ts";
 import {
-  currentDecision,
   type IntentFilter,
   type ListedIntent,
   listIntents,
@@ -26,6 +26,7 @@ import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { readFirstOrNext } from "../shared/first-or-next.ts";
 import { storableTime } from "../shared/storable-time.ts";
+import { presentDecision, shownExecution } from "./execution.ts";
 
 const isIntent = idPlace("intent");
 
@@ -100,15 +101,15 @@ export async function getDecision(
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   if (row.status === "pending" && wait_seconds > 0) {
     await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000, gone);
-    if (gone?.aborted) return currentDecision(row);
+    if (gone?.aborted) return presentDecision(row);
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }
   // Whoever submitted the action runs it, so nothing is masked then. In open mode nobody has a key.
-  if (row.lineage_id === caller.lineage_id || getsWhole(caller, row.lineage_id)) return currentDecision(row);
+  if (row.lineage_id === caller.lineage_id || getsWhole(caller, row.lineage_id)) return presentDecision(row);
   const intent = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (intent === undefined) throw new Fault("not_found");
-  const decision = JSON.parse(currentDecision(row)) as Decision;
+  const decision = JSON.parse(presentDecision(row)) as Decision;
   return JSON.stringify(decisionForPeople(decision, maskingOfAction(intent)));
 }
 
@@ -157,8 +158,8 @@ export function maySee(
 }
 
 /** Returns the present decision of an intent. */
-export function decisionOf(row: ListedIntent): Decision {
-  return { ...row.decision, ...row.resolution };
+export function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
+  return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
 }
 
 function intentRecord(row: ListedIntent): IntentRecord {
@@ -178,8 +179,8 @@ function intentRecord(row: ListedIntent): IntentRecord {
 }
 
 function listItem(row: ListedIntent): IntentListItem {
-  const { decision_id, verdict, outcome, status, risk_score } = decisionOf(row);
-  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score };
+  const { decision_id, verdict, outcome, status, risk_score, execution } = decisionOf(row);
+  return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score, execution };
 }
 
 function shownFacts(facts: MergedFacts): UsedFacts {

@@ -1,5 +1,11 @@
 /** What an agent reports after its decision. */
-import type { AuditType, Decision, Observation, ObservationInput } from "@countersign/contract";
+import {
+  type AuditType,
+  type Decision,
+  type Observation,
+  type ObservationInput,
+  roleMeets,
+} from "@countersign/contract";
 import {
   type Contradiction,
   contradictionOf,
@@ -12,6 +18,7 @@ import {
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
+import { readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { listPeople } from "../../store/people/people.ts";
@@ -80,10 +87,11 @@ async function observationOf(
 /** Writes the observation, and the alarm if it contradicts the decision. Returns why it does; null: it does not. */
 async function record(
   runtime: Pick<Runtime, "ids" | "sealer">,
-  { org_id, actor }: Caller,
+  caller: Caller,
   { observation_id, intent_id, status, detail, recorded_at: at }: Observation,
   query: Query,
 ): Promise<Contradiction | null> {
+  const { org_id, actor } = caller;
   let contradiction: Contradiction | null = null;
   await withHead(query, org_id, async () => {
     const row = (type: AuditType, data: Readonly<Record<string, unknown>>) =>
@@ -93,13 +101,19 @@ async function record(
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");
     const decision = JSON.parse(currentDecision(stored)) as Decision;
-    contradiction = contradictionOf(decision, status);
+    contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id));
     if (contradiction === null) return { audit };
     const { membrane_id, pipeline_mode: mode } = decision;
     if (mode === "live") await tellOperators(runtime, query, org_id, decision, contradiction);
     return { audit: [...audit, row("contradicted", { observation_id, because: contradiction, membrane_id, mode })] };
   });
   return contradiction;
+}
+
+/** Whether the caller claimed the action. Operators report for whoever did. */
+async function hasClaimed(query: Query, { org_id, lineage_id, role }: Caller, intent_id: string): Promise<boolean> {
+  const claim = await readClaim(query, org_id, intent_id);
+  return claim !== undefined && (claim.lineage_id === lineage_id || roleMeets(role, ["operator"]));
 }
 
 async function tellOperators(

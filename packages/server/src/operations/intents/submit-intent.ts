@@ -16,6 +16,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
+import { withExecution } from "./execution.ts";
 import { proposeDecision } from "./propose-decision.ts";
 
 /** What deciding on a submission needs. */
@@ -49,7 +50,10 @@ export interface SubmissionRequest {
   readonly turn?: { readonly come: Promise<void>; readonly over: () => void };
 }
 
-/** The answer, as JSON text of `{intent_id, decision}`; `replayed` when an earlier request with this idempotency key gave it. */
+/**
+ * The answer, as JSON text of `{intent_id, decision}`; `replayed` when an earlier request with this idempotency key gave it. A
+ * repeated answer is the first one, but for `execution`, which says what became of the action since.
+ */
 export interface SubmissionAnswer {
   readonly intent_id: string;
   readonly decision_text: string;
@@ -176,14 +180,14 @@ class Submission {
 
   async #commit(state: OrgState, rows: DecisionRows): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
-    const { intent_id, decision: decision_text, verdict, mode } = rows.entry;
+    const { intent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
     const outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
       case "committed":
         if (has_events) runtime.deliveries.wake(this.#caller.org_id);
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
-        return { intent_id, decision_text, replayed: false };
+        return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
@@ -232,13 +236,17 @@ function countDecided(
   figures.decided(org_id);
 }
 
-/** Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode. */
+/**
+ * Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode, without
+ * `claim`. So a client that asks for a claim gets the answer of one that did not.
+ */
 function idempotencyOf(
   caller: Caller,
   { idempotency_key, mode, submission }: SubmissionRequest,
 ): IdempotencyRow | null {
   if (idempotency_key === undefined) return null;
-  const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission }));
+  const { claim: _, ...decided } = submission;
+  const request_sha256 = sha256Hex(canonicalJson({ mode: mode ?? null, submission: decided }));
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
@@ -253,10 +261,10 @@ async function replay(
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
 ): Promise<SubmissionAnswer> {
   if (stored.request_sha256 !== idempotency?.request_sha256) throw new Fault("idempotency_conflict");
-  const decision_text = await runtime.db.tenant(caller.org_id, (query) =>
+  const { decision, execution } = await runtime.db.tenant(caller.org_id, (query) =>
     readFirstAnswer(query, caller.org_id, stored.intent_id),
   );
-  return { intent_id: stored.intent_id, decision_text, replayed: true };
+  return { intent_id: stored.intent_id, decision_text: withExecution(decision, execution), replayed: true };
 }
 
 async function quotaFault(

@@ -126,6 +126,7 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   blocked: "was blocked",
   pending: "still waits for a person's decision",
   withdrawn: "was withdrawn from review",
+  not_claimed: "was approved, but that it had not claimed. So it may have been carried out twice",
 };
 
 /** An agent carried out what was not let through. */

@@ -1,11 +1,19 @@
 /** SQL for reading intents and the decisions on them, from the view `intents` of the ledger. Only the commit writer writes them. */
-import type { Decision, IntentRecord, IntentSubmission } from "@countersign/contract";
+import type { Decision, Execution, IntentRecord, IntentSubmission } from "@countersign/contract";
 import { type DecisionHeader, factsOf, type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { DecisionEntry } from "../commit/commit-writer-rows.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
+
+/** What became of an action: a claim or a report. */
+export interface StoredExecution {
+  readonly status: Exclude<Execution["status"], "none">;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly actor: string;
+}
 
 /** The present decision on an intent. */
 export interface StoredDecision {
@@ -17,6 +25,8 @@ export interface StoredDecision {
   readonly decision: string;
   /** The members of the decision that a ruling, a time limit or a cancellation replaced; null: none so far. */
   readonly resolution: Partial<Decision> | null;
+  /** Null: nobody has claimed the action or reported anything. */
+  readonly execution: StoredExecution | null;
 }
 
 /** What is stored of a submission. */
@@ -44,6 +54,7 @@ export interface ListedIntent extends Headers {
   /** The first answer. */
   readonly decision: Decision;
   readonly resolution: Partial<Decision> | null;
+  readonly execution: StoredExecution | null;
 }
 
 /** An intent with the facts that it was decided on. */
@@ -64,16 +75,20 @@ export interface IntentFilter {
 }
 
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
-  resolution, created_at`;
+  resolution, execution, created_at`;
 
-/** Returns the first answer to an intent, byte for byte. Throws if the intent is not stored. */
-export async function readFirstAnswer(query: Query, org_id: string, intent_id: string): Promise<string> {
-  const [row] = await query<{ decision: string }>(
-    "select decision::text as decision from intents where org_id = $1 and intent_id = $2",
+/** Returns the first answer to an intent, byte for byte, and what became of the action. Throws if the intent is not stored. */
+export async function readFirstAnswer(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+): Promise<Pick<StoredDecision, "decision" | "execution">> {
+  const [row] = await query<Pick<StoredDecision, "decision" | "execution">>(
+    "select decision::text as decision, execution from intents where org_id = $1 and intent_id = $2",
     [org_id, intent_id],
   );
   if (row === undefined) throw new Error(`${intent_id} is not stored`);
-  return row.decision;
+  return row;
 }
 
 /** Returns the decision on one intent, or undefined. */
@@ -89,7 +104,7 @@ export async function readDecision(
 /** Returns the decisions on these intents, without those of other organizations, in no order. */
 export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
   return query<StoredDecision>(
-    `select intent_id, agent_id, lineage_id, status, decision::text as decision, resolution from intents
+    `select intent_id, agent_id, lineage_id, status, decision::text as decision, resolution, execution from intents
      where org_id = $1 and intent_id = any ($2::text[])`,
     [org_id, intent_ids],
   );
@@ -116,6 +131,7 @@ interface IntentColumns extends Headers {
   readonly facts: unknown;
   readonly decision: unknown;
   readonly resolution: unknown;
+  readonly execution: StoredExecution | null;
 }
 
 /**

@@ -116,6 +116,16 @@ export async function readOverride(query: Query, org_id: string, override_id: st
   return rows[0];
 }
 
+/** Returns the names that an override lifts, in any status. Throws if it is not stored. */
+export async function readLifts(query: Query, org_id: string, override_id: string): Promise<readonly string[]> {
+  const [row] = await query<{ lifts: readonly string[] }>(
+    "select lifts from overrides where org_id = $1 and override_id = $2",
+    [org_id, override_id],
+  );
+  if (row === undefined) throw new Error(`${override_id} is not stored`);
+  return row.lifts;
+}
+
 /** Which overrides a list shows. */
 export interface OverrideFilter {
   readonly agent_id?: string;

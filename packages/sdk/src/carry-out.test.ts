@@ -1,0 +1,70 @@
+/** An action is carried out once. Source: docs/decisions/0036. */
+import { expect, test, vi } from "vitest";
+import { ApiError, ClaimedBefore, carryOut, createGuard } from "./index.ts";
+import { answering, decided } from "./testing/answering.ts";
+
+const refusal = (code: string, details: object[]) => {
+  const fields = { status: 409, code, message: code, details: details as never, request_id: null };
+  return new ApiError({ ...fields, retry_after_seconds: null });
+};
+const claimed_at = "2026-11-28T12:00:00.000000Z";
+const claimed_by = { type: "key", id: "key_1" };
+const submission = { intent: { agent: { id: "bot" }, action: { verb: "pay" } } };
+
+test("an action is claimed before it runs, with a nonce of its own each time", async () => {
+  const { client } = answering({ outcome: "approve" });
+  const run = vi.fn(() => expect(client.claimIntent).toHaveBeenCalled());
+  for (let n = 0; n < 2; n += 1) await carryOut(client, submission, run);
+  const nonces = client.claimIntent.mock.calls.map(([intent_id, nonce]) => `${intent_id} ${nonce}`);
+  expect([run.mock.calls.length, new Set(nonces).size]).toEqual([2, 2]);
+});
+
+test.each([
+  ["claimed", "Claimed before, outcome unknown."],
+  ["unknown", "Claimed before, outcome unknown."],
+  ["failed", "Carried out before, and it failed."],
+  ["skipped", "Claimed before, and left out."],
+])("an action that was claimed before (%s) does not run, and nothing is recorded", async (execution, told) => {
+  const { client, observed } = answering({ outcome: "approve" });
+  client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution, claimed_at, claimed_by }]));
+  const run = vi.fn();
+  const error = await carryOut(client, submission, run).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ClaimedBefore);
+  expect(error).toMatchObject({ intent_id: "int_1", execution: { status: execution, at: claimed_at, by: claimed_by } });
+  expect((error as Error).message).toContain(`${told} It was claimed at ${claimed_at} by key_1.`);
+  expect([run.mock.calls, observed]).toEqual([[], []]);
+});
+
+test("an action that was carried out before does not run again: its result is that of `onDoneBefore`, or undefined", async () => {
+  const { client } = answering({ outcome: "approve" });
+  client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution: "executed", claimed_at, claimed_by }]));
+  const run = vi.fn(() => "done");
+  expect(await carryOut(client, submission, run)).toBeUndefined();
+  expect(await carryOut(client, submission, run, { onDoneBefore: ({ at }) => `at ${at}` })).toBe(`at ${claimed_at}`);
+  await expect(createGuard(client, { agent: { id: "bot" } }).fn("pay", run)({})).rejects.toThrow(
+    "Carried out before; its result is not known here.",
+  );
+  expect(run).not.toHaveBeenCalled();
+});
+
+test("what the rules of now block, and what no answer came for, does not run and is recorded as left out", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  const run = vi.fn();
+  client.claimIntent.mockRejectedValueOnce(refusal("blocked_now", [{ policy: "no-payments", message: "Not today." }]));
+  await expect(carryOut(client, submission, run)).rejects.toThrow(
+    "Blocked, nothing was done. It was approved, but is blocked now. no-payments: Not today. (int_1)",
+  );
+  const away = new Error("away");
+  client.claimIntent.mockRejectedValueOnce(away);
+  await expect(carryOut(client, submission, run)).rejects.toBe(away);
+  const ending = new AbortController();
+  client.claimIntent.mockImplementationOnce(async () => {
+    ending.abort();
+    return decided({ outcome: "approve" });
+  });
+  await expect(carryOut(client, submission, run, { signal: ending.signal })).rejects.toMatchObject({
+    name: "AbortError",
+  });
+  expect(observed).toEqual([{ status: "skipped" }, { status: "skipped" }, { status: "skipped" }]);
+  expect(run).not.toHaveBeenCalled();
+});

@@ -1,0 +1,28 @@
+/** A client of a service that is the test's. */
+import type { Decision, IntentSubmission } from "@countersign/contract";
+import { vi } from "vitest";
+
+/** A final decision. */
+export const decided = (given: Partial<Decision>) =>
+  ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
+
+/** A client that answers a submission, and then those who wait. */
+export function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
+  const submitted: IntentSubmission[] = [];
+  const observed: unknown[] = [];
+  const withdrawn: string[] = [];
+  const client = {
+    submitIntent: async (submission: IntentSubmission) => {
+      submitted.push(submission);
+      return { intent_id: "int_1", decision: decided(first) };
+    },
+    waitForOutcome: vi.fn(async (_: string, signal?: AbortSignal) => {
+      signal?.throwIfAborted();
+      return decided(ruling);
+    }),
+    claimIntent: vi.fn(async (_intent_id: string, _nonce: string) => decided(first)),
+    recordObservation: async (_: string, observation: unknown) => observed.push(observation) as never,
+    withdrawEscalation: async (escalation_id: string) => withdrawn.push(escalation_id) as never,
+  };
+  return { client, submitted, observed, withdrawn };
+}

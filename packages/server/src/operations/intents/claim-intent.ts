@@ -1,0 +1,165 @@
+/** A claim: somebody is about to carry out an action, and nobody else may. */
+import { roleMeets } from "@countersign/contract";
+import {
+  type BlockedBy,
+  decideAgain,
+  Fault,
+  faultAt,
+  type LetThrough,
+  newDemands,
+  type Present,
+  sha256Hex,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { auditRow } from "../../store/audit/audit.ts";
+import { readReview } from "../../store/escalations/escalations.ts";
+import { type Claim, insertClaim, readClaim } from "../../store/intents/claims.ts";
+import { readDecision, readIntent, type StoredDecision, type StoredIntent } from "../../store/intents/intents.ts";
+import { changeHead, lockHead } from "../../store/organizations/heads.ts";
+import { readLifts } from "../../store/overrides/overrides.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { demandNotFrozen } from "../freezes/frozen.ts";
+import type { Runtime } from "../runtime.ts";
+import { type Caller, shownActor } from "../shared/caller.ts";
+import { blockedNowFault, readPresent } from "../shared/present.ts";
+import {
+  type Attempt,
+  attempts_max,
+  demandCurrentKey,
+  demandRulesInForce,
+  stale,
+  staleEachTime,
+  unlessStale,
+} from "../shared/stale.ts";
+import { presentDecision } from "./execution.ts";
+import { maySee } from "./read-intents.ts";
+
+/**
+ * Claims an action for the process that made up `nonce`, and returns the present decision as JSON text. The first claim wins. The
+ * same process may repeat it; everybody else is refused, whatever the Idempotency-Key. An action that is let through is decided
+ * again by what holds now.
+ * Faults: not_found, forbidden (another's action), already_claimed, state_conflict (not let through), blocked_now, frozen,
+ * unavailable (stale each time).
+ */
+export async function claimIntent(
+  runtime: Pick<Runtime, "db" | "ids" | "callers" | "orgStates">,
+  caller: Caller,
+  intent_id: string,
+  nonce: string,
+): Promise<string> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const state = await runtime.orgStates.get(caller.org_id);
+    const answer = await unlessStale(
+      runtime.db.tenant(caller.org_id, (query) => claim(runtime, { query, caller: current, state }, intent_id, nonce)),
+    );
+    if (answer !== stale) return answer;
+    current = await runtime.callers.reload(current);
+  }
+  throw staleEachTime();
+}
+
+async function claim(
+  runtime: Pick<Runtime, "ids" | "orgStates">,
+  { query, caller, state }: Attempt,
+  intent_id: string,
+  nonce: string,
+): Promise<string> {
+  const { org_id, actor, lineage_id } = caller;
+
+  // Check that the caller may claim it, so that nobody else can hold the lock.
+  demandClaimer(caller, await readDecision(query, org_id, intent_id));
+
+  // Lock. From here on nothing changes.
+  const head = await lockHead(query, org_id);
+  demandCurrentKey(head, caller);
+  const nonce_sha256 = sha256Hex(nonce);
+  const stored = demandStored(await readDecision(query, org_id, intent_id));
+  const claimed = await readClaim(query, org_id, intent_id);
+  if (claimed?.nonce_sha256 === nonce_sha256 && claimed.lineage_id === lineage_id) return presentDecision(stored);
+  refuseClaimed(claimed, stored);
+
+  // Only what is let through can be carried out, and only if what holds now lets it through too.
+  const action = demandStored(await readIntent(query, org_id, intent_id));
+  demandLetThrough(action);
+  const claimed_at = await databaseNow(query);
+  if (action.mode !== "shadow") {
+    await demandRulesInForce(runtime, query, org_id, head, state);
+    await demandNotFrozen(query, org_id, action);
+    const blocked = await blocksNow(query, org_id, action, await readPresent(query, org_id, action, state, claimed_at));
+    if (blocked.length > 0) throw blockedNowFault(blocked);
+  }
+
+  const data = { nonce_sha256 };
+  const row = auditRow(runtime.ids, { intent_id, at: claimed_at, actor, type: "claimed", data });
+  await insertClaim(query, org_id, intent_id, { nonce_sha256, actor, lineage_id, claimed_at }, head.audit_seq + 1);
+  await changeHead(query, head, { audit: [row] });
+  return presentDecision({ ...stored, execution: { status: "claimed", at: claimed_at, actor } });
+}
+
+/** Faults: not_found (also where the caller may not see it), forbidden. */
+function demandClaimer(caller: Caller, stored: StoredDecision | undefined): void {
+  if (stored === undefined || !maySee(caller, stored)) throw new Fault("not_found");
+  if (roleMeets(caller.role, ["operator"]) || stored.lineage_id === caller.lineage_id) return;
+  const message = "Only the key that submitted the action, its rotations, and operators may claim it.";
+  throw faultAt("forbidden", "", "not_allowed", message);
+}
+
+/** Intents are never deleted, so a missing one is a broken invariant. */
+function demandStored<T>(stored: T | undefined): T {
+  if (stored === undefined) throw new Error("an intent that was seen is not stored");
+  return stored;
+}
+
+/**
+ * Refuses an action that somebody has claimed, or carried out without a claim. An action that was only left out may still be
+ * claimed. Faults: already_claimed.
+ */
+function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision): void {
+  const first = claimed ?? (execution?.status === "skipped" ? null : execution);
+  if (first === null) return;
+  const at = "claimed_at" in first ? first.claimed_at : first.at;
+  const by = shownActor(first.actor);
+  const message = `It was claimed at ${at} by ${by.id ?? by.type}.`;
+  throw new Fault("already_claimed", {
+    details: [{ path: "", code: "not_allowed", message, claimed_at: at, claimed_by: by, execution: execution?.status }],
+  });
+}
+
+/** Faults: state_conflict. */
+function demandLetThrough(action: StoredIntent): void {
+  const { outcome } = finalOf(action);
+  if (outcome === "approve" || outcome === "approve_modified") return;
+  const message =
+    outcome === null
+      ? "The action waits for a review. Claim it when its outcome is approve or approve_modified."
+      : "The action is blocked. Only an action whose outcome is approve or approve_modified can be claimed.";
+  throw faultAt("state_conflict", "", "not_allowed", message);
+}
+
+function finalOf({ decision, resolution }: StoredIntent) {
+  return { ...decision, ...resolution };
+}
+
+/** Returns what blocks an approved action now, or holds it for people who have not approved it; empty: nothing. */
+async function blocksNow(
+  query: Query,
+  org_id: string,
+  action: StoredIntent,
+  present: Present,
+): Promise<readonly BlockedBy[]> {
+  const { modifications, modified_content, escalation_status } = finalOf(action);
+  const { escalation_id, override_id } = action;
+  const let_through: LetThrough = {
+    ...{ modifications, modified_content, human_reviewed: escalation_status === "decided" },
+    overrides: override_id === null ? [] : await readLifts(query, org_id, override_id),
+  };
+  const again = decideAgain(action, let_through, present);
+  // The end of a review's time approved for nobody, so no demand was met.
+  if (again.blocked.length > 0 || escalation_status === "timed_out") return again.blocked;
+  const review = escalation_id === null ? undefined : await readReview(query, org_id, escalation_id);
+  return newDemands(action, again.demands, review?.demands ?? []).map(({ policy }) => ({
+    policy,
+    message: "This rule now holds the action for reviewers who have not approved it. Submit the action again.",
+  }));
+}

@@ -1,0 +1,38 @@
+/** SQL for claims: who said first that they carry out an action. Every change holds the lock of the organization's head. */
+import type { Query } from "../../ports.ts";
+
+/** A claim. */
+export interface Claim {
+  /** 64 lower-case hex digits. */
+  readonly nonce_sha256: string;
+  readonly actor: string;
+  /** Null: open mode. */
+  readonly lineage_id: string | null;
+  /** By the database's clock, RFC 3339. */
+  readonly claimed_at: string;
+}
+
+/** Returns the claim of an action; undefined: nobody has claimed it. */
+export async function readClaim(query: Query, org_id: string, intent_id: string): Promise<Claim | undefined> {
+  const [row] = await query<Claim>(
+    `select encode(nonce_sha256, 'hex') as nonce_sha256, actor, lineage_id, claimed_at from claims
+     where org_id = $1 and intent_id = $2`,
+    [org_id, intent_id],
+  );
+  return row;
+}
+
+/** Writes the claim of an action. Throws if it is claimed. `seq`: the number of its audit row. */
+export async function insertClaim(
+  query: Query,
+  org_id: string,
+  intent_id: string,
+  { nonce_sha256, actor, lineage_id, claimed_at }: Claim,
+  seq: number,
+): Promise<void> {
+  await query(
+    `insert into claims (org_id, intent_id, nonce_sha256, actor, lineage_id, claimed_at, seq)
+     values ($1, $2, decode($3, 'hex'), $4, $5, $6::timestamptz, $7::bigint)`,
+    [org_id, intent_id, nonce_sha256, actor, lineage_id, claimed_at, seq],
+  );
+}
