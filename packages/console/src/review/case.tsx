@@ -56,7 +56,7 @@ export function Ending({
       <div>
         <strong>{`${meanwhile ? "This has ended meanwhile" : "Outcome"}: ${outcomes[resolution.outcome]}`}</strong>
         {withdrawn_by === undefined ? ends[status] : "The agent withdrew it: "}
-        {resolution.by !== null && (resolution.by === caller?.id ? "you" : <Who id={resolution.by} />)}{" "}
+        {resolution.by !== null && (resolution.by === caller?.person ? "you" : <Who id={resolution.by} />)}{" "}
         <Time at={resolution.at} />
         {resolution.comment !== null && (meanwhile || status === "cancelled") && (
           <p className="small">

@@ -32,7 +32,7 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
   });
   const override = query.data ?? null;
   const second = override?.status === "pending_second";
-  const mine = second && override.approved_by === caller?.id;
+  const mine = second && override.approved_by === caller?.person;
   const forbidding = useForbidding(decision, may);
   return (
     <>

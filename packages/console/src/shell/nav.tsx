@@ -58,7 +58,7 @@ function usePending(): string | null {
     enabled: reads,
   });
   const waiting = (data?.escalations ?? []).filter(
-    (each) => !decides || (inHands(each) && !each.votes.some(({ reviewer }) => reviewer === caller?.id)),
+    (each) => !decides || (inHands(each) && !each.votes.some(({ reviewer }) => reviewer === caller?.person)),
   );
   if (data === undefined || (waiting.length === 0 && data.next_cursor === null)) return null;
   return `${waiting.length}${data.next_cursor === null ? "" : "+"}`;

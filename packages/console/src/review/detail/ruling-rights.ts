@@ -14,8 +14,8 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
   const mine = inHands(escalation);
   const awaited = panelAhead(escalation.panels, inHands);
   // A second approval by one person does not count. That person may still change the action, or block it.
-  const approved = escalation.votes.some((vote) => vote.reviewer === caller?.id && vote.outcome === "approve");
-  const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.id && vote.outcome !== "block");
+  const approved = escalation.votes.some((vote) => vote.reviewer === caller?.person && vote.outcome === "approve");
+  const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.person && vote.outcome !== "block");
   // All approvals must be for the same action.
   const same = others.find((vote) => vote.modifications)?.modifications ?? null;
   return {

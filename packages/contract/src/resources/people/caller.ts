@@ -9,6 +9,9 @@ export const CallerInfo = Type.Object(
   {
     type: oneOf(["key", "user", "open_mode"]),
     id: nullable(text(limits.label_chars_max, { description: "key_id or user_id; null in open mode" })),
+    person: text(limits.label_chars_max, {
+      description: "the person behind the caller, as votes and approvals name it: all keys of one maker are one person",
+    }),
     org_id: id("organization"),
     org_name: text(limits.name_chars_max),
     role: oneOf(roleNames),

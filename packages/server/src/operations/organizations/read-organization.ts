@@ -4,6 +4,7 @@ import type { Query } from "../../ports.ts";
 import { type AuditFilter, readTrailPage } from "../../store/audit/audit.ts";
 import { readOrganizationName } from "../../store/organizations/organizations.ts";
 import { decodeCursor, isSeq, type Page, page } from "../../store/rows/cursor.ts";
+import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { storableTime } from "../shared/storable-time.ts";
@@ -11,10 +12,14 @@ import { storableTime } from "../shared/storable-time.ts";
 /** The caller as it may see itself. */
 export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): Promise<CallerInfo> {
   const { org_id, role, scope, agent_id, environment } = caller;
-  const org_name = await runtime.db.tenant(org_id, (query) => readOrganizationName(query, org_id));
+  const { org_name, person } = await runtime.db.tenant(org_id, async (query) => ({
+    org_name: await readOrganizationName(query, org_id),
+    person: (await identityOf(query, org_id, caller.lineage_id)).person,
+  }));
   const { type } = shownActor(caller.actor);
   const id = caller.key_id ?? caller.user_id;
-  return { type: type === "system" ? "open_mode" : type, id, org_id, org_name, role, scope, agent_id, environment };
+  const about = { type: type === "system" ? ("open_mode" as const) : type, id, person };
+  return { ...about, org_id, org_name, role, scope, agent_id, environment };
 }
 
 /** A page of the organization's trail, newest first. Faults: invalid_request (cursor). */
