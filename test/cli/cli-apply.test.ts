@@ -133,8 +133,8 @@ kind: Policy
 metadata: {name: star}
 spec:
   when: params.on
-  effect: approve_modified
-  modify: [{op: redact, path: /items/*/ssn}]
+  effect: block
+  override: never
 `,
     );
     const { code, stderr } = await apply("star.yaml");

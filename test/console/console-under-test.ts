@@ -10,6 +10,7 @@ import { webhookNode } from "../../packages/server/src/testing/nodes/webhook-nod
 import { builtConsole } from "./built-console.ts";
 import { chromiumPath, type Look, openContext, openPage, pollFast, sharedChromium, type Watched } from "./chromium.ts";
 import { joinOrganization, linkIn, type Person } from "./people.ts";
+import { seedSeveralPeople } from "./seed.ts";
 
 /** Long enough for a browser on a busy machine; a test ends as soon as its conditions hold. */
 export const test_timeout_ms = 300_000;
@@ -132,6 +133,7 @@ export async function consoleUnderTest(): Promise<ConsoleUnderTest> {
         passwords,
       });
       url = node.url;
+      seedSeveralPeople(url, made.db);
       Object.assign(node.runtime.settings, { public_url: () => named(url) });
     }, test_timeout_ms);
     afterEach(() => profiles.giveBack(), test_timeout_ms);

@@ -1,4 +1,15 @@
-/** An organization with something on every page. Everything goes through the public API, as an integrator's program would. */
+/**
+ * An organization with something on every page. Everything goes through the public API, as an integrator's program would, but for
+ * one thing: the API makes all keys that one key made one person, and a seeded organization is to have several.
+ */
+import type { TestDatabase } from "../../packages/server/src/testing/database/database.ts";
+
+const databases = new Map<string, TestDatabase["db"]>();
+
+/** From now on, each key that is seeded on this service is a person of its own. */
+export function seedSeveralPeople(base_url: string, db: TestDatabase["db"]): void {
+  databases.set(base_url, db);
+}
 
 /** Calls the API; throws what it refuses. */
 export async function api<T = Record<string, never>>(
@@ -149,6 +160,9 @@ export async function seedOrganization(base_url: string): Promise<Seeded> {
     policy_id = saved.policy.policy_id;
     await api(base_url, admin, "POST", `/v1/policies/${policy_id}/activate`, { mode: "live" });
   }
+  const db = databases.get(base_url);
+  await db?.query("update api_keys set person = lineage_id where org_id = $1", [made.org_id]);
+  await db?.query("update organizations set solo_ended_at = now() where org_id = $1", [made.org_id]);
   return { ...made, admin, operator, reviewer, auditor, agent, policy_id };
 }
 

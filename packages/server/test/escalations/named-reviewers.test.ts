@@ -83,7 +83,7 @@ test("nobody gets it who is too few for its quorum; who has approved already cou
   const escalation = { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 2 };
   const own = await reviewedOrganization(db, url, { escalation });
   const { path } = await held(own.agent);
-  const make = async () => (await post("/v1/api-keys", own.admin, { role: "reviewer" })).json;
+  const make = () => own.org.key({ role: "reviewer" });
   const [one, other] = [await make(), await make()];
   const next = (await post(`/v1/api-keys/${one.key_id}/rotate`, one.api_key, undefined)).json;
   const hand = (...ids: string[]) =>
