@@ -18,12 +18,13 @@ create policy tenant on claims using (
 
 -- The decisions again, with what became of the action. execution is null while nobody has claimed or reported anything. A report that an action
 -- was left out (skipped) never replaces one that it was begun. Without a report, the outcome of a claim is unknown after 15 minutes.
+-- The time is that of the statement: a view with a volatile function is read as a whole before its rows are sorted and limited.
 create or replace view intents with (security_invoker = true) as
   select l.org_id, l.seq, l.intent_id, l.decision_id, l.membrane_id, l.agent_id, l.actor, l.lineage_id, l.mode, l.verdict,
     case when e.status = 'pending' then 'pending' else 'final' end as status,
     l.escalation_id, l.override_id, l.fingerprint, l.intent, l.facts, l.data as decision, e.resolution, l.at as created_at,
     (select json_build_object(
-        'status', coalesce(o.status, case when c.claimed_at > clock_timestamp() - interval '15 minutes' then 'claimed' else 'unknown' end),
+        'status', coalesce(o.status, case when c.claimed_at > statement_timestamp() - interval '15 minutes' then 'claimed' else 'unknown' end),
         'at', to_char(coalesce(o.at, c.claimed_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
         'actor', coalesce(o.actor, c.actor))
       from (values (1)) as one
