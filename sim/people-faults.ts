@@ -34,7 +34,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "commit",
     name: "a spent override is not noticed",
-    seed: 3,
+    seed: 1,
     right: "and o.status = 'active' and o.expires_at > clock_timestamp())",
     wrong: "and o.expires_at > clock_timestamp())",
   },
@@ -65,6 +65,13 @@ export const peopleFaults: readonly PeopleFault[] = [
     seed: 7,
     right: "status = 'pending' and expires_at <= clock_timestamp() and escalation_id <> all",
     wrong: "false and escalation_id <> all",
+  },
+  {
+    within: "operations",
+    name: "each key is a person",
+    seed: 22,
+    right: "select key_id, name, role, person from api_keys",
+    wrong: "select key_id, name, role, key_id as person from api_keys",
   },
   {
     within: "operations",

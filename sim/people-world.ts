@@ -282,13 +282,17 @@ class PeopleWorld {
     return "the worker ends what is over";
   }
 
-  async #override({ node, person }: Drawn, { intent_id, action, mode }: Memory["blocked"][number]): Promise<string> {
+  /** A key made with the live agent's key tries, too. It may override blocks of the other agent, because its person made that one. */
+  async #override({ draw, node, person }: Drawn, blocked: Memory["blocked"][number]): Promise<string> {
+    const { intent_id, action, mode } = blocked;
+    const by = draw < 76 ? this.#cast.offspring : person;
     const answer = await this.#outcome(node, async () => {
-      const { response } = await overrideBlock(node.runtime, person, intent_id, { reason: "seen" }, undefined);
+      const { response } = await overrideBlock(node.runtime, by, intent_id, { reason: "seen" }, undefined);
+      if (by !== person && mode === "live") throw new InvariantBroken("a key of the submitter overrode its block");
       this.#memory.overrides.push({ override_id: response.override_id, action, mode, over: null });
       return response.status;
     });
-    return `override: ${answer}`;
+    return `${by === person ? "" : "offspring "}override: ${answer}`;
   }
 
   async #revoke({ node, person }: Drawn, override: Memory["overrides"][number]): Promise<string> {
