@@ -150,6 +150,7 @@ class PeopleWorld {
     } catch (error) {
       if (error instanceof Fault) return error.code;
       if (error instanceof Crash) return "crashed";
+      if (error instanceof InvariantBroken) throw error;
       throw new InvariantBroken(`an operation failed: ${String(error)}`);
     } finally {
       node.fate.left = null;
