@@ -52,7 +52,7 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     name: "a settlement writes no audit",
     seed: 1,
     right: "where s.audit_id is not null",
-    wrong: "where s.audit_id is null",
+    wrong: "where s.audit_id is not null and false",
   },
   {
     name: "the chain is not in the order of seq",
@@ -76,6 +76,6 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     name: "a retry is a stranger",
     seed: 2,
     right: "'[]', clock_timestamp(), $9,",
-    wrong: "'[]', clock_timestamp(), $2,",
+    wrong: "'[]', clock_timestamp(), case when false then $9 else $2 end,",
   },
 ];

@@ -171,6 +171,7 @@ class DeliveriesWorld {
       return await work();
     } catch (error) {
       if (error instanceof Fault) return error.code;
+      if (error instanceof InvariantBroken) throw error;
       if (!(error instanceof Crash)) throw new InvariantBroken(`a step failed: ${String(error)}`);
       node.leased = [];
       node.ended = [];

@@ -53,6 +53,8 @@ describe("the simulation notices when", () => {
       const found = await firstUnsound([seed, ...upTo(60)], { db, alter });
       expect(altered, `no statement says: ${right}`).toBe(true);
       expect(found).not.toBeNull();
+      // A statement that fails would be noticed by any world.
+      expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^a step failed/));
     },
     minutes_ms(4),
   );

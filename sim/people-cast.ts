@@ -13,8 +13,10 @@ import type { Random } from "./random.ts";
 export interface Cast {
   readonly org_id: string;
   readonly people: readonly Caller[];
-  /** Created the agents' keys, so it may not decide on their actions. */
+  /** Created the agents' keys, so it is the same person, and may not decide on their actions. */
   readonly creator: Caller;
+  /** A key made with the live agent's key, so it may not override the blocks of that agent. */
+  readonly offspring: Caller;
   readonly agents: Readonly<Record<"live" | "test", Caller>>;
   /** Escalates with a quorum of one; escalates with a quorum of two; blocks. */
   readonly membranes: readonly [string, string, string];
@@ -34,6 +36,7 @@ export async function prepareCast(db: Db, runtime: Runtime, random: Random): Pro
       insertKey(runtime, query, org_id, { role, created_by, environment });
     const creator = await key("admin", null);
     const agents = { live: await key("agent", creator.key_id), test: await key("agent", creator.key_id, "test") };
+    const offspring = await key("operator", agents.live.key_id);
     const people = [
       await key("operator", null),
       await key("operator", null),
@@ -41,11 +44,11 @@ export async function prepareCast(db: Db, runtime: Runtime, random: Random): Pro
       await key("operator", null),
     ];
     await query("update org_heads set webhooks = 1 where org_id = $1", [org_id]);
-    return { org_id, people, creator, agents, membranes: membrane_ids };
+    return { org_id, people, creator, offspring, agents, membranes: membrane_ids };
   });
 }
 
-/** The third membrane blocks; the other two escalate, with a quorum of their number. */
+/** The first membrane escalates to one person, the second to two. The third blocks, and one person may override that. */
 function membraneOf(n: number, membrane_id: string, on_timeout: "block" | "approve"): Membrane {
   const about = {
     membrane_id,
@@ -59,7 +62,7 @@ function membraneOf(n: number, membrane_id: string, on_timeout: "block" | "appro
     ...about,
     packs: [],
     default_verdict: n === 2 ? "block" : "escalate",
-    escalation: { timeout_seconds: 3_600, on_timeout, reviewers: [], quorum: n + 1 },
+    escalation: { timeout_seconds: 3_600, on_timeout, reviewers: [], quorum: n === 1 ? 2 : 1 },
   };
 }
 

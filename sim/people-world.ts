@@ -150,6 +150,7 @@ class PeopleWorld {
     } catch (error) {
       if (error instanceof Fault) return error.code;
       if (error instanceof Crash) return "crashed";
+      if (error instanceof InvariantBroken) throw error;
       throw new InvariantBroken(`an operation failed: ${String(error)}`);
     } finally {
       node.fate.left = null;
@@ -282,13 +283,17 @@ class PeopleWorld {
     return "the worker ends what is over";
   }
 
-  async #override({ node, person }: Drawn, { intent_id, action, mode }: Memory["blocked"][number]): Promise<string> {
+  /** A key made with the live agent's key tries, too. It may override blocks of the other agent, because its person made that one. */
+  async #override({ draw, node, person }: Drawn, blocked: Memory["blocked"][number]): Promise<string> {
+    const { intent_id, action, mode } = blocked;
+    const by = draw < 76 ? this.#cast.offspring : person;
     const answer = await this.#outcome(node, async () => {
-      const { response } = await overrideBlock(node.runtime, person, intent_id, { reason: "seen" }, undefined);
+      const { response } = await overrideBlock(node.runtime, by, intent_id, { reason: "seen" }, undefined);
+      if (by !== person && mode === "live") throw new InvariantBroken("a key of the submitter overrode its block");
       this.#memory.overrides.push({ override_id: response.override_id, action, mode, over: null });
       return response.status;
     });
-    return `override: ${answer}`;
+    return `${by === person ? "" : "offspring "}override: ${answer}`;
   }
 
   async #revoke({ node, person }: Drawn, override: Memory["overrides"][number]): Promise<string> {

@@ -75,6 +75,8 @@ describe("the simulation notices when", () => {
       const found = await firstUnsound([fault.seed, ...upTo(200)], setting);
       expect(altered, `no statement says: ${fault.right}`).toBe(true);
       expect(found).not.toBeNull();
+      // A statement that fails would be noticed by any world.
+      expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^an operation failed/));
     },
     minutes_ms(8),
   );
