@@ -35,6 +35,7 @@ describe("who calls", () => {
     expect((await get("/v1/me", api_key)).json.caller).toEqual({
       type: "key",
       id: key_id,
+      person: key_id,
       org_id: org.org_id,
       org_name: "Test",
       role: "agent",
