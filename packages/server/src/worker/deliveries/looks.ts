@@ -4,9 +4,9 @@
  */
 import type { Log, Timers } from "../../ports.ts";
 
-/** The pause between two looks is this long, and at least this many times as long as the look took. */
-const pause_ms = 1_000;
+/** The pause between two looks is this many times as long as the look took, within these bounds. One slow look must not end the looks. */
 const pause_looks = 20;
+const pause_ms = { min: 1_000, max: 5_000 };
 
 /** The looks of one machine. */
 export interface Looks {
@@ -37,7 +37,7 @@ export function startLooks(
     }
     if (stopped) return;
     const took_ms = (clock.now_us() - began_us) / 1_000;
-    cancel = timers.after(Math.max(pause_ms, took_ms * pause_looks), start);
+    cancel = timers.after(Math.min(Math.max(pause_ms.min, took_ms * pause_looks), pause_ms.max), start);
   }
 
   return {
