@@ -121,8 +121,9 @@ describe("solo mode", () => {
     const voted = db.system(async (query) => {
       await query("select from org_heads where org_id = $1 for update", [org_id]);
       const answer = approve(reviewer, held);
-      const waits = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%org_heads%'";
-      await expect.poll(async () => (await db.query(waits)).length).toBeGreaterThan(0);
+      const [held_by] = await query<{ pid: number }>("select pg_backend_pid() as pid");
+      const waits = "select from pg_locks where not granted and pg_blocking_pids(pid) @> array[$1::integer]";
+      await expect.poll(async () => (await db.query(waits, [held_by?.pid])).length).toBeGreaterThan(0);
       const person = { user_id: `usr_${org_id.slice(4)}`, email: `${org_id}@example.com`, role: "reviewer" } as const;
       await insertPerson(query, { org_id, ...person, password_hash: null, created_at: "2026-11-21T03:00:00.000000Z" });
       return () => answer;
