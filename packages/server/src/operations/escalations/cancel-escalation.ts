@@ -3,7 +3,7 @@ import type { Query } from "../../ports.ts";
 import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
 /** Ends a review without a decision; its action stays blocked. Faults: not_found, escalation_closed, unavailable (stale each time). */
@@ -13,18 +13,11 @@ export async function cancelEscalation(
   escalation_id: string,
   input: CancelInput,
 ): Promise<Escalation> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const record = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => cancelReview(runtime, query, current, escalation_id, input)),
-    );
-    if (record !== stale) {
-      runtime.deliveries.wake(caller.org_id);
-      return record;
-    }
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  const record = await untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => cancelReview(runtime, query, current, escalation_id, input)),
+  );
+  runtime.deliveries.wake(caller.org_id);
+  return record;
 }
 
 async function cancelReview(

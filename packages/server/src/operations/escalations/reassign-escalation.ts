@@ -5,7 +5,7 @@ import { identityOf } from "../people/identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 
 /**
@@ -19,19 +19,12 @@ export async function reassignEscalation(
   escalation_id: string,
   input: ReassignInput,
 ): Promise<Escalation> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const record = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => reassignReview(runtime, query, current, escalation_id, input)),
-    );
-    if (record !== stale) {
-      runtime.deliveries.wake(caller.org_id);
-      runtime.mails.wake();
-      return record;
-    }
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  const record = await untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => reassignReview(runtime, query, current, escalation_id, input)),
+  );
+  runtime.deliveries.wake(caller.org_id);
+  runtime.mails.wake();
+  return record;
 }
 
 async function reassignReview(

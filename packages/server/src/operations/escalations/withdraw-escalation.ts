@@ -4,7 +4,7 @@ import type { Query } from "../../ports.ts";
 import { decisionOf, maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, open_mode_actor } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
 
 /**
@@ -18,18 +18,11 @@ export async function withdrawEscalation(
   escalation_id: string,
   input: CancelInput,
 ): Promise<Decision> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const decision = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => withdrawReview(runtime, query, current, escalation_id, input)),
-    );
-    if (decision !== stale) {
-      runtime.deliveries.wake(caller.org_id);
-      return decision;
-    }
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  const decision = await untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => withdrawReview(runtime, query, current, escalation_id, input)),
+  );
+  runtime.deliveries.wake(caller.org_id);
+  return decision;
 }
 
 async function withdrawReview(

@@ -9,7 +9,7 @@ import { refuseEnded } from "../people/caller-ended.ts";
 import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { closeFrozenPage } from "./close-frozen-reviews.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
@@ -24,19 +24,11 @@ export async function freeze(
   target: FreezeTarget,
   input: FreezeInput,
 ): Promise<Freeze> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const frozen = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => writeDown(runtime, query, current, target, input)),
-    );
-    if (frozen === stale) {
-      current = await runtime.callers.reload(current);
-      continue;
-    }
-    if (!frozen.closing_reviews) return frozen;
-    return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
-  }
-  throw staleEachTime();
+  const frozen = await untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => writeDown(runtime, query, current, target, input)),
+  );
+  if (!frozen.closing_reviews) return frozen;
+  return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
 }
 
 /** A failure only costs time, because the freeze is in force, and the worker closes what is left. */

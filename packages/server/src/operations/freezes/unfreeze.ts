@@ -10,7 +10,7 @@ import { refuseEnded } from "../people/caller-ended.ts";
 import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 /**
@@ -24,15 +24,9 @@ export async function unfreeze(
   target: FreezeTarget,
   input: UnfreezeInput,
 ): Promise<Unfreezing> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const done = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => takeAway(runtime, query, current, target, input)),
-    );
-    if (done !== stale) return done;
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  return untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => takeAway(runtime, query, current, target, input)),
+  );
 }
 
 async function takeAway(

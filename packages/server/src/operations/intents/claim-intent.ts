@@ -22,15 +22,7 @@ import { demandNotFrozen } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { blockedNowFault, readPresent } from "../shared/present.ts";
-import {
-  type Attempt,
-  attempts_max,
-  demandCurrentKey,
-  demandRulesInForce,
-  stale,
-  staleEachTime,
-  unlessStale,
-} from "../shared/stale.ts";
+import { type Attempt, demandCurrentKey, demandRulesInForce, untilFresh } from "../shared/stale.ts";
 import { presentDecision } from "./execution.ts";
 import { maySee } from "./read-intents.ts";
 
@@ -47,16 +39,12 @@ export async function claimIntent(
   intent_id: string,
   nonce: string,
 ): Promise<string> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+  return untilFresh(runtime, caller, async (current) => {
     const state = await runtime.orgStates.get(caller.org_id);
-    const answer = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => claim(runtime, { query, caller: current, state }, intent_id, nonce)),
+    return runtime.db.tenant(caller.org_id, (query) =>
+      claim(runtime, { query, caller: current, state }, intent_id, nonce),
     );
-    if (answer !== stale) return answer;
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  });
 }
 
 async function claim(

@@ -6,7 +6,7 @@ import { markOverrideRevoked, readOverride } from "../../store/overrides/overrid
 import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
-import { attempts_max, demandCurrentKey, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
+import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 
 /**
  * Revokes an override before it is spent. After the answer no retry is approved by it. Faults: not_found, state_conflict
@@ -17,15 +17,9 @@ export async function revokeOverride(
   caller: Caller,
   override_id: string,
 ): Promise<void> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    const revoked = await unlessStale(
-      runtime.db.tenant(caller.org_id, (query) => revoke(runtime, query, current, override_id)),
-    );
-    if (revoked !== stale) return;
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+  await untilFresh(runtime, caller, (current) =>
+    runtime.db.tenant(caller.org_id, (query) => revoke(runtime, query, current, override_id)),
+  );
 }
 
 async function revoke(runtime: Pick<Runtime, "ids">, query: Query, caller: Caller, override_id: string): Promise<void> {

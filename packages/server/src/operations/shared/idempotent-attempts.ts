@@ -3,7 +3,7 @@ import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 import { type IdempotencyTerms, idempotent } from "./idempotent.ts";
-import { type Attempt, attempts_max, stale, staleEachTime, unlessStale } from "./stale.ts";
+import { type Attempt, untilFresh } from "./stale.ts";
 
 /**
  * Runs `work` in one transaction under the Idempotency-Key of `terms`. While it is stale, reads key and rules again and repeats
@@ -15,14 +15,8 @@ export async function idempotentAttempts<T>(
   terms: IdempotencyTerms,
   work: (attempt: Attempt) => Promise<T>,
 ): Promise<OnceAnswer<T>> {
-  let current = caller;
-  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+  return untilFresh(runtime, caller, async (current) => {
     const state = await runtime.orgStates.get(caller.org_id);
-    const answer = await unlessStale(
-      idempotent(runtime, current, terms, (query) => work({ query, caller: current, state })),
-    );
-    if (answer !== stale) return answer;
-    current = await runtime.callers.reload(current);
-  }
-  throw staleEachTime();
+    return idempotent(runtime, current, terms, (query) => work({ query, caller: current, state }));
+  });
 }

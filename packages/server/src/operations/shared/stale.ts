@@ -1,13 +1,7 @@
 /**
  * Stale: an operation read something that changed before the operation had the lock of the organization's head. The
- * transaction throws `Stale`, which rolls it back, and the operation runs it again with fresh data:
- *
- *   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
- *     const answer = await unlessStale(runtime.db.tenant(org_id, work));
- *     if (answer !== stale) return answer;
- *     // read again what was stale
- *   }
- *   throw staleEachTime();
+ * transaction throws `Stale`, which rolls it back, and the operation runs it again with fresh data. For callers `untilFresh`
+ * does so. Workers have no caller, and repeat `unlessStale` themselves.
  */
 
 import { Fault } from "@countersign/core";
@@ -39,6 +33,24 @@ export async function unlessStale<T>(work: Promise<T>): Promise<T | typeof stale
 /** The fault of an operation that was stale in every attempt. */
 export function staleEachTime(): Fault {
   return new Fault("unavailable", { internal: "stale in every attempt" });
+}
+
+/**
+ * Runs `run` for the caller. While it is stale, reads the caller again and repeats. Faults: unavailable (stale in every attempt), the
+ * 401 faults, and those of `run`.
+ */
+export async function untilFresh<T>(
+  { callers }: Pick<Runtime, "callers">,
+  caller: Caller,
+  run: (current: Caller) => Promise<T>,
+): Promise<T> {
+  let current = caller;
+  for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
+    const answer = await unlessStale(run(current));
+    if (answer !== stale) return answer;
+    current = await callers.reload(current);
+  }
+  throw staleEachTime();
 }
 
 /** What one attempt of an operation works with: a transaction, and who calls by which rules. */
