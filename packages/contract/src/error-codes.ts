@@ -67,7 +67,7 @@ export const errorCodes = {
   },
   self_review: {
     status: 403,
-    meaning: "The person who submitted an intent cannot decide on it, with any key.",
+    meaning: "You submitted this intent, with this key or with another one of yours, so you cannot decide on it.",
     advice: "Let another person review it: `details` says whose key it is, and what to do.",
   },
   signup_closed: {

@@ -26,8 +26,8 @@ import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name } 
  *   vote: block                                | decided    | block
  *   vote: approval, each demand met            | decided    | the approved ruling
  *   vote: approval, a demand not met           | pending    | none yet
- *   vote: approval by somebody in whose        | pending    | refused "before_turn": the vote is not counted
- *     demands no turn has come                 |            |
+ *   vote: approval, while all demands of the   | pending    | refused "before_turn": the vote is not counted
+ *     voter wait for others                    |            |
  *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
  *     action now that did not hold it before   |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
