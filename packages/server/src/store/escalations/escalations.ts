@@ -204,7 +204,7 @@ export async function moveReview(
     `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz,
        demands = $7::json, resolution = $8::json
      where org_id = $1 and escalation_id = $2 and status = 'pending'
-       and ${when === "late" ? "expires_at <= clock_timestamp()" : "expires_at > clock_timestamp()"}
+       and ${when === "late" ? "expires_at <= statement_timestamp()" : "expires_at > statement_timestamp()"}
      returning true as moved`,
     [
       org_id,

@@ -76,7 +76,7 @@ describe("withHead", () => {
       expect(epoch).toBeGreaterThan(ahead);
       expect(epoch).toBeLessThanOrEqual(ahead + 100_000);
     }
-    expect(new Set(raised).size).toBeGreaterThan(3);
+    expect(new Set(raised).size).toBeGreaterThan(1);
   });
 
   it("raises what is named, appends audit rows in order and answers with the head afterwards", async () => {

@@ -49,15 +49,15 @@ export interface HeadChanges {
   readonly usage_met_by?: number | null;
 }
 
-const now_us = microseconds("clock_timestamp()");
+const now_us = microseconds("statement_timestamp()");
 
 /**
  * SQL for an epoch after a change; parameter `$n` says whether the change raises it. It grows whatever the clock says. If the
- * clock is behind (set back, or another server's), it grows by a random step of up to 0.1 s, because a count could repeat.
+ * clock is behind (set back, or another server's), it grows by a random step of up to 0.1 s (`chance.step`), because a count could repeat.
  */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
   `case when $${n}::boolean then
-     case when ${epoch} < ${now_us} then greatest(${epoch} + 1, ${now_us}) else ${epoch} + 1 + floor(random() * 100000)::bigint end
+     case when ${epoch} < ${now_us} then greatest(${epoch} + 1, ${now_us}) else ${epoch} + 1 + chance.step end
    else ${epoch} end`;
 
 const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, entries, hard_limit,
@@ -143,7 +143,8 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
   const after = applied(head, wanted);
   const { raise = [] } = wanted;
   const [epochs] = await query<Pick<Head, "auth_epoch" | "policy_epoch" | "context_epoch">>(
-    `with audit_rows as (
+    `with chance as (select floor(random() * 100000)::bigint as step),
+     audit_rows as (
        insert into ledger (org_id, seq, entry, audit_id, intent_id, type, actor, at, data, data_salt, hash, root)
        select $1, $2::bigint + n, $13::bigint + n - 1, audit_id, intent_id, type, actor, at, data::json, decode(salt, 'hex'),
          decode(hash, 'hex'), case when $2::bigint + n = $5::bigint then decode($6, 'hex') end
@@ -157,7 +158,7 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
      update org_heads set audit_seq = $5::bigint, audit_root = decode($6, 'hex'), entries = $14::bigint, auth_epoch = ${raised("auth_epoch", 7)},
        policy_epoch = policy_epoch + $8::integer, context_epoch = ${raised("context_epoch", 9)},
        webhooks = $10::integer, hard_limit = $11::bigint, usage_met_by = $12::integer
-     where org_id = $1 and audit_seq >= $2::bigint returning auth_epoch, policy_epoch, context_epoch`,
+     from chance where org_id = $1 and audit_seq >= $2::bigint returning auth_epoch, policy_epoch, context_epoch`,
     [
       org_id,
       head.audit_seq,

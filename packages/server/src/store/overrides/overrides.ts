@@ -90,7 +90,7 @@ export async function secondOverride(
 export async function dropLapsed(query: Query, org_id: string, intent_id: string): Promise<void> {
   await query(
     `update overrides set status = 'revoked' where org_id = $1 and intent_id = $2 and status = 'pending_second'
-       and created_at + ${day} <= clock_timestamp()`,
+       and created_at + ${day} <= statement_timestamp()`,
     [org_id, intent_id],
   );
 }
@@ -99,8 +99,8 @@ export async function dropLapsed(query: Query, org_id: string, intent_id: string
 export async function markOverrideRevoked(query: Query, org_id: string, override_id: string): Promise<boolean> {
   const rows = await query(
     `update overrides set status = 'revoked' where org_id = $1 and override_id = $2 and (
-       status = 'pending_second' and created_at + ${day} > clock_timestamp()
-       or status = 'active' and expires_at > clock_timestamp())
+       status = 'pending_second' and created_at + ${day} > statement_timestamp()
+       or status = 'active' and expires_at > statement_timestamp())
      returning true as revoked`,
     [org_id, override_id],
   );

@@ -183,7 +183,7 @@ export async function updatePerson(
   await query(
     `update people set role = coalesce($3, role), password_hash = coalesce($4, password_hash),
        notify = coalesce($5::boolean, notify),
-       password_changed_at = case when $4::text is null then password_changed_at else clock_timestamp() end
+       password_changed_at = case when $4::text is null then password_changed_at else statement_timestamp() end
      where org_id = $1 and user_id = $2`,
     [org_id, user_id, change.role ?? null, change.password_hash ?? null, change.notify ?? null],
   );

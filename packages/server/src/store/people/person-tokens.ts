@@ -51,7 +51,7 @@ export async function readToken(query: Query, kind: TokenKind, token_sha256: str
 /** Uses up a token; of several callers at once one gets it. Undefined: it does not exist or has expired. System scope. */
 export async function takeToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
-    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > clock_timestamp()
+    `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > statement_timestamp()
      returning org_id, subject`,
     [token_sha256, kind],
   );

@@ -24,8 +24,8 @@ export interface PresentedSession {
 }
 
 /** SQL, true while the session `s` is neither expired nor idle for too long. */
-const is_open = `s.expires_at > clock_timestamp()
-       and s.last_seen_at > clock_timestamp() - interval '${limits.session_idle_seconds} seconds'`;
+const is_open = `s.expires_at > statement_timestamp()
+       and s.last_seen_at > statement_timestamp() - interval '${limits.session_idle_seconds} seconds'`;
 
 /** A session to write; times in RFC 3339. */
 export interface NewSession {
@@ -150,11 +150,11 @@ export async function noteSeen(
   query: Query,
   { org_id, session_id, user_id }: Pick<PresentedSession, "org_id" | "session_id" | "user_id">,
 ): Promise<void> {
-  await query("update people set last_seen_at = clock_timestamp() where org_id = $1 and user_id = $2", [
+  await query("update people set last_seen_at = statement_timestamp() where org_id = $1 and user_id = $2", [
     org_id,
     user_id,
   ]);
-  await query("update sessions set last_seen_at = clock_timestamp() where org_id = $1 and session_id = $2", [
+  await query("update sessions set last_seen_at = statement_timestamp() where org_id = $1 and session_id = $2", [
     org_id,
     session_id,
   ]);

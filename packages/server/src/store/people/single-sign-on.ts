@@ -66,8 +66,8 @@ export interface DomainClaim {
 /** Takes up to `limit` claims whose newest check was a day ago or more, and notes that they are checked now. System scope. */
 export function takeClaimsToCheck(query: Query, limit: number): Promise<DomainClaim[]> {
   return query<DomainClaim>(
-    `update sso_domains set checked_at = clock_timestamp() where (domain, org_id) in (
-       select domain, org_id from sso_domains where checked_at <= clock_timestamp() - interval '1 day'
+    `update sso_domains set checked_at = statement_timestamp() where (domain, org_id) in (
+       select domain, org_id from sso_domains where checked_at <= statement_timestamp() - interval '1 day'
        order by checked_at limit $1::integer for update skip locked)
      returning org_id, domain`,
     [limit],
@@ -76,7 +76,7 @@ export function takeClaimsToCheck(query: Query, limit: number): Promise<DomainCl
 
 /** Notes that a claim was found proven. System scope. */
 export async function noteProven(query: Query, { org_id, domain }: DomainClaim): Promise<void> {
-  await query("update sso_domains set proven_at = clock_timestamp() where org_id = $1 and domain = $2", [
+  await query("update sso_domains set proven_at = statement_timestamp() where org_id = $1 and domain = $2", [
     org_id,
     domain,
   ]);

@@ -13,7 +13,7 @@ export async function isSolo(query: Query, org_id: string): Promise<boolean> {
  */
 export async function endSoloBeside(query: Query, org_id: string, person: string): Promise<void> {
   await query(
-    `update organizations set solo_ended_at = clock_timestamp() where org_id = $1 and solo_ended_at is null and (
+    `update organizations set solo_ended_at = statement_timestamp() where org_id = $1 and solo_ended_at is null and (
        exists (select from people where org_id = $1 and user_id <> $2)
        or exists (select from api_keys where org_id = $1 and person < $2)
        or exists (select from api_keys where org_id = $1 and person > $2))`,

@@ -6,7 +6,7 @@ import type { Query } from "../../ports.ts";
  * Deletes the counts of earlier days.
  */
 export async function countStrangerInvitation(query: Query, senders: readonly string[]): Promise<number[]> {
-  await query("delete from stranger_invitations where day < (clock_timestamp() at time zone 'UTC')::date");
+  await query("delete from stranger_invitations where day < (statement_timestamp() at time zone 'UTC')::date");
   const rows = await query<{ sender: string; sent: number }>(
     `insert into stranger_invitations as s (sender, day, sent)
      select sender, (clock_timestamp() at time zone 'UTC')::date, 1 from unnest($1::text[]) as sender order by sender

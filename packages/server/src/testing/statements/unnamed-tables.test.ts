@@ -20,6 +20,7 @@ test.each([
   "update people p set seen = true from sessions s where s.org_id = $1 and p.org_id = s.org_id",
   "delete from people using sessions where people.org_id = sessions.org_id and sessions.org_id = $1",
   "with old as (select * from people where org_id = $1), gone as (delete from sessions s using old o where s.org_id = o.org_id returning s.*) select * from gone",
+  "with late as (select clock_timestamp() as at) update people p set seen = l.at from late l where p.org_id = $1",
   "with recursive up (org_id, id) as (select org_id, 1 from people where org_id = $1 union all select p.org_id, 1 from people p join up on p.org_id = up.org_id) select * from up",
 ])("names its organization: %s", (text) => {
   expect(unnamedTables(text, tables)).toEqual([]);
@@ -44,6 +45,14 @@ test.each([
   [
     "with locked as (select ctid from people where org_id = $1) delete from people p using locked l where p.ctid = l.ctid",
     ["people"],
+  ],
+  [
+    "update people set seen = coalesce(seen, clock_timestamp()) where org_id = $1",
+    ["clock_timestamp(), which Citus refuses where rows are changed or deleted"],
+  ],
+  [
+    "delete from people where org_id = $1 and user_id in (select user_id from sessions where org_id = $1 and at < clock_timestamp())",
+    ["clock_timestamp(), which Citus refuses where rows are changed or deleted"],
   ],
   ["update people p set seen = true from unnest($1::text[]) as u(org_id) where p.org_id = u.org_id", ["people"]],
 ])("does not: %s", (text, found) => {

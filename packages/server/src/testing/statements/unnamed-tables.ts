@@ -1,6 +1,6 @@
 /**
  * Proves that a statement works on rows of one organization, which it names by a parameter. A distributed database then sends it
- * to the one place that holds them (decision 0031).
+ * to the one place that holds them (decision 0031). Also finds functions that such a database refuses.
  */
 import { loadModule, parseSync } from "libpg-query";
 import { Org, Scope } from "./scope.ts";
@@ -18,6 +18,9 @@ export interface Tables {
 // biome-ignore lint/suspicious/noExplicitAny: the parser has hundreds of types for its parts, of which a few are read here
 type Part = { readonly [name: string]: any };
 
+/** Their results change within a statement. Citus refuses them where rows are changed or deleted. */
+const volatile_functions = new Set(["clock_timestamp", "random", "gen_random_uuid", "nextval", "set_config"]);
+
 /** Returns the tables of organizations whose rows the statement does not name by one parameter; none: it does, or reads none. */
 export function unnamedTables(text: string, tables: Tables): readonly string[] {
   return new Statement(tables).unnamed(text);
@@ -30,6 +33,8 @@ class Statement {
   #mixed = false;
   /** A table that is copied everywhere, and is written to. */
   #copied: string | null = null;
+  /** A function whose result changes, where rows are changed or deleted. */
+  #volatile: string | null = null;
 
   constructor(tables: Tables) {
     this.#tables = tables;
@@ -43,6 +48,7 @@ class Statement {
       return ["rows of two organizations"];
     if (this.#copied !== null && this.#used.length > 0)
       return [`${this.#copied}, which is copied everywhere and is written to beside rows of an organization`];
+    if (this.#volatile !== null) return [`${this.#volatile}(), which Citus refuses where rows are changed or deleted`];
     return [...new Set(unnamed.map(({ what }) => what))];
   }
 
@@ -66,6 +72,7 @@ class Statement {
       case "UpdateStmt":
       case "DeleteStmt":
         this.#write(fields["relation"].relname);
+        this.#changes([fields["whereClause"], fields["targetList"]]);
         this.#from({ RangeVar: fields["relation"] }, scope);
         return this.#rows(fields, [...(fields["fromClause"] ?? []), ...(fields["usingClause"] ?? [])], scope, null);
       default:
@@ -166,6 +173,13 @@ class Statement {
 
   #write(table: string): void {
     if (!this.#tables.of_organizations.has(table)) this.#copied = table;
+  }
+
+  #changes(part: unknown): void {
+    if (typeof part !== "object" || part === null) return;
+    const name = (part as Part)["FuncCall"]?.funcname.at(-1).String.sval;
+    if (volatile_functions.has(name)) this.#volatile = name;
+    for (const value of Object.values(part)) this.#changes(value);
   }
 
   #equate(one: Org | null | undefined, other: Org | null | undefined): void {
