@@ -60,7 +60,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export { costSteps } from "./policy/check/cost.ts";
 export { diagnostics_max } from "./policy/check/findings.ts";
 export { namingRules } from "./policy/check/naming-rules.ts";
-export { orderWarning, reachWarning } from "./policy/check/panel-warnings.ts";
+export { lateTier, orderWarning, reachWarning } from "./policy/check/panel-warnings.ts";
 export { type CostlyPolicy, canMeet, sharedBudgetSteps } from "./policy/check/shared-budget.ts";
 export { SharedPolicies } from "./policy/check/shared-policies.ts";
 export { suggestName } from "./policy/check/suggest-name.ts";
@@ -75,6 +75,7 @@ export {
   membrane_demand_name,
   type ReviewDemand,
   reviewersToKnow,
+  unitedReviewers,
 } from "./policy/escalation-terms.ts";
 export { locateObject } from "./policy/locate-object.ts";
 export type { PolicyDiagnostic } from "./policy/located.ts";
@@ -91,7 +92,6 @@ export {
   type Present,
 } from "./reviews/decide-again.ts";
 export {
-  isReached,
   type Review,
   type ReviewStep,
   type Ruling,
@@ -100,7 +100,8 @@ export {
   withDemands,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
-export { type CountedDemand, hasTurn, isMet, panelsOf } from "./reviews/panels.ts";
+export { type FastApproval, type MeasuredVote, type PacedVote, paceVote } from "./reviews/pace.ts";
+export { type CountedDemand, hasTurn, isMet, missingText, panelsOf } from "./reviews/panels.ts";
 export {
   hiddenPlaces,
   hiddenTextsInAction,
@@ -114,7 +115,17 @@ export {
   timeOutRuling,
   workOutRuling,
 } from "./reviews/ruling.ts";
-export { aheadAtLeast, formatTimestampUs, parseTimestampUs, us_per_day, us_per_hour, us_per_second } from "./time.ts";
+export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
+export {
+  aheadAtLeast,
+  formatTimestampUs,
+  isReached,
+  parseTimestampUs,
+  timestampUs,
+  us_per_day,
+  us_per_hour,
+  us_per_second,
+} from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";

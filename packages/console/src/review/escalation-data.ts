@@ -33,6 +33,8 @@ export function useEscalation(escalation_id: string) {
     queryFn: () => client.getEscalation(escalation_id),
     initialData: () => listed()?.row,
     initialDataUpdatedAt: () => listed()?.at,
+    // The service notes when a case is first read by itself: an approval soon after that needs a reason.
+    refetchOnMount: "always",
     refetchInterval: (query) => (query.state.data?.status === "pending" || query.state.error ? watch_ms : false),
   });
 }

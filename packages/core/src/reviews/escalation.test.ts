@@ -99,6 +99,49 @@ describe("a review", () => {
     expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
   });
 
+  test("an approval that is too fast and has no reason needs one more person in its panel, until its voter gives a reason", () => {
+    const because = ["too_soon" as const];
+    const fast = { because, shown_seconds: 2, approvals_in_five_minutes: 1, second_person: true };
+    const quick = (person: string) => ({ ...approve(person), fast, needs_second: [0] }) as ReviewStep;
+    const first = after(review(1), quick("a"));
+    expect(first.record).toMatchObject({
+      status: "pending",
+      quorum: { required: 2, approvals: 1 },
+      panels: [{ required: 2, approvals: 1, status: "open", missing: "1 more approval by any reviewer" }],
+      votes: [{ reviewer: "a", fast }],
+    });
+    for (const next of [approve("b"), approve("a"), quick("b")])
+      expect(after(first, next).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+    expect(after(first, block("b")).record.resolution?.outcome).toBe("block");
+  });
+
+  test("a reassignment keeps the strictest pace, and the second person that a fast approval needs", () => {
+    const paced = (policy: string, min_seconds: number) => ({ ...anybody, policy, pace: { min_seconds } });
+    const start = { ...review(1), demands: [paced("a", 5), paced("b", 9)] };
+    const fast = {
+      because: ["too_soon" as const],
+      shown_seconds: 2,
+      approvals_in_five_minutes: 1,
+      second_person: true,
+    };
+    const first = after(start, { ...approve("a", plain, 1, [0, 1]), fast, needs_second: [0, 1] } as ReviewStep);
+    const handed = after(first, { kind: "reassign", reviewers: [{ type: "user", id: "b" }], at: at(2) });
+    expect(handed.record.panels).toMatchObject([{ required: 2, approvals: 1, pace: { min_seconds: 9 } }]);
+    expect(after(handed, approve("b")).record.status).toBe("decided");
+  });
+
+  test("a vote counts for a panel whose second tier opened before it", () => {
+    const tier = { after_seconds: 10, reviewers: [{ type: "role" as const, id: "operator" }] };
+    const demand = { ...anybody, reviewers: [{ type: "role" as const, id: "admin" }], tier, tier_left_us: 20_000_000 };
+    const first = after({ ...review(2), demands: [{ ...demand, quorum: 2 }] }, approve("a", plain, 9));
+    expect(first.record.panels[0]?.reviewers).toHaveLength(1);
+    const decided = after(first, approve("b", plain, 10)).record;
+    expect(decided).toMatchObject({
+      status: "decided",
+      panels: [{ reviewers: [{ id: "admin" }, { id: "operator" }] }],
+    });
+  });
+
   test("says if the submitter's person ruled, whoever ruled before and after", () => {
     const own = { ...approve("a"), self_reviewed: true } as ReviewStep;
     const states = [

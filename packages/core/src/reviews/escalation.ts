@@ -1,10 +1,19 @@
-import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
+import {
+  type Escalation,
+  type FastVote,
+  limits,
+  type Modification,
+  type Outcome,
+  type Reviewer,
+} from "@countersign/contract";
 import type { Electorate } from "../policy/escalation-terms.ts";
-import { parseTimestampUs } from "../time.ts";
+import { isReached } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
-import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name } from "./panels.ts";
+import { strictestPace } from "./pace.ts";
+import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name, requiredOf } from "./panels.ts";
+import { openTiers } from "./tiers.ts";
 
 /*
  * The state machine of a review: one held action, from its escalation to a final outcome.
@@ -30,12 +39,16 @@ import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name } 
  *     voter wait for others                    |            |
  *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
  *     action now that did not hold it before   |            |
+ *   vote: approval, faster than the pace and   | pending    | none yet; the panel needs one more person
+ *     without a reason (`needs_second`)        |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
  *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
  *     is overtaken                             |            |
  *   reassign                                   | pending    | none yet; votes and time limit stay. The new reviewers
  *                                              |            | are the only demand, with as many approvals as before
+ *   any step, after the second tier of a       | pending    | as above, with the reviewers of that tier in the demand
+ *     demand opened                            |            |
  *   cancel, by an operator or the submitter    | cancelled  | block
  *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
  *   time_over, before expires_at               | pending    | refused "early"
@@ -83,6 +96,10 @@ export type ReviewStep =
       readonly message_to_agent?: string;
       /** The reviewer's own changes, as other people may see them; null: none. */
       readonly modifications: Escalation["votes"][number]["modifications"];
+      /** How the approval is faster than the pace of a rule. Absent: it is not. */
+      readonly fast?: FastVote;
+      /** The places of the demands that need one more person because of that. Absent: none. */
+      readonly needs_second?: readonly number[];
       /** True: the ruling that others approved is overtaken. */
       readonly overtaken: boolean;
       /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
@@ -115,7 +132,8 @@ export type Stepped =
   | ({ readonly kind: "refused" } & StepRefusal);
 
 /** Takes one step and returns the review after it. Pure: the given review is never changed. */
-export function stepReview(review: Review, step: ReviewStep): Stepped {
+export function stepReview(before: Review, step: ReviewStep): Stepped {
+  const review = openTiers(before, step.at);
   const { record } = review;
   const over = isReached(record.expires_at, step.at);
   if (record.status !== "pending") return refused("closed");
@@ -147,12 +165,7 @@ export function withDemands(
 ): Review {
   const quorum = { ...record.quorum, required: Math.max(record.quorum.required, required) };
   const all = [...demands, ...further];
-  return { record: { ...record, reviewers, quorum, panels: panelsOf(all) }, ruling, demands: all };
-}
-
-/** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
-export function isReached(moment: string, now: string): boolean {
-  return us(now) >= us(moment);
+  return { record: { ...record, reviewers, quorum, panels: panelsOf(all, record.expires_at) }, ruling, demands: all };
 }
 
 type VoteStep = Extract<ReviewStep, { kind: "vote" }>;
@@ -161,8 +174,12 @@ function vote(review: Review, step: VoteStep): Stepped {
   const after = awaited(review, step);
   if (after !== null) return { kind: "refused", because: "before_turn", after };
   const record = withoutHidden(review.record, step.hidden ?? []);
-  const { person, outcome, ruling, comment, message_to_agent, modifications, at } = step;
-  const said = message_to_agent === undefined ? {} : { message_to_agent };
+  const { person, outcome, ruling, comment, message_to_agent, modifications, fast, at } = step;
+  const said = {
+    ...(message_to_agent === undefined ? {} : { message_to_agent }),
+    modifications,
+    ...(fast === undefined ? {} : { fast }),
+  };
   const others = record.votes.filter((each) => each.reviewer !== person);
   const approved = review.ruling;
   const disagrees =
@@ -172,25 +189,37 @@ function vote(review: Review, step: VoteStep): Stepped {
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
   // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
-  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, ...said, modifications, at }];
+  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, ...said, at }];
   const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
-  const demands = review.demands.map((demand, place) => ({
-    ...demand,
-    approved_by: approvers.filter((each) =>
-      each === person ? step.meets.includes(place) : demand.approved_by.includes(each),
-    ),
-  }));
+  const demands = review.demands.map((demand, place) => counted(demand, place, step, approvers));
   const approvals = approvers.length;
-  const missing = Math.max(...demands.map(({ quorum, approved_by }) => quorum - approved_by.length));
+  const missing = Math.max(...demands.map((demand) => requiredOf(demand) - demand.approved_by.length));
   const { required: least } = record.quorum;
   // The record of an approved review shows as many approvals as it took.
   const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
   const quorum = { required, approvals, rejections: votes.length - approvals };
   const self_reviewed = record.self_reviewed || step.self_reviewed;
-  const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands), self_reviewed }, ruling, demands };
+  const voted = {
+    record: { ...record, votes, quorum, panels: panelsOf(demands, record.expires_at), self_reviewed },
+    ruling,
+    demands,
+  };
   if (ruling !== null && missing > 0) return moved(voted);
   const deciding = votes.filter((each) => (each.outcome === "block") === (ruling === null));
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
+}
+
+/** Returns a demand with the approvals that count for it after a vote. */
+function counted(demand: CountedDemand, place: number, step: VoteStep, approvers: readonly string[]): CountedDemand {
+  const { needs_second: before = [], ...rest } = demand;
+  const standing = (people: readonly string[], places: readonly number[]) =>
+    approvers.filter((each) => (each === step.person ? places.includes(place) : people.includes(each)));
+  const needs_second = standing(before, step.needs_second ?? []);
+  return {
+    ...rest,
+    approved_by: standing(demand.approved_by, step.meets),
+    ...(needs_second.length === 0 ? {} : { needs_second }),
+  };
 }
 
 /**
@@ -205,12 +234,23 @@ function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDeman
   return demands.find((other) => other.policy === first?.after && !(isMet(other) && hasTurn(other, demands))) ?? null;
 }
 
-/** Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. */
+/**
+ * Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. The strictest pace
+ * stays. Second tiers end, and persons whom fast approvals need are part of the required approvals already.
+ */
 function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.map(({ reviewer }) => reviewer);
   const replaces = [...new Set(demands.flatMap((each) => [each.policy, ...(each.replaces ?? [])]))];
-  const demand = { policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces };
-  return { record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand]) }, ruling, demands: [demand] };
+  const pace = strictestPace(demands.map((each) => each.pace));
+  const demand: CountedDemand = {
+    ...{ policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces },
+    ...(pace === undefined ? {} : { pace }),
+  };
+  return {
+    record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand], record.expires_at) },
+    ruling,
+    demands: [demand],
+  };
 }
 
 function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<ReviewStep, { kind: "cancel" }>): Stepped {
@@ -277,10 +317,4 @@ function moved(review: Review): Stepped {
 
 function refused(because: "closed" | "early" | "disagrees"): Stepped {
   return { kind: "refused", because };
-}
-
-function us(time: string): number {
-  const at_us = parseTimestampUs(time);
-  if (at_us === null) throw new RangeError(`${time} is no timestamp`);
-  return at_us;
 }

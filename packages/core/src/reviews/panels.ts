@@ -5,12 +5,22 @@
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
 import { isFreezeReason } from "../deciding/freezes.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import { formatTimestampUs, timestampUs } from "../time.ts";
 import { clipText } from "../values/clip-text.ts";
 
 /** A demand and its approvals so far. */
 export interface CountedDemand extends ReviewDemand {
   /** The people who approved and are among its reviewers. */
   readonly approved_by: readonly string[];
+  /**
+   * Those of them who approved faster than the pace of the rule allows, and who asked for a second person in place of a reason. One more
+   * person must approve then. Absent: nobody.
+   */
+  readonly needs_second?: readonly string[];
+  /** How long before the end of the review the second tier opens, in microseconds. Absent: there is none. */
+  readonly tier_left_us?: number;
+  /** True: the second tier is open, and `reviewers` includes it. */
+  readonly tier_open?: true;
   /** True: its reviewers got a mail. Kept only for reviews in which a demand waits for another one. */
   readonly told?: boolean;
   /** The policies whose demands a reassignment replaced by this one. Absent: none. */
@@ -20,9 +30,14 @@ export interface CountedDemand extends ReviewDemand {
 /** The `policy` of the demand of a review that was reassigned. */
 export const reassigned_demand_name = "escalation.reassigned";
 
+/** Returns how many people must approve. */
+export function requiredOf({ quorum, needs_second = [] }: Pick<CountedDemand, "quorum" | "needs_second">): number {
+  return quorum + (needs_second.length > 0 ? 1 : 0);
+}
+
 /** Whether as many people have approved as the demand takes. */
-export function isMet({ quorum, approved_by }: Pick<CountedDemand, "quorum" | "approved_by">): boolean {
-  return approved_by.length >= quorum;
+export function isMet(demand: Pick<CountedDemand, "quorum" | "needs_second" | "approved_by">): boolean {
+  return demand.approved_by.length >= requiredOf(demand);
 }
 
 /** Whether the turn of a demand has come: what it waits for is met, and the turn of that has come too. */
@@ -31,20 +46,33 @@ export function hasTurn({ after }: CountedDemand, demands: readonly CountedDeman
   return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
 }
 
-/** Returns the panels of a review. */
-export function panelsOf(demands: readonly CountedDemand[]): Panel[] {
+/** Returns when the second tier of a demand opens, RFC 3339; null: there is none. */
+export function tierOpensAt({ tier_left_us }: CountedDemand, expires_at: string): string | null {
+  return tier_left_us === undefined ? null : formatTimestampUs(timestampUs(expires_at) - tier_left_us);
+}
+
+/** Returns the panels of a review that ends at `expires_at`. */
+export function panelsOf(demands: readonly CountedDemand[], expires_at: string): Panel[] {
   return demands.map((demand) => ({
     source: sourceOf(demand),
     policy_id: demand.policy_id ?? null,
     policy: demand.policy,
     reviewers: [...demand.reviewers],
-    required: demand.quorum,
+    required: requiredOf(demand),
     approvals: demand.approved_by.length,
     approved_by: [...demand.approved_by],
     missing: missingText(demand),
     after: demand.after ?? null,
+    ...tierPart(demand, expires_at),
+    ...(demand.pace === undefined ? {} : { pace: demand.pace }),
     status: !hasTurn(demand, demands) ? "waiting" : isMet(demand) ? "met" : "open",
   }));
+}
+
+function tierPart(demand: CountedDemand, expires_at: string): Pick<Panel, "tier"> {
+  const opens_at = tierOpensAt(demand, expires_at);
+  if (demand.tier === undefined || opens_at === null) return {};
+  return { tier: { reviewers: [...demand.tier.reviewers], opens_at } };
 }
 
 function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
@@ -58,9 +86,9 @@ function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
 const named_max = 10;
 
 /** Says who is missing, such as "1 more approval by any operator or usr_1"; null if nobody is. */
-function missingText(demand: CountedDemand): string | null {
+export function missingText(demand: CountedDemand): string | null {
   if (isMet(demand)) return null;
-  const missing = demand.quorum - demand.approved_by.length;
+  const missing = requiredOf(demand) - demand.approved_by.length;
   const count = `${missing} more ${missing === 1 ? "approval" : "approvals"}`;
   if (demand.met_with !== undefined) return `${count} by reviewers of ${demand.met_with}`;
   const left = demand.reviewers.filter(({ type, id }) => type === "role" || !demand.approved_by.includes(id));

@@ -9,6 +9,7 @@ import { electorateOf, peopleNamed, reviewerOf } from "../../src/policy/escalati
 import { type Review, stepReview } from "../../src/reviews/escalation.ts";
 import { overrideTerms } from "../../src/reviews/override.ts";
 import { panelsOf } from "../../src/reviews/panels.ts";
+import { countedDemand, openTiers } from "../../src/reviews/tiers.ts";
 import { inputOf, type TestPolicy } from "../../src/testing/deciding.ts";
 
 const people = new Map<string, Role>([
@@ -20,7 +21,10 @@ const people = new Map<string, Role>([
 ]);
 const known = new Map([...people].map(([id, role]) => [id, { role, self: id, person: id }] as const));
 const names = [...["role:reviewer", "role:operator", "role:admin"], ...[...people.keys()].map((id) => `user:${id}`)];
-const at = "2026-11-21T10:00:00.000000Z";
+const opened_at = "2026-11-21T10:00:00.000000Z";
+const expires_at = "2026-11-21T11:00:00.000000Z";
+/** Before and after the second tiers open. */
+const moments = [opened_at, "2026-11-21T10:00:20.000000Z", "2026-11-21T10:10:00.000000Z"];
 
 const isAmong = (reviewers: readonly Reviewer[], person: string): boolean =>
   reviewers.length === 0 ||
@@ -46,6 +50,11 @@ const spec = fc.record(
         on_timeout,
         timeout: fc.constantFrom("30s", "2m"),
         after: fc.constantFrom(...ruleNames, "membrane.escalation", "nobody"),
+        // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
+        then: fc.record({
+          after: fc.constantFrom("20s", "90s", "5m"),
+          reviewers: reviewers.filter((some) => some.length > 0),
+        }),
       },
       { requiredKeys: [] },
     ),
@@ -64,20 +73,21 @@ const membrane = fc.record({
 }) as fc.Arbitrary<Partial<DecideInput["membrane"]>>;
 
 /** The review after these people approved, each of those who may vote, again and again until nothing changes. */
-function approvedBy(voters: readonly string[], { demands }: EscalationTerms): Review {
-  const electorate = electorateOf(demands, known);
-  const counted = electorate.demands.map((demand) => ({ ...demand, approved_by: [] }));
+function approvedBy(voters: readonly string[], terms: EscalationTerms, at: string): Review {
+  const electorate = electorateOf(terms.demands, known);
+  const counted = electorate.demands.map((demand) => countedDemand(demand, opened_at, expires_at));
   const record = {
     status: "pending",
-    expires_at: "2026-11-21T11:00:00.000000Z",
+    expires_at,
     votes: [],
     reviewers: electorate.reviewers,
     quorum: { required: electorate.required, approvals: 0, rejections: 0 },
-    panels: panelsOf(counted),
+    panels: panelsOf(counted, expires_at),
   } as unknown as Escalation;
-  let review: Review = { record, ruling: null, demands: counted };
+  let review: Review = openTiers({ record, ruling: null, demands: counted }, at);
+  const { demands } = review;
   const ruling = { outcome: "approve", modifications: [], modified_content: null } as const;
-  const entitled = voters.filter((each) => isAmong(electorate.reviewers, each));
+  const entitled = voters.filter((each) => isAmong(review.record.reviewers, each));
   for (const person of entitled.flatMap(() => entitled)) {
     const meets = demands.flatMap((demand, n) => (isAmong(demand.reviewers, person) ? [n] : []));
     const what = {
@@ -117,37 +127,51 @@ function isOverriddenBy(voters: readonly string[], { content }: Decided, input: 
 }
 
 /** Whether these people can let the action through: by approving what waits, or by overriding what is blocked. */
-function canPass(voters: readonly string[], decided: Decided, input: DecideInput): boolean {
+function canPass(voters: readonly string[], decided: Decided, input: DecideInput, at: string): boolean {
   if (decided.content.verdict === "block") return isOverriddenBy(voters, decided, input);
-  return decided.escalation === null || approvedBy(voters, decided.escalation).record.status === "decided";
+  return decided.escalation === null || approvedBy(voters, decided.escalation, at).record.status === "decided";
 }
 
 test("a further escalating or blocking rule never lets fewer or weaker people decide, and shortens no time until an approval", () => {
   const voters = fc.shuffledSubarray([...people.keys()]);
   const rules = fc.array(spec, { maxLength: 3 });
   fc.assert(
-    fc.property(membrane, rules, spec, voters, fc.nat(3), (given, specs, further, approving, place) => {
-      const policies = [...specs, further].map((each, n): TestPolicy => {
-        const name = ruleNames[(n + place) % ruleNames.length] as string;
-        const { after, quorum: asked, ...rest } = each.escalation ?? {};
-        const named = peopleNamed((rest.reviewers ?? []).map(reviewerOf)) ?? Number.POSITIVE_INFINITY;
-        const escalation = {
-          ...rest,
-          ...(after === undefined || after === name ? {} : { after }),
-          ...(asked === undefined ? {} : { quorum: Math.min(asked, named) }),
-        };
-        return { name, spec: { ...each, escalation } };
-      });
-      const [with_it, without] = [
-        inputOf(policies, { membrane: given }),
-        inputOf(policies.slice(0, -1), { membrane: given }),
-      ];
-      const [more, fewer] = [decide(with_it), decide(without)];
-      if (canPass(approving, more, with_it)) expect(canPass(approving, fewer, without)).toBe(true);
-      if (more.escalation?.on_timeout !== "approve" || fewer.escalation === null) return;
-      expect(fewer.escalation.on_timeout).toBe("approve");
-      expect(more.escalation.timeout_seconds).toBeGreaterThanOrEqual(fewer.escalation.timeout_seconds);
-    }),
+    fc.property(
+      membrane,
+      rules,
+      spec,
+      voters,
+      fc.nat(3),
+      fc.constantFrom(...moments),
+      (given, specs, further, approving, place, at) => {
+        const policies = [...specs, further].map((each, n): TestPolicy => {
+          const name = ruleNames[(n + place) % ruleNames.length] as string;
+          const { after, quorum: asked, then, ...rest } = each.escalation ?? {};
+          const named = peopleNamed((rest.reviewers ?? []).map(reviewerOf)) ?? Number.POSITIVE_INFINITY;
+          const escalation = {
+            ...rest,
+            ...(after === undefined || after === name ? {} : { after }),
+            ...(asked === undefined ? {} : { quorum: Math.min(asked, named) }),
+            // A tier after the policy's own time limit is refused at save.
+            ...(then === undefined ||
+            (rest.timeout === "30s" && then.after !== "20s") ||
+            (rest.timeout === "2m" && then.after === "5m")
+              ? {}
+              : { then }),
+          };
+          return { name, spec: { ...each, escalation } };
+        });
+        const [with_it, without] = [
+          inputOf(policies, { membrane: given }),
+          inputOf(policies.slice(0, -1), { membrane: given }),
+        ];
+        const [more, fewer] = [decide(with_it), decide(without)];
+        if (canPass(approving, more, with_it, at)) expect(canPass(approving, fewer, without, at)).toBe(true);
+        if (more.escalation?.on_timeout !== "approve" || fewer.escalation === null) return;
+        expect(fewer.escalation.on_timeout).toBe("approve");
+        expect(more.escalation.timeout_seconds).toBeGreaterThanOrEqual(fewer.escalation.timeout_seconds);
+      },
+    ),
     { numRuns: runs(20_000) },
   );
 });

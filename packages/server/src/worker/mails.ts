@@ -1,8 +1,9 @@
 /**
- * The loop that tells reviewers and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
+ * The loop that tells and reminds reviewers, and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
  * node nothing.
  */
 
+import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
 import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
@@ -51,6 +52,7 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
 
   async function look(): Promise<void> {
     while (!stopped && (await tellReviewers(runtime)));
+    while (!stopped && (await remindReviewers(runtime)));
     while (!stopped && (await sendMails(runtime, stopping.signal)));
   }
 

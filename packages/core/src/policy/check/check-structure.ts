@@ -47,12 +47,25 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
 }
 
 function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): void {
-  const { timeout, reviewers, quorum, after } = spec.escalation ?? {};
+  const { timeout, reviewers, quorum, after, then } = spec.escalation ?? {};
   if (after !== undefined && after === metadata.name)
     report("/spec/escalation/after", "not_allowed", "The policy waits for itself.", "Name another policy.");
   if (timeout !== undefined)
     checkDuration(timeout, "/spec/escalation/timeout", report, limits.escalation_timeout_seconds_max / day);
-  const people = peopleNamed((reviewers ?? []).map(reviewerOf));
+  if (then !== undefined) {
+    checkDuration(then.after, "/spec/escalation/then/after", report);
+    const limit = timeout === undefined ? limits.escalation_timeout_seconds_max : parseDurationSeconds(timeout);
+    if ((parseDurationSeconds(then.after) ?? 0) >= (limit ?? Number.POSITIVE_INFINITY))
+      report(
+        "/spec/escalation/then/after",
+        "out_of_range",
+        `The second reviewers would be asked after ${then.after}, but the review ends after ${timeout ?? "30d at most"}.`,
+        "Write a shorter duration, or a longer timeout.",
+      );
+  }
+  const people = peopleNamed(
+    [...(reviewers ?? []), ...(reviewers === undefined ? [] : (then?.reviewers ?? []))].map(reviewerOf),
+  );
   if (people === null || quorum === undefined || quorum <= people) return;
   report(
     "/spec/escalation/quorum",

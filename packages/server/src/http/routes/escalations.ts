@@ -3,6 +3,7 @@ import { cancelEscalation } from "../../operations/escalations/cancel-escalation
 import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
+import { readPace } from "../../operations/escalations/read-pace.ts";
 import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
 import { withdrawEscalation } from "../../operations/escalations/withdraw-escalation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -18,6 +19,7 @@ type EscalationHandlers = Pick<
   | "cancelEscalation"
   | "withdrawEscalation"
   | "reassignEscalation"
+  | "getReviewerPace"
 >;
 
 export function escalationRoutes(runtime: Runtime): EscalationHandlers {
@@ -45,6 +47,9 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
         status: 200,
         body: { escalation: await reassignEscalation(runtime, caller, params.escalation_id, body) },
       };
+    },
+    async getReviewerPace({ caller }) {
+      return { status: 200, body: { pace: await readPace(runtime, caller) } };
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Who may vote on a review. */
 import type { Reviewer } from "@countersign/contract";
-import { Fault, faultAt, isReached, type Review, type ReviewDemand } from "@countersign/core";
+import { Fault, faultAt, isReached, openTiers, type Review, type ReviewDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf } from "../people/identity.ts";
@@ -31,9 +31,10 @@ export async function admitReviewer(
   const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
   const own = await judgeOwnReview(query, caller.org_id, reviewer, submitter);
   if (own.kind === "refused") throw own.fault;
-  await demandNamed(query, review.record.reviewers, caller, reviewer.person);
-  const { status, expires_at } = review.record;
-  if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
+  const now = await databaseNow(query);
+  const { status, expires_at, reviewers } = openTiers(review, now).record;
+  await demandNamed(query, reviewers, caller, reviewer.person);
+  if (status !== "pending" || isReached(expires_at, now)) throw new Fault("escalation_closed");
   return { person: reviewer.person, self_reviewed: own.kind === "solo" };
 }
 

@@ -1,6 +1,7 @@
 /** A reviewer's vote on a held action. */
 import type { Escalation, RulingInput } from "@countersign/contract";
-import { newDemands, reviewersChanges, workOutRuling } from "@countersign/core";
+import { type CountedDemand, newDemands, paceVote, reviewersChanges, workOutRuling } from "@countersign/core";
+import { measureVote, noteRuled } from "../../store/escalations/reviewer-times.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { demandApprovable } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
@@ -11,13 +12,14 @@ import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/st
 import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { countForRulesOfNow } from "./rules-of-now.ts";
-import { overtakenFault, rulingFault } from "./ruling-faults.ts";
+import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
  * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
  * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, blocked_now, frozen,
+ * reason_required (faster than the pace of a rule, and without a reason),
  * idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
@@ -80,11 +82,21 @@ async function castVote(
   // A vote that would let the action through is decided again, and counted for the rules of now.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
-  const counted = await countForRulesOfNow(query, caller, { action, present, review, vote, demands: proposed.demands });
+  const measured = await measureVote(query, org_id, escalation_id, person, at);
+  const paced = (demands: readonly CountedDemand[], meets: readonly number[]) =>
+    paceVote(demands, meets, measured, input);
+  const closing = { action, present, review, vote, paced, demands: proposed.demands };
+  const counted = await countForRulesOfNow(query, caller, closing);
+  const { meets } = counted;
+  const { marks, lacking } = paced(counted.review.demands, meets);
+  if (lacking !== null) throw tooFastFault(lacking, measured);
 
   // Take a step of the state machine, and write the result.
-  const { meets } = counted;
-  const data = { person, outcome, comment, ...said, modifications, ...(self_reviewed ? { self_reviewed } : {}) };
-  const step = { ...vote, meets };
+  const { fast } = marks;
+  const own = self_reviewed ? { self_reviewed } : {};
+  const data = { person, outcome, comment, ...said, modifications, ...own, ...(fast === undefined ? {} : { fast }) };
+  const ruled = { at, approved: outcome !== "block", fast: fast !== undefined };
+  await noteRuled(query, org_id, escalation_id, person, ruled);
+  const step = { ...vote, ...marks, meets };
   return takeStep(runtime, query, { ...locked, review: counted.review }, step, { actor, type: "voted", data });
 }

@@ -8,6 +8,7 @@ import {
   hasTurn,
   hiddenTextsInAction,
   hiddenTextsInChange,
+  openTiers,
   type Review,
   type ReviewStep,
   redactedRemark,
@@ -70,14 +71,15 @@ export function shownText(
 }
 
 /**
- * Locks the organization's head, then reads the review. From the lock to the commit, the organization's decisions wait.
+ * Locks the organization's head, then reads the review as it is at that moment, with the second tiers that are open. From the lock to the commit, the organization's decisions wait.
  * Faults: not_found.
  */
 export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
   const head = await lockHead(query, org_id);
   const review = await readReview(query, org_id, escalation_id);
   if (review === undefined) throw new Fault("not_found");
-  return { head, review, at: await databaseNow(query) };
+  const at = await databaseNow(query);
+  return { head, review: openTiers(review, at), at };
 }
 
 /**

@@ -3,8 +3,10 @@ import {
   askedRuling,
   type BlockedBy,
   type CountedDemand,
+  countedDemand,
   decideAgain,
   newDemands,
+  type PacedVote,
   type Present,
   type Review,
   type ReviewDemand,
@@ -26,6 +28,8 @@ interface ClosingVote {
   readonly present: Present;
   readonly review: Review;
   readonly vote: Omit<Extract<ReviewStep, { kind: "vote" }>, "meets">;
+  /** Judges the vote by the pace of the demands that it counts for. */
+  readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
   /** Of policies that hold the changed action. The reviewer meets them. */
   readonly demands: readonly ReviewDemand[];
 }
@@ -39,10 +43,10 @@ interface ClosingVote {
 export async function countForRulesOfNow(
   query: Query,
   caller: Caller,
-  { action, present, review, vote, demands: met }: ClosingVote,
+  { action, present, review, vote, paced, demands: met }: ClosingVote,
 ): Promise<{ readonly review: Review; readonly meets: readonly number[] }> {
   const meets = await demandsMetBy(query, review.demands, caller, vote.person);
-  const stepped = stepReview(review, { ...vote, meets });
+  const stepped = stepReview(review, { ...vote, ...paced(review.demands, meets).marks, meets });
   const closes = stepped.kind === "moved" && stepped.review.record.status === "decided";
   if (vote.ruling === null || !closes) return { review, meets };
 
@@ -50,7 +54,8 @@ export async function countForRulesOfNow(
   if (again.blocked.length > 0) throw blockedNowFault(again.blocked);
   const further = newDemands(action, again.demands, review.demands).map((demand): CountedDemand => {
     const is_met = met.some(({ policy }) => policy === demand.policy);
-    return { ...demand, quorum: is_met ? 1 : demand.quorum, approved_by: [] };
+    const counted = countedDemand(demand, vote.at, review.record.expires_at);
+    return is_met ? { ...counted, quorum: 1 } : counted;
   });
   if (further.length === 0) return { review, meets };
   const { org_id } = caller;

@@ -1,6 +1,6 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
 import type { Escalation } from "@countersign/contract";
-import { type CountedDemand, panelsOf, type Review, type Ruling } from "@countersign/core";
+import { type CountedDemand, openTiers, panelsOf, type Review, type Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -63,7 +63,11 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
 
 /** Returns the record with what records of an earlier version do not have. */
 function completed(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
-  return { ...record, panels: record.panels ?? panelsOf(demands), self_reviewed: record.self_reviewed ?? false };
+  return {
+    ...record,
+    panels: record.panels ?? panelsOf(demands, record.expires_at),
+    self_reviewed: record.self_reviewed ?? false,
+  };
 }
 
 /** A record as it is stored. */
@@ -97,6 +101,16 @@ export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
   readonly reviewers: readonly string[] | null;
 }
 
+/**
+ * SQL: the reviewers of the second tiers of the escalation `e` that are open. Steps write them to the record, but time opens them. A demand
+ * that is met keeps its tier closed.
+ */
+const open_tiers = `json_array_elements(d -> 'tier' -> 'reviewers') from json_array_elements(e.demands) as d
+  where e.status = 'pending'
+    and e.expires_at - (d ->> 'tier_left_us')::float8 * interval '1 microsecond' <= statement_timestamp()
+    and json_array_length(d -> 'approved_by') < (d ->> 'quorum')::integer
+      + case when d -> 'needs_second' is null then 0 else 1 end`;
+
 /** Returns up to `limit` escalations after a place in the order of the filter. */
 export async function listEscalations(
   query: Query,
@@ -109,7 +123,7 @@ export async function listEscalations(
     query,
     {
       // The count for each listed row is one index lookup.
-      columns: `escalation_id, expires_at, record, demands, case when status = 'pending' then (
+      columns: `escalation_id, expires_at, record, demands, statement_timestamp() as now, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
             and o.mode = e.mode and o.status = 'pending') end as equal_pending, ${nobody_waits} as nobody_waits`,
       bytes: "octet_length(record::text)",
@@ -121,7 +135,8 @@ export async function listEscalations(
           select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
             and o.status = 'pending' and o.escalation_id > e.escalation_id))
         and ($6::text[] is null or (strpos(record::text, $10) > 0 or strpos(record::text, $11) > 0) and exists (
-          select from json_array_elements(record -> 'reviewers') as r
+          select from (select json_array_elements(record -> 'reviewers') as r
+            union all select ${open_tiers}) as named
           where r ->> 'id' = any ($6) or (r ->> 'type') || ':' || (r ->> 'id') = any ($6)))`,
       order: filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc",
       limit: "$7::integer",
@@ -147,13 +162,14 @@ export async function listEscalations(
 interface ShownRow {
   readonly record: StoredRecord;
   readonly demands: readonly CountedDemand[];
+  readonly now: string;
   readonly nobody_waits: NonNullable<Escalation["nobody_waits"]> | null;
   readonly equal_pending: number | null;
 }
 
-function shown({ record, demands, nobody_waits: why, equal_pending }: ShownRow): Escalation {
+function shown({ record, demands, now, nobody_waits: why, equal_pending }: ShownRow): Escalation {
   return {
-    ...completed(record, demands),
+    ...openTiers({ record: completed(record, demands), demands }, now).record,
     ...(why === null ? {} : { nobody_waits: why }),
     ...(equal_pending === null ? {} : { equal_pending }),
   };

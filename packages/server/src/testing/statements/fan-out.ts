@@ -13,6 +13,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   readDueEscalations: "a worker looks for what is due in all organizations",
   readClosingOrganizations: "a worker looks for reviews of what is frozen in all organizations",
   takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
+  takeDueNotices: "a worker looks for reviews whose people are to be reminded in all organizations",
   organizationsWithEvents: "the dispatcher looks for events that nobody reported in all organizations",
   organizationsWithDue: "the deliverer looks for deliveries that are due in all organizations",
   organizationsWithOldDeliveries: "the clean-up looks for what is old in all organizations",
