@@ -40,9 +40,9 @@ const pass = (org: Reviewed, seconds: number) =>
     [org.org.org_id, seconds],
   );
 
-const votedIn = async (org: Reviewed, path: string) => {
+const votedIn = async (org: Reviewed, path: string, key = org.admin) => {
   const { intent_id } = await read(path, org.admin);
-  const { audit } = (await call(urls[0], "GET", `/v1/intents/${intent_id}/audit`, { key: org.admin })).json;
+  const { audit } = (await call(urls[0], "GET", `/v1/intents/${intent_id}/audit`, { key })).json;
   return audit.filter(({ type }: { type: string }) => type === "voted").map(({ data }: { data: object }) => data);
 };
 
@@ -71,6 +71,9 @@ test("an approval too soon after the case was shown is refused without a reason,
   };
   expect(json.escalation.votes).toMatchObject([{ comment: "The vendor called me.", fast }]);
   expect(await votedIn(org, path)).toMatchObject([{ comment: "The vendor called me.", fast }]);
+  // The pace of people is not for agents.
+  const [agents] = await votedIn(org, path, org.agent);
+  expect([agents.outcome, "fast" in agents]).toEqual(["approve", false]);
 });
 
 test("an approval after the time needs no reason and has no mark; a block is never too fast", async () => {
