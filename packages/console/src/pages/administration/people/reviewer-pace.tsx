@@ -36,7 +36,7 @@ export function ReviewerPaceCard() {
 function AllFigures({ pace: { team, people, is_complete } }: { readonly pace: ReviewerPace }) {
   return (
     <>
-      <FiguresTable caption="Pace of reviewers">
+      <FiguresTable caption="Figures of reviewers">
         {team !== null && <Rows who={<strong>All reviewers</strong>} figures={team} />}
         {people.map((each) => (
           <Rows
