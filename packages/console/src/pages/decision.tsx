@@ -154,6 +154,8 @@ const executionWords: Readonly<Record<Execution["status"], string | null>> = {
   failed: "carried out, and it failed",
   skipped: "left out",
   unknown: "claimed, outcome unknown: find out what happened, and report it",
+  handed_on: "not carried out: its approval went to an equal action",
+  revoked: "not carried out: its approval was revoked",
 };
 
 /** What became of the action. */
@@ -173,6 +175,7 @@ const notLetThrough: Readonly<Record<string, string>> = {
   pending: "people had not decided on it",
   withdrawn: "it was withdrawn from review",
   not_claimed: "it was approved, but not claimed by this agent, so it may have been done twice",
+  expired: "people had approved it, but the approval had expired",
 };
 
 function Contradicted({ report: { at, data } }: { readonly report: AuditRecord }) {
