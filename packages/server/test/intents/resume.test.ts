@@ -146,6 +146,9 @@ describe("an approval that nobody claimed", () => {
     const first = await approved();
     const next = await submit({ claim: undefined });
     expect([next.outcome, await claim(first)]).toEqual(["approve", "handed_on"]);
+    // It may have been carried out by now.
+    expect((await submit()).status).toBe("pending");
+    expect(await claim(next)).toBe("claimed");
   });
 
   test("sends decision.approved, whose data has no further member", async () => {

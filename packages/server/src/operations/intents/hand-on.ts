@@ -18,7 +18,7 @@ export async function handOn(
   resumed: Resumed,
 ): Promise<CommitOutcome | null> {
   const { org_id, entry } = rows;
-  const { escalation_id, from } = resumed;
+  const { escalation_id, from, spends: spent } = resumed;
   return runtime.db.tenant(org_id, async (query) => {
     await lockHead(query, org_id);
     if (!(await canHandOn(query, org_id, resumed))) return null;
@@ -26,7 +26,7 @@ export async function handOn(
     if (outcome.outcome !== "committed") return outcome;
     const { intent_id, actor } = entry;
     const at = await databaseNow(query);
-    await holdApproval(query, org_id, escalation_id, { intent_id, spent: false, at, actor });
+    await holdApproval(query, org_id, escalation_id, { intent_id, spent, at, actor });
     const data = { escalation_id, handed_to: intent_id };
     const row = auditRow(runtime.ids, { intent_id: from, at, actor, type: "approval_handed_on", data });
     // The commit moved the head.

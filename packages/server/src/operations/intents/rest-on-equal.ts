@@ -32,6 +32,8 @@ export interface Resumed {
   readonly escalation_id: string;
   /** The intent that loses it. */
   readonly from: string;
+  /** True: the action needs no claim, so it may be carried out at any time, and the approval is handed on no further. */
+  readonly spends: boolean;
   /** The members of the decision that the review gives. */
   readonly resolution: Partial<Decision>;
 }
@@ -84,7 +86,8 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
   if (!approved) return joins(held, action, review.demands) ? { kind: "joined", escalation_id } : null;
   const { resolution } = action;
   if (resolution === null || !(await passesAgain(held, action, review.demands))) return null;
-  return { kind: "resumed", escalation_id, from, resolution };
+  const spends = held.submission.claim !== "required";
+  return { kind: "resumed", escalation_id, from, spends, resolution };
 }
 
 /** Whether the action may wait for a review that an equal action opened. */
