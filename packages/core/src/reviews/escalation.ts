@@ -183,7 +183,8 @@ function vote(review: Review, step: VoteStep): Stepped {
   const own = { reviewer: person, outcome, comment, ...said, modifications, ...capacityOf(step), at };
   const votes = [...(disagrees ? [] : others), own];
   const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
-  const demands = review.demands.map((demand, place) => counted(demand, place, step, approvers));
+  const met = review.demands.map((demand, place) => counted(demand, place, step, approvers));
+  const { demands, reviewers } = withWeakerPanels(record.reviewers, met, step);
   const approvals = votes.filter((each) => isCounted(each, demands)).length;
   const missing = Math.max(...demands.map(missingApprovals));
   const { required: least } = record.quorum;
@@ -192,7 +193,11 @@ function vote(review: Review, step: VoteStep): Stepped {
   const rejections = votes.length - approvers.length;
   const quorum = { required, approvals, rejections };
   const self_reviewed = record.self_reviewed || step.self_reviewed;
-  const voted = { record: { ...record, votes, quorum, panels: panelsOf(demands), self_reviewed }, ruling, demands };
+  const voted = {
+    record: { ...record, reviewers, votes, quorum, panels: panelsOf(demands), self_reviewed },
+    ruling,
+    demands,
+  };
   if (ruling !== null && missing > 0) return moved(voted);
   const deciding = ruling === null ? [own] : votes.filter((each) => isCounted(each, demands));
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
@@ -224,6 +229,32 @@ function counted(
     ...(parties.length === 0 ? {} : { parties }),
     ...(absent.length === 0 ? {} : { in_place_of: Object.fromEntries(absent) }),
   };
+}
+
+/**
+ * Returns who may vote after a vote. A demand may have left its own reviewers out, because the reviewers of another one meet it too
+ * (`met_with`). If a delegate voted for that other one, the delegate does not meet the demand, so its own reviewers may vote again.
+ */
+function withWeakerPanels(
+  reviewers: readonly Reviewer[],
+  demands: readonly CountedDemand[],
+  { in_place_of }: VoteStep,
+): { readonly reviewers: Reviewer[]; readonly demands: readonly CountedDemand[] } {
+  const delegated = new Set([...(in_place_of?.keys() ?? [])].map((place) => demands[place]?.policy));
+  const isOpen = (demand: CountedDemand): boolean =>
+    demand.met_with !== undefined && delegated.has(demand.met_with) && !isMet(demand);
+  const open = demands.filter(isOpen);
+  if (open.length === 0) return { reviewers: [...reviewers], demands };
+  const all = open.some((demand) => demand.reviewers.length === 0) || reviewers.length === 0;
+  const named = new Map(
+    [...reviewers, ...open.flatMap((demand) => demand.reviewers)].map((each) => [`${each.type}:${each.id}`, each]),
+  );
+  const left = demands.map((demand) => {
+    if (!isOpen(demand)) return demand;
+    const { met_with: _, ...own } = demand;
+    return own;
+  });
+  return { reviewers: all ? [] : [...named.values()], demands: left };
 }
 
 /** Returns what the record of a vote says about the capacity in which the reviewer voted. */
