@@ -51,9 +51,11 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   async function look(): Promise<void> {
-    while (!stopped && (await tellAdmins(runtime)));
-    while (!stopped && (await tellReviewers(runtime)));
-    while (!stopped && (await sendMails(runtime, stopping.signal)));
+    // Somebody may wait for a mail before a screen, so mails go out before each look at some organizations.
+    do {
+      while (!stopped && (await tellReviewers(runtime)));
+      while (!stopped && (await sendMails(runtime, stopping.signal)));
+    } while (!stopped && (await tellAdmins(runtime)));
   }
 
   return {
