@@ -54,6 +54,8 @@ export const auditTypes = {
   user_joined: "a person joined",
   user_role_changed: "a person was given another role",
   user_removed: "a person was removed from the organization",
+  absence_set: "it was set when a person is away, and who stands in",
+  absence_ended: "a person's absence was ended before its time",
   notifications_changed: "a person switched mails about new escalations on or off",
   invitation_revoked: "an invitation was withdrawn",
   session_began: "a person signed in",

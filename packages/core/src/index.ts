@@ -73,6 +73,7 @@ export {
   electorateOf,
   type KnownReviewer,
   membrane_demand_name,
+  membraneDemand,
   type ReviewDemand,
   reviewersToKnow,
 } from "./policy/escalation-terms.ts";
@@ -102,7 +103,8 @@ export {
   withDemands,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
-export { type CountedDemand, hasTurn, isMet, panelsOf } from "./reviews/panels.ts";
+export { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./reviews/panels.ts";
+export { isPartyName, type PartyNames, partyNames } from "./reviews/parties.ts";
 export {
   hiddenPlaces,
   hiddenTextsInAction,
@@ -116,6 +118,7 @@ export {
   timeOutRuling,
   workOutRuling,
 } from "./reviews/ruling.ts";
+export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
 export { aheadAtLeast, formatTimestampUs, parseTimestampUs, us_per_day, us_per_hour, us_per_second } from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";

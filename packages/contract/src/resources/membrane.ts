@@ -31,6 +31,13 @@ export const CatalogueEntry = closed(
           "policies, and so is a comparison with a value of another type. absent: no types are known",
       }),
     ),
+    party: Type.Optional(
+      filledText(limits.label_chars_max, {
+        description:
+          "the parameter that names the other party, such as `payee`, or `payee.email` inside an object. Whoever it names " +
+          "cannot be the only approver of the action",
+      }),
+    ),
   },
   { title: "CatalogueEntry" },
 );
@@ -85,6 +92,13 @@ const escalation = {
   ),
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
   quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
+  party_needs_another: Type.Optional(
+    Type.Boolean({
+      description:
+        "true or absent: the person whom the action is on_behalf_of, or whom the catalogue's `party` parameter names, cannot " +
+        "be its only approver. In solo mode that person can",
+    }),
+  ),
 };
 
 const settingFields = {

@@ -125,6 +125,15 @@ export const Overview = Type.Object(
         "reports that an action was executed although it was blocked, still in review, withdrawn, had to be claimed and was not, or after its approval had expired. " +
         "The audit trail has a row of type `contradicted` for each. Counted up to the maximum",
     }),
+    nobody_can_decide: Type.Array(
+      Type.Object({
+        policy_id: nullable(text(limits.label_chars_max, { description: "null: the membrane's own reviewers" })),
+        policy: text(limits.label_chars_max, { description: "the policy's name, or `membrane.escalation`" }),
+        membrane: text(limits.name_chars_max, { description: "the live membrane in which too few people can approve" }),
+        message: text(limits.comment_chars_max),
+      }),
+      { description: "live rules whose actions too few people can approve now, whatever window was asked for" },
+    ),
     queue: Type.Object({
       pending: count(),
       oldest_at: nullable(timestamp()),

@@ -11,18 +11,43 @@ import { clipText } from "../values/clip-text.ts";
 export interface CountedDemand extends ReviewDemand {
   /** The people who approved and are among its reviewers. */
   readonly approved_by: readonly string[];
+  /** Those of them for whom the action is: they cannot be its only approvers. Absent: none. */
+  readonly parties?: readonly string[];
+  /** Those of them who approved in place of an absent reviewer, with that reviewer: the two have one vote. Absent: none. */
+  readonly in_place_of?: Readonly<Record<string, string>>;
   /** True: its reviewers got a mail. Kept only for reviews in which a demand waits for another one. */
   readonly told?: boolean;
   /** The policies whose demands a reassignment replaced by this one. Absent: none. */
   readonly replaces?: readonly string[];
+  /** Of a reassignment: which demands its earlier approvals counted for. Those people must still be among the reviewers of each. */
+  readonly carried?: readonly {
+    readonly person: string;
+    readonly demand: Pick<CountedDemand, "reviewers" | "in_place_of">;
+  }[];
 }
+
+type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "parties" | "in_place_of">;
 
 /** The `policy` of the demand of a review that was reassigned. */
 export const reassigned_demand_name = "escalation.reassigned";
 
 /** Whether as many people have approved as the demand takes. */
-export function isMet({ quorum, approved_by }: Pick<CountedDemand, "quorum" | "approved_by">): boolean {
-  return approved_by.length >= quorum;
+export function isMet(demand: Approvals): boolean {
+  return missingApprovals(demand) === 0;
+}
+
+/** Returns how many approvals a demand has. A reviewer and whoever approved in that reviewer's place count as one. */
+function countApprovals({ approved_by, in_place_of = {} }: Approvals): number {
+  return new Set(approved_by.map((person) => in_place_of[person] ?? person)).size;
+}
+
+/** Returns how many approvals are missing. If the action is for everybody who approved, one by somebody else is missing. */
+export function missingApprovals(demand: Approvals): number {
+  return Math.max(demand.quorum - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
+}
+
+function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
+  return approved_by.every((person) => parties.includes(person));
 }
 
 /** Whether the turn of a demand has come: what it waits for is met, and the turn of that has come too. */
@@ -39,7 +64,7 @@ export function panelsOf(demands: readonly CountedDemand[]): Panel[] {
     policy: demand.policy,
     reviewers: [...demand.reviewers],
     required: demand.quorum,
-    approvals: demand.approved_by.length,
+    approvals: countApprovals(demand),
     approved_by: [...demand.approved_by],
     missing: missingText(demand),
     after: demand.after ?? null,
@@ -59,12 +84,22 @@ const named_max = 10;
 
 /** Says who is missing, such as "1 more approval by any operator or usr_1"; null if nobody is. */
 function missingText(demand: CountedDemand): string | null {
-  if (isMet(demand)) return null;
-  const missing = demand.quorum - demand.approved_by.length;
+  const missing = missingApprovals(demand);
+  if (missing === 0) return null;
   const count = `${missing} more ${missing === 1 ? "approval" : "approvals"}`;
-  if (demand.met_with !== undefined) return `${count} by reviewers of ${demand.met_with}`;
-  const left = demand.reviewers.filter(({ type, id }) => type === "role" || !demand.approved_by.includes(id));
-  return clipText(`${count} by ${reviewersText(left)}`, limits.comment_chars_max);
+  const { approved_by, parties = [], in_place_of = {} } = demand;
+  const alone = parties.length > 0 && isByPartiesOnly(demand);
+  const other = alone ? `, one of them not ${parties.join(" or ")}, because the action is for that person` : "";
+  if (demand.met_with !== undefined) return clipped(`${count} by reviewers of ${demand.met_with}${other}`);
+  const voted = new Set(approved_by.flatMap((person) => [person, in_place_of[person] ?? person]));
+  const left = demand.reviewers.filter(({ type, id }) => type === "role" || !voted.has(id));
+  return clipped(
+    `${count} by ${left.length === 0 && voted.size > 0 && demand.reviewers.length > 0 ? "other reviewers" : reviewersText(left)}${other}`,
+  );
+}
+
+function clipped(text: string): string {
+  return clipText(text, limits.comment_chars_max);
 }
 
 function reviewersText(reviewers: readonly Reviewer[]): string {

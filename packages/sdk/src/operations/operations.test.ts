@@ -124,6 +124,8 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   listPeople: (client) => client.listPeople({ role: "admin" }),
   changeRole: (client) => client.changeRole("user_id", "reviewer"),
   removePerson: (client) => client.removePerson("user_id", {}),
+  setAbsence: (client) => client.setAbsence("user_id", { until: "2027-01-01T00:00:00Z", delegate: "usr_1" }),
+  endAbsence: (client) => client.endAbsence("user_id"),
   unsubscribe: (client) => client.unsubscribe("token"),
 };
 

@@ -1,4 +1,6 @@
 import type {
+  Absence,
+  AbsenceInput,
   AcceptInvitationInput,
   Invitation,
   InvitationInput,
@@ -108,6 +110,11 @@ function memberCalls(call: Transport) {
     /** Removes a person; its sessions end. `made` as with `changeRole`. */
     removePerson: (user_id: string, made?: MadeChoices) =>
       call<null>("DELETE", person(user_id), made && { body: { made } }),
+    /** Sets when a person is away, and the delegate: for oneself, or for anybody as an admin. */
+    setAbsence: async (user_id: string, input: AbsenceInput) =>
+      (await call<{ absence: Absence }>("PUT", `${person(user_id)}/absence`, { body: input })).absence,
+    /** Ends a person's absence now. */
+    endAbsence: (user_id: string) => call<null>("DELETE", `${person(user_id)}/absence`),
     /** Leaves the organization; every session of the caller ends. `made` as with `changeRole`. */
     leaveOrganization: (made?: MadeChoices) => call<null>("POST", "/v1/auth/leave", made && { body: { made } }),
   };

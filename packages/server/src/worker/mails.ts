@@ -5,6 +5,7 @@
 
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
 import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
+import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
@@ -50,8 +51,11 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   async function look(): Promise<void> {
-    while (!stopped && (await tellReviewers(runtime)));
-    while (!stopped && (await sendMails(runtime, stopping.signal)));
+    // Somebody may wait for a mail before a screen, so mails go out before each look at some organizations.
+    do {
+      while (!stopped && (await tellReviewers(runtime)));
+      while (!stopped && (await sendMails(runtime, stopping.signal)));
+    } while (!stopped && (await tellAdmins(runtime)));
   }
 
   return {

@@ -1,8 +1,10 @@
 /** A reviewer's vote on a held action. */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { newDemands, reviewersChanges, workOutRuling } from "@countersign/core";
+import { markUntold } from "../../store/people/mails.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { demandApprovable } from "../freezes/frozen.ts";
+import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
@@ -47,17 +49,21 @@ async function castVote(
 
   // Check that the reviewer may vote, so that nobody else can hold the lock.
   const loaded = await loadReview(query, org_id, escalation_id);
-  const { person, self_reviewed } = await admitReviewer(query, caller, loaded);
+  const { intent: action } = loaded;
+  const admitted = await admitReviewer(query, caller, loaded);
 
   // Lock, and repeat the checks with what may have changed. An approval rests on what holds now: from here on nothing changes.
   const locked = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(locked.head, caller);
   if (input.outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
-  const { review, at } = locked;
-  await demandNamed(query, review.record.reviewers, caller, person);
-  // The second person ends solo mode under the same lock.
-  if (self_reviewed) await admitReviewer(query, caller, loaded);
-  const { intent: action } = loaded;
+  const { at } = locked;
+  await demandNamed(query, locked.review.record.reviewers, caller, admitted);
+  // Under the same lock, the second person ends solo mode, and absences change.
+  const may_have_changed = admitted.self_reviewed || admitted.absent.length > 0;
+  const again = { review: locked.review, intent: action };
+  const reviewer = may_have_changed ? await admitReviewer(query, caller, again) : admitted;
+  const { person, self_reviewed } = reviewer;
+  const { review, lapsed } = await standingReview(query, org_id, locked.review);
   if (input.outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
@@ -80,11 +86,22 @@ async function castVote(
   // A vote that would let the action through is decided again, and counted for the rules of now.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
-  const counted = await countForRulesOfNow(query, caller, { action, present, review, vote, demands: proposed.demands });
+  const closing = { action, present, review, vote, reviewer, demands: proposed.demands };
+  const counted = await countForRulesOfNow(query, caller, closing);
 
   // Take a step of the state machine, and write the result.
-  const { review: counted_review, ...by_now } = counted;
-  const data = { person, outcome, comment, ...said, modifications, ...(self_reviewed ? { self_reviewed } : {}) };
-  const step = { ...vote, ...by_now };
+  const { review: counted_review, places, ...by_now } = counted;
+  const own = {
+    ...(self_reviewed ? { self_reviewed } : {}),
+    ...(lapsed.length === 0 ? {} : { lapsed: lapsed.map(lapsedVote) }),
+  };
+  const data = { person, outcome, comment, ...said, modifications, ...own };
+  const step = { ...vote, ...places, ...by_now };
+  if (lapsed.length > 0) await markUntold(query, org_id, escalation_id);
   return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
+}
+
+/** Returns what the audit trail says about a vote that does not count any more. */
+function lapsedVote({ reviewer, lapsed }: Escalation["votes"][number]) {
+  return { reviewer, ...lapsed };
 }

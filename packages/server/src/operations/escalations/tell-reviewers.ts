@@ -1,6 +1,7 @@
-import { type Role, roleMeets } from "@countersign/contract";
+import { roleMeets } from "@countersign/contract";
 import { type CountedDemand, hasTurn, isMet } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { readAbsentNow, type StoredAbsence } from "../../store/people/absences.ts";
 import { readNotified, takeUntold, type UntoldEscalation, writeTold } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
 import { type Identity, identityOf, isAmong } from "../people/identity.ts";
@@ -14,7 +15,7 @@ const listed_max = 20;
 
 /**
  * Mails reviewers about live escalations that wait for them: one mail for each person, with all escalations since the last
- * pass except the person's own. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
+ * pass except the person's own. While a reviewer is absent, the delegate gets the mail instead. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
  * further turns have come, in the transaction that marks it as mailed. Returns true if there may be more.
  */
 export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
@@ -25,13 +26,18 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
       const submitters = new Map<string | null, Identity>();
       for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
         submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
-      for (const { user_id, email, role } of await readNotified(query, org_id)) {
-        if (!roleMeets(role, ["reviewer"])) continue;
+      const people = (await readNotified(query, org_id)).filter(({ role }) => roleMeets(role, ["reviewer"]));
+      const absences = await readAbsentNow(query, org_id);
+      for (const person of people) {
+        const { user_id, email } = person;
         const theirs = [];
         for (const each of escalations) {
-          const rules = askedFor(each, user_id, role);
           const submitter = submitters.get(each.lineage_id);
-          if (rules.length === 0 || submitter === undefined) continue;
+          if (submitter === undefined) continue;
+          // Nobody decides about the own action through a delegate.
+          const others = absences.filter((absence) => absence.user_id !== submitter.person);
+          const rules = rulesFor(each, person, people, others);
+          if (rules.length === 0) continue;
           if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
         }
         if (theirs.length === 0) continue;
@@ -64,11 +70,51 @@ function isToTell(demand: CountedDemand, { demands }: UntoldEscalation): boolean
   return demand.told !== true && !isMet(demand) && hasTurn(demand, demands);
 }
 
+type Notified = Awaited<ReturnType<typeof readNotified>>[number];
+
+/**
+ * Returns the names of the rules for which this person gets the mail: the person's own, and those of the absent people whose delegate
+ * the person is. Leaves out a rule of the absent person if the delegate gets the mail about it.
+ */
+function rulesFor(
+  escalation: UntoldEscalation,
+  person: Notified,
+  people: readonly Notified[],
+  absences: readonly StoredAbsence[],
+): string[] {
+  const { record } = escalation;
+  const own = askedFor(escalation, person);
+  const for_others = absences
+    .filter(({ delegate, by_admin, user_id }) => by_admin && delegate === person.user_id && !hasVoted(record, user_id))
+    .flatMap(({ user_id }) => askedByName(escalation, user_id));
+  const absence = absences.find(({ user_id }) => user_id === person.user_id);
+  const delegate = people.find(({ user_id }) => user_id === absence?.delegate);
+  const theirs = new Set(delegate === undefined ? [] : askedFor(escalation, delegate));
+  if (delegate !== undefined && absence?.by_admin === true)
+    for (const rule of askedByName(escalation, person.user_id)) theirs.add(rule);
+  const asked = hasVoted(record, person.user_id) ? [] : for_others;
+  return [...new Set([...own.filter((rule) => !theirs.has(rule)), ...asked])];
+}
+
+/** Returns the names of the rules that name this absent person, for whom the delegate is asked. */
+function askedByName(escalation: UntoldEscalation, absent: string): string[] {
+  return escalation.demands.flatMap((demand) =>
+    isToTell(demand, escalation) && demand.reviewers.some(({ type, id }) => type === "user" && id === absent)
+      ? [demand.policy]
+      : [],
+  );
+}
+
+/** Whether a person has a vote that did not lapse. */
+function hasVoted({ votes }: UntoldEscalation["record"], person: string): boolean {
+  return votes.some(({ reviewer, lapsed }) => reviewer === person && lapsed === undefined);
+}
+
 /** Returns the names of the rules for which this person is to be asked; none if the person may not vote or has voted. */
-function askedFor(escalation: UntoldEscalation, user_id: string, role: Role): string[] {
+function askedFor(escalation: UntoldEscalation, { user_id, role }: Notified): string[] {
   const { record, demands } = escalation;
   const may_vote = isAmong(record.reviewers, user_id, role);
-  if (!may_vote || record.votes.some(({ reviewer }) => reviewer === user_id)) return [];
+  if (!may_vote || hasVoted(record, user_id)) return [];
   return demands.flatMap((demand) =>
     isToTell(demand, escalation) && isAmong(demand.reviewers, user_id, role) ? [demand.policy] : [],
   );

@@ -24,6 +24,7 @@ import {
   type Tail,
 } from "../../store/figures/read-figures.ts";
 import { readAlongIndexes, readQueue } from "../../store/membranes/overview.ts";
+import { rulesOutOfReach } from "../people/voting/reach.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -80,6 +81,7 @@ export async function readOverview(
       missing_facts: missingFacts(sums, packs, decisions),
       agents: agents.slice(0, listed_max),
       contradictions: await countContradictions(query, org_id, window, limits.counted_contradictions_max),
+      nobody_can_decide: (await rulesOutOfReach(query, org_id)).map(({ membrane_id: _, ...rule }) => rule),
       queue: await readQueue(query, org_id),
       latency: runtime.latencies.of(org_id),
     };

@@ -147,6 +147,26 @@ export function contradictionMail(
   });
 }
 
+/** Live rules whose reviewers are gone. */
+export function nobodyCanDecideMail(public_url: string, { rules, more }: MailContents["nobody_can_decide"]): Words {
+  const count = rules.length + more;
+  return written({
+    subject: count === 1 ? "Nobody can decide what a rule holds" : `Nobody can decide what ${count} rules hold`,
+    paragraphs: [
+      "Too few people can approve what these rules hold, because reviewers were removed, have other roles, or have no valid key.",
+      "Actions that the rules hold wait until their time is over. Name other reviewers in the rules, or invite people. " +
+        "Operators can hand open reviews to other people.",
+      ...rules.map(
+        ({ policy, membrane }) => `Rule: ${shown(policy.replaceAll(".", " "))} (membrane: ${shown(membrane)})`,
+      ),
+      ...(more === 0 ? [] : [`And ${more} more. The overview lists all of them.`]),
+    ],
+    link: { label: "Open the policies", url: `${public_url}/policies` },
+    footer:
+      "You get this mail because you are an admin of your organization. It comes once, until the rule has reviewers again.",
+  });
+}
+
 /** Actions that wait for a reviewer. `token` is the one that stops these mails. */
 export function escalationsMail(
   public_url: string,

@@ -32,6 +32,13 @@ export interface MailContents {
     readonly agent_id: string;
     readonly because: Contradiction;
   };
+  /** Live rules whose reviewers are gone, for the admins. */
+  readonly nobody_can_decide: {
+    readonly to: string;
+    readonly rules: readonly { readonly policy: string; readonly membrane: string }[];
+    /** Those that are not listed. */
+    readonly more: number;
+  };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

@@ -13,6 +13,7 @@ import {
   escalationsMail,
   invitationMail,
   knownAddressMail,
+  nobodyCanDecideMail,
   passwordMail,
   signupMail,
 } from "./mail-texts.ts";
@@ -136,6 +137,10 @@ async function mailOf(
     case "contradiction": {
       const told = content as MailContents["contradiction"];
       return { to: told.to, ...contradictionMail(public_url, told) };
+    }
+    case "nobody_can_decide": {
+      const told = content as MailContents["nobody_can_decide"];
+      return { to: told.to, ...nobodyCanDecideMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

@@ -97,14 +97,14 @@ export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
   readonly reviewers: readonly string[] | null;
 }
 
-/** Returns up to `limit` escalations after a place in the order of the filter. */
+/** Returns up to `limit` escalations, without their rulings, after a place in the order of the filter. */
 export async function listEscalations(
   query: Query,
   org_id: string,
   filter: NamedFilter,
   after: EscalationPlace | null,
   limit: number,
-): Promise<BoundedPage<Escalation>> {
+): Promise<BoundedPage<Review>> {
   const { rows, more } = await readBounded<ShownRow>(
     query,
     {
@@ -151,12 +151,13 @@ interface ShownRow {
   readonly equal_pending: number | null;
 }
 
-function shown({ record, demands, nobody_waits: why, equal_pending }: ShownRow): Escalation {
-  return {
-    ...completed(record, demands),
+function shown({ record: stored, demands, nobody_waits: why, equal_pending }: ShownRow): Review {
+  const record = {
+    ...completed(stored, demands),
     ...(why === null ? {} : { nobody_waits: why }),
     ...(equal_pending === null ? {} : { equal_pending }),
   };
+  return { record, ruling: null, demands };
 }
 
 /** Returns two texts; a record that names one of the reviewers contains at least one. Only users have several names. */

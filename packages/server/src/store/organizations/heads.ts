@@ -7,6 +7,7 @@
 import type { Query } from "../../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "../audit/audit.ts";
 import type { EventRow } from "../commit/commit-writer-rows.ts";
+import { noteReviewersChanged } from "../people/reviewers-due.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import type { Epochs } from "./epochs.ts";
@@ -176,6 +177,8 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
       after.entries,
     ],
   );
+  // Keys, people or rules may have changed: the worker has to look whether people can still decide.
+  if (raise.includes("auth") || raise.includes("policy")) await noteReviewersChanged(query, org_id);
   return { ...after, ...epochs };
 }
 

@@ -2,7 +2,7 @@
  * SQL for the mail queue. Contents are sealed, because they carry links that sign people in. The database's time decides when a
  * mail is due: by the clock of a node that is ahead, it would send a mail that another node is sending.
  */
-import type { Reviewer, Role } from "@countersign/contract";
+import type { Escalation, Reviewer, Role } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
@@ -90,7 +90,7 @@ export interface UntoldEscalation {
     readonly agent_id: string;
     readonly action: { readonly type: string; readonly verb: string };
     readonly reviewers: readonly Reviewer[];
-    readonly votes: readonly { readonly reviewer: string }[];
+    readonly votes: readonly Pick<Escalation["votes"][number], "reviewer" | "lapsed">[];
     readonly expires_at: string;
   };
   readonly demands: readonly CountedDemand[];

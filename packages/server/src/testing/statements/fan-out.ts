@@ -12,6 +12,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   readFinal: "one look for all callers who wait for a decision",
   readDueEscalations: "a worker looks for what is due in all organizations",
   readClosingOrganizations: "a worker looks for reviews of what is frozen in all organizations",
+  readReviewersDue: "a worker looks for organizations whose people, keys or rules changed in all organizations",
   takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
   organizationsWithEvents: "the dispatcher looks for events that nobody reported in all organizations",
   organizationsWithDue: "the deliverer looks for deliveries that are due in all organizations",
