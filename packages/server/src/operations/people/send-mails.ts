@@ -12,6 +12,7 @@ import {
   domainMail,
   escalationsMail,
   invitationMail,
+  keyExpiryMail,
   knownAddressMail,
   passwordMail,
   signupMail,
@@ -136,6 +137,10 @@ async function mailOf(
     case "contradiction": {
       const told = content as MailContents["contradiction"];
       return { to: told.to, ...contradictionMail(public_url, told) };
+    }
+    case "key_expiry": {
+      const told = content as MailContents["key_expiry"];
+      return { to: told.to, ...keyExpiryMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];
