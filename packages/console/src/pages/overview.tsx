@@ -11,6 +11,7 @@ import { ShadowBanner } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { Figures } from "./overview/figures.tsx";
+import { KeyWarnings } from "./overview/key-warnings.tsx";
 
 const spans = { hours: 6, day: 24, week: 24 * 7, month: 24 * 31 } as const;
 
@@ -67,7 +68,12 @@ function Counts() {
         <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
       </form>
       <Loaded query={query} what="the overview">
-        {(overview) => <Figures overview={overview} />}
+        {(overview) => (
+          <>
+            <KeyWarnings keys={overview.keys} />
+            <Figures overview={overview} />
+          </>
+        )}
       </Loaded>
     </>
   );
