@@ -29,6 +29,7 @@ export const auditTypes = {
   key_created: "an API key was created",
   key_rotated: "an API key replaced itself",
   key_revoked: "an API key was revoked",
+  key_bindings_changed: "what an API key is bound to changed",
   key_limits_changed: "other rate limits were agreed for an API key",
   membrane_created: "a membrane was created",
   membrane_changed: "a membrane's settings changed",

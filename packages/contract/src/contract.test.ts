@@ -105,7 +105,7 @@ describe("error codes", () => {
       409: 10, // with review_queue_full, blocked_now, frozen, already_claimed and handed_on: docs/decisions/0011, 0034, 0036 and 0037
       413: 1,
       415: 1,
-      422: 3,
+      422: 4, // with invalid_binding, which docs/decisions/0041 adds
       429: 1,
       500: 1,
       503: 2,
@@ -124,7 +124,8 @@ describe("error codes", () => {
     }
     expect([...refusalsOf(operations.getHealth)]).toEqual(["internal_error"]);
     expect(refusalsOf(operations.createApiKey).has("forbidden")).toBe(true);
-    expect(refusalsOf(operations.getUsage).has("forbidden")).toBe(false);
+    expect(refusalsOf(operations.getUsage).has("forbidden")).toBe(true);
+    expect(refusalsOf(operations.intake).has("forbidden")).toBe(false);
   });
 });
 

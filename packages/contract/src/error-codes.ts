@@ -62,7 +62,7 @@ export const errorCodes = {
   },
   forbidden: {
     status: 403,
-    meaning: "The key is valid, but its role or scope does not permit this operation.",
+    meaning: "The key is valid, but its role, its scope or its bindings do not permit this operation.",
     advice: "Use a key that may: `details` names the roles, or who else it has to be.",
   },
   self_review: {
@@ -160,6 +160,11 @@ export const errorCodes = {
     meaning:
       "The action as the reviewer modified it would be blocked by a policy, or a blocking policy could not be evaluated on it, or it would be held for other reviewers or more of them.",
     advice: "Change the modifications, or decide block.",
+  },
+  invalid_binding: {
+    status: 422,
+    meaning: "The API key cannot be bound in this way.",
+    advice: "Mend every entry of `details`: each names the place (`path`) and what is wrong there.",
   },
   masked_value_changed: {
     status: 422,

@@ -55,6 +55,12 @@ export const limits = {
   api_key_checksum_chars: 6,
   api_key_lifetime_days_default: 365,
   api_key_lifetime_days_max: 3_650,
+  key_bindings_max: 100,
+  cidr_chars_max: 64,
+  observed_bindings_days: 30,
+  observed_decisions_max: 50_000,
+  key_expiry_days: [14, 3, 1],
+  key_warnings_max: 20,
   name_chars_max: 128,
 
   // Context. Source: contract §2.9 and §8 rule 10, api.md §5

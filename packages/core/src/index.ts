@@ -1,4 +1,12 @@
 export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
+export {
+  allowsAgent,
+  allowsMembrane,
+  allowsSource,
+  type Bindings,
+  bindingsOf,
+  readCidr,
+} from "./access/bindings.ts";
 export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
 export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
 export {
@@ -50,6 +58,7 @@ export {
   sureActions,
   sureClasses,
 } from "./onboarding/intake.ts";
+export { keySteps } from "./onboarding/key-steps.ts";
 export { goLiveSteps, missingFactSteps } from "./onboarding/missing-facts.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { loadPack } from "./packs/load-pack.ts";

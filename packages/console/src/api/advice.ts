@@ -49,6 +49,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   ],
   already_exists: ["There is one already, or as many as there may be", "Choose another name, or remove one first."],
   state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
+  invalid_binding: ["The key cannot be bound in this way", "Mend what is named here, then try again."],
   policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],
   webhook_url_refused: ["This address is refused", "Use a public https address without user and password."],
   rate_limit_exceeded: ["Too many requests in a short time", "Nothing was changed. Try again in a few seconds."],

@@ -12,6 +12,7 @@ import { Empty, Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { Figures } from "./overview/figures.tsx";
+import { KeyWarnings } from "./overview/key-warnings.tsx";
 
 const spans = { hours: 6, day: 24, week: 24 * 7, month: 24 * 31 } as const;
 
@@ -71,6 +72,7 @@ function Counts() {
         {(overview) => (
           <>
             <NobodyCanDecide rules={overview.nobody_can_decide} />
+            <KeyWarnings keys={overview.keys} />
             <Figures overview={overview} />
           </>
         )}

@@ -158,7 +158,8 @@ export const MembraneLive = Type.Object(
   {
     membrane: Membrane,
     next_steps: Type.Array(text(1_000), {
-      description: "which facts were missing in shadow in the last 31 days, and what to do about them",
+      description:
+        "which facts were missing in shadow in the last 31 days, which keys should be bound, and what to do about them",
     }),
   },
   { title: "MembraneLive" },

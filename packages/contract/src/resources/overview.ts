@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
+import { WarnedKey } from "./people/api-key.ts";
 import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "./shapes.ts";
 
 const count = () => Type.Integer({ minimum: 0 });
@@ -138,6 +139,10 @@ export const Overview = Type.Object(
       pending: count(),
       oldest_at: nullable(timestamp()),
       next_expires_at: nullable(timestamp()),
+    }),
+    keys: Type.Array(WarnedKey, {
+      maxItems: limits.key_warnings_max,
+      description: "the newest keys with a warning: whoever has one may escape the rules, or is about to be refused",
     }),
     latency: nullable(DecisionLatency),
   },

@@ -1,4 +1,11 @@
-import type { ApiKey, ApiKeyCreated, ApiKeyInput, ApiKeyRotated } from "@countersign/contract";
+import type {
+  ApiKey,
+  ApiKeyCreated,
+  ApiKeyInput,
+  ApiKeyRotated,
+  KeyBindingsInput,
+  ObservedBindings,
+} from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
@@ -14,6 +21,14 @@ export function apiKeyCalls(call: Transport) {
     /** Keys without their texts, newest first. */
     listApiKeys: (query: PageQuery = {}) =>
       call<Page<"api_keys", ApiKey>>("GET", "/v1/api-keys", { query: { ...query } }),
+
+    /** Binds a key, or unbinds it (null), from the next request on. The bindings replace the old ones as a whole. */
+    bindApiKey: async (key_id: string, bindings: KeyBindingsInput | null) =>
+      (await call<{ api_key: ApiKey }>("PATCH", path(key_id), { body: { bindings } })).api_key,
+
+    /** Which bindings fit what a key submitted in the last 30 days. */
+    getObservedBindings: async (key_id: string) =>
+      (await call<{ observed: ObservedBindings }>("GET", `${path(key_id)}/observed-bindings`)).observed,
 
     /** Revokes a key: no request that begins after this resolved succeeds with it. */
     revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),

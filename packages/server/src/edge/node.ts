@@ -26,7 +26,7 @@ import { ensureOpenModeOrganization } from "../operations/organizations/create-o
 import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
-import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
+import { createBacklogWatch, createExpiryWatch } from "../operations/upkeep/watch-backlog.ts";
 import type {
   Clock,
   HttpOut,
@@ -54,6 +54,7 @@ import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
 import { startFigures } from "../worker/figures.ts";
 import { startFreezes } from "../worker/freezes.ts";
+import { startKeyExpiry } from "../worker/key-expiry.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -231,7 +232,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       cancel();
       await writer.close();
       // A minute's notes are worth no failure, least of all that of what comes after them.
-      await uses.flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
+      await uses.flush(null).catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
       windows.close();
     },
   };
@@ -244,7 +245,14 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   metrics.watchFigures(() => runtime.figures.behind());
-  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime), startFreezes(runtime)];
+  return [
+    aging,
+    startTimeLimits(runtime),
+    startDomainChecks(runtime),
+    startFigures(runtime),
+    startFreezes(runtime),
+    startKeyExpiry(runtime),
+  ];
 }
 
 /** Sets what the metrics read at each scrape. */
@@ -259,6 +267,7 @@ function watchNode(
   metrics.watchReads(() => db.reads());
   metrics.watchClock(() => clockWatch.offset_s());
   metrics.watchBacklog(createBacklogWatch(db, timers, log));
+  metrics.watchExpiringKeys(createExpiryWatch(db, timers, log));
 }
 
 /** Logs what holds until the first API key is created. */

@@ -12,6 +12,7 @@ import type {
   PullMetrics,
   ReportMetrics,
 } from "../operations/runtime.ts";
+import { expiring_counted_max } from "../store/keys/key-expiry.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */
@@ -40,6 +41,8 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   watchClock(offset_s: () => number): void;
   /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
+  /** Sets what returns the keys that expire within so many days. Called at each scrape; null: not known, no series. */
+  watchExpiringKeys(count: () => Promise<Readonly<Record<string, number>> | null>): void;
   /** Sets what returns the entries of the audit trail that are not in the figures yet. Called at each scrape. */
   watchFigures(behind: () => number): void;
   /** The text that Prometheus reads. */
@@ -201,7 +204,10 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
 /** The gauges that are read at each scrape. */
 function watchedMetrics(
   registry: Registry,
-): Pick<Metrics, "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog" | "watchFigures"> {
+): Pick<
+  Metrics,
+  "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog" | "watchExpiringKeys" | "watchFigures"
+> {
   const registers = [registry];
   return {
     watchQueue(depth) {
@@ -249,6 +255,7 @@ function watchedMetrics(
         },
       });
     },
+    watchExpiringKeys: (count) => watchExpiringKeys(registers, count),
     watchBacklog(count) {
       new Gauge({
         name: "countersign_backlog_rows",
@@ -264,6 +271,21 @@ function watchedMetrics(
       });
     },
   };
+}
+
+function watchExpiringKeys(registers: Registry[], count: Parameters<Metrics["watchExpiringKeys"]>[0]): void {
+  new Gauge({
+    name: "countersign_keys_expiring",
+    // Each process counts the keys of all.
+    aggregator: "max",
+    help: `API keys of all organizations that expire within so many days; counted up to ${expiring_counted_max}.`,
+    labelNames: ["within_days"],
+    registers,
+    async collect() {
+      this.reset();
+      for (const [within_days, keys] of Object.entries((await count()) ?? {})) this.set({ within_days }, keys);
+    },
+  });
 }
 
 /** What replicas take from the primary. */

@@ -35,6 +35,8 @@ export interface Instance {
     plan(org_id: string, plan: Plan): Promise<void>;
     /** Creates open mode's organization if it does not exist. */
     ensureOpenMode(): Promise<void>;
+    /** Returns the membrane that decides on submissions without one. */
+    defaultMembrane(org_id: string): Promise<string>;
     /** Counts the organizations of keys and people that are missing, as after a restore of an incomplete dump. */
     countLost(): Promise<number>;
   };
@@ -94,6 +96,10 @@ export async function openInstance(config: DatabaseSettings, log: Log, opening?:
       async ensureOpenMode() {
         const { ensureOpenModeOrganization } = await import("../../operations/organizations/create-organization.ts");
         await ensureOpenModeOrganization(opened);
+      },
+      async defaultMembrane(org_id) {
+        const { readDefaultMembrane } = await import("../../store/membranes/membranes.ts");
+        return db.tenant(org_id, (query) => readDefaultMembrane(query, org_id));
       },
       countLost: () => db.system((query) => countLostOrganizations(query, null)),
     },

@@ -1,10 +1,10 @@
 /**
  * Everything that is decided about a request before its body is read, in this order and nowhere else:
  *
- *   key → role → rate window → (then, in `serve`: query → body → validation → handler)
+ *   key → networks that it is bound to → role → rate window → (then, in `serve`: query → body → validation → handler)
  *
  * Whoever has no valid key learns nothing about what it sent or what exists, but that its head cannot be read. A refusal of
- * the head or of the first two steps still takes its place in a rate window: without a valid key the client address' window,
+ * the head or of the first three steps still takes its place in a rate window: without a valid key the client address' window,
  * with one the key's. A full window answers 429 instead of whatever else was wrong, and that costs nothing.
  * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
  */
@@ -13,6 +13,7 @@ import type { IncomingMessage } from "node:http";
 import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type NetworkList } from "@countersign/core";
 import { noSession } from "../../operations/people/session.ts";
+import { sourceRefusal } from "../../operations/shared/bindings.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
 import { rateLimitFault } from "../../operations/shared/rate-limit-fault.ts";
 import type { RateWindows } from "../../ports.ts";
@@ -84,6 +85,8 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   if (visit.recall && typeof key === "string") {
     const known = deps.keys.recall(key, visit.now_us);
     if (known !== undefined) {
+      // The key may have been bound to other networks since.
+      if (outsideNetworks(deps, visit.request, known.caller) !== null) return admitPresented(deps, visit, key);
       const admission = admitKnown(deps, visit, known, true);
       return admission instanceof Promise
         ? admission.then((each) => unlessFull(deps, visit, key, each))
@@ -113,13 +116,13 @@ function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | u
 
 /**
  * Asks the database about a caller that came from memory before anything but a commit under its epoch is answered. Null:
- * the key is valid. Otherwise the request is what it would have been at the gate: one without a valid key.
+ * the key is valid and may be used from here. Otherwise the request is what it would have been at the gate.
  */
 export async function recheck(deps: GateDeps, visit: Visit, admission: Admission): Promise<Admission | null> {
   if (!admission.recalled || admission.known === null) return null;
   try {
-    await deps.keys.reload(admission.known.caller);
-    return null;
+    const fault = forbidden(deps, visit, await deps.keys.reload(admission.known.caller));
+    return fault === null ? null : { ...admission, fault };
   } catch (error) {
     if (admission.use !== null) await refundRate(deps.windows, admission.use, nowMs(visit));
     return count(deps, visit, { known: null, recalled: false, fault: faultOf(error) });
@@ -164,7 +167,7 @@ export function stillAdmitted(
 async function identify(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
   try {
-    if (given) return await deps.keys.identify(key);
+    if (given) return await deps.keys.identify(key, visit.operation.rate === "intents");
   } catch (error) {
     return openModeFor(deps, visit, error, "invalid_api_key");
   }
@@ -198,6 +201,11 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
   return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known.caller) });
 }
 
+/** Why a key may not be used from where the request comes from; null: it may. */
+function outsideNetworks(deps: GateDeps, request: IncomingMessage, caller: Caller): Fault | null {
+  return caller.bindings === null ? null : sourceRefusal(caller, ipOf(deps, request));
+}
+
 /** Why a caller that is known may not do this; null: it may. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
   // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough.
@@ -209,6 +217,8 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     const message = "Somebody else has signed in in this browser since this page was opened. Nothing was done.";
     return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
   }
+  const outside = outsideNetworks(deps, request, caller);
+  if (outside !== null) return outside;
   if (!roleMeets(caller.role, operation.auth)) {
     const able = roleNames.filter((role) => roleMeets(role, operation.auth));
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);

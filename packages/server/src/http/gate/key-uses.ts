@@ -1,4 +1,4 @@
-/** `last_used_at` of keys, to the minute: noted in memory, written together, never by a request. */
+/** `last_used_at` and `last_submitted_at` of keys, to the minute: noted in memory, written together, never by a request. */
 
 import { formatTimestampUs } from "@countersign/core";
 import type { Log, Timers } from "../../ports.ts";
@@ -13,29 +13,40 @@ const write_after_ms = 15_000;
 /** While the database is away no more than this is remembered; what is lost is a minute's note. */
 const pending_max = 50_000;
 
+interface KeyUse {
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly minute: number;
+  /** The key was used to submit intents in this minute, or in an earlier one that is not written yet. */
+  readonly submits: boolean;
+}
+
 /** Creates the notes of one node. */
 export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
-  let pending = new Map<string, { readonly org_id: string; readonly key_id: string; readonly minute: number }>();
+  const pending = new Map<string, KeyUse>();
 
-  async function flush(): Promise<void> {
-    const uses = byOrganization([...pending.values()]);
-    pending = new Map();
-    for (const [org_id, keys] of uses) {
+  async function flush(wanted: string | null): Promise<void> {
+    const noted = [...pending.values()].filter(({ org_id }) => wanted === null || org_id === wanted);
+    for (const { key_id } of noted) pending.delete(key_id);
+    for (const [org_id, keys] of byOrganization(noted)) {
       const times = keys.map(({ minute }) => formatTimestampUs(minute * minute_us));
-      await db.named(noteKeyUses, [org_id, keys.map(({ key_id }) => key_id), times]);
+      const submits = keys.map((key) => key.submits);
+      await db.named(noteKeyUses, [org_id, keys.map(({ key_id }) => key_id), times, submits]);
     }
   }
 
   return {
-    note(org_id, key_id, now_us) {
+    note(org_id, key_id, now_us, submits) {
       const minute = Math.floor(now_us / minute_us);
-      if (pending.get(key_id)?.minute === minute || pending.size >= pending_max) return;
+      const noted = pending.get(key_id);
+      if (noted?.minute === minute && (noted.submits || !submits)) return;
+      if (pending.size >= pending_max) return;
       if (pending.size === 0) {
         timers.after(write_after_ms, () => {
-          flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
+          flush(null).catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
         });
       }
-      pending.set(key_id, { org_id, key_id, minute });
+      pending.set(key_id, { org_id, key_id, minute, submits: submits || noted?.submits === true });
     },
     flush,
   };

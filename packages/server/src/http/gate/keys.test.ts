@@ -157,7 +157,7 @@ describe("GET /v1/api-keys", () => {
       ]);
     const lastUse = async () => {
       await call(node.url, "GET", "/v1/api-keys", { key: api_key });
-      await node.uses.flush();
+      await node.uses.flush(null);
       return (await call(node.url, "GET", "/v1/api-keys", { key: api_key })).json.api_keys[0].last_used_at;
     };
     await made("2026-01-01T00:00:30Z");

@@ -10,7 +10,7 @@
  * Source: api.md §3, architecture.md §4.
  */
 import { open_mode_org_id } from "@countersign/contract";
-import { equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
+import { bindingsOf, equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Caller, type Callers, open_mode_actor } from "../../operations/shared/caller.ts";
 import type { Clock } from "../../ports.ts";
@@ -21,9 +21,10 @@ import { type Known, reload, remember } from "./known.ts";
 
 /** Records when each key was used. The times are written to the minute, outside the hot path. */
 export interface KeyUses {
-  note(org_id: string, key_id: string, now_us: number): void;
-  /** Writes the times that are not written yet. */
-  flush(): Promise<void>;
+  /** `submits`: the request submits intents. */
+  note(org_id: string, key_id: string, now_us: number, submits: boolean): void;
+  /** Writes the times of an organization's keys (null: of all keys) that are not written yet. */
+  flush(org_id: string | null): Promise<void>;
 }
 
 const known_max = 20_000;
@@ -45,22 +46,22 @@ export class Keys implements Callers {
     this.#agreement = agreement;
   }
 
-  /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: it must be read. */
+  /** A caller from memory, who submits: possibly revoked or bound meanwhile, never expired. Undefined: it must be read. */
   recall(key: string, now_us: number): Known | undefined {
     const known = this.#known.get(hashApiKeyText(key));
     if (known === undefined) return undefined;
-    this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us);
+    this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us, true);
     return known;
   }
 
-  /** The caller of a key, read from the database. Faults: invalid_api_key, expired_api_key. */
-  async identify(key: string): Promise<Known> {
+  /** The caller of a key, read from the database. `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
+  async identify(key: string, submits = false): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
-    return this.#read(hashApiKeyText(key));
+    return this.#read(hashApiKeyText(key), submits);
   }
 
-  writeUses(): Promise<void> {
-    return this.#uses.flush();
+  writeUses(org_id: string | null): Promise<void> {
+    return this.#uses.flush(org_id);
   }
 
   /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */
@@ -79,7 +80,7 @@ export class Keys implements Callers {
     return reload(caller);
   }
 
-  async #read(hash: string): Promise<Known> {
+  async #read(hash: string, submits: boolean): Promise<Known> {
     const asked_ms = this.#known.perf.now();
     const key = await this.#reader.read(hash);
     const mine = key !== undefined && equalInConstantTime(key.key_sha256, Buffer.from(hash, "base64"));
@@ -90,11 +91,11 @@ export class Keys implements Callers {
     const known = remember({
       caller: callerOf(key),
       limits: rateLimitsUnder(this.#agreement, key.rate_limits),
-      again: () => this.#read(hash),
+      again: () => this.#read(hash, submits),
     });
     const left_ms = Math.min(Math.floor(key.left_us / 1000), known_ms_max);
     if (left_ms > 0) this.#known.set(hash, known, { ttl: left_ms, start: asked_ms });
-    this.#uses.note(key.org_id, key.key_id, this.#clock.now_us());
+    this.#uses.note(key.org_id, key.key_id, this.#clock.now_us(), submits);
     return known;
   }
 }
@@ -109,6 +110,7 @@ function callerOf(key: PresentedKey): Caller {
     role: key.role,
     scope: key.scope,
     agent_id: key.agent_id,
+    bindings: bindingsOf(key.bindings),
     environment: key.environment,
     actor: key.key_id,
     auth_epoch: key.auth_epoch,
@@ -124,6 +126,7 @@ const openModeCaller = {
   role: "admin",
   scope: "org",
   agent_id: null,
+  bindings: null,
   environment: "live",
   actor: open_mode_actor,
 } as const;

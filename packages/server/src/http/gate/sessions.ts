@@ -31,6 +31,7 @@ export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgre
         role,
         scope: "org",
         agent_id: null,
+        bindings: null,
         environment: "live",
         actor: user_id,
         auth_epoch,

@@ -1,6 +1,6 @@
 /** Onboarding over HTTP: from nothing to a first decision. Source: contract §2.1 and §4, api.md §10. */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -45,13 +45,30 @@ describe("POST /v1/onboarding/quickstart", () => {
     });
   });
 
-  test("the snippet runs as it stands and prints the decision", async () => {
+  test("the snippet runs as it stands, makes one bound key, submits with it only, and prints the decision", async () => {
     const { json } = await quickstart(acme);
     const dir = await mkdtemp(join(tmpdir(), "countersign-snippet-"));
     try {
       await writeFile(join(dir, "first-intent.mjs"), json.quickstart_snippet);
-      const { stdout } = await promisify(execFile)(process.execPath, ["first-intent.mjs"], { cwd: dir });
-      expect(stdout).toMatch(/^approve risk 0 mode shadow/);
+      for (let run = 0; run < 2; run += 1) {
+        const { stdout } = await promisify(execFile)(process.execPath, ["first-intent.mjs"], { cwd: dir });
+        expect(stdout).toMatch(/^approve risk 0 mode shadow/);
+      }
+      const { api_keys } = (await call(url, "GET", "/v1/api-keys", { key: json.api_key })).json;
+      expect(api_keys).toMatchObject([
+        {
+          role: "agent",
+          bindings: { membrane_ids: [json.membrane_id], agent_ids: ["my-first-agent"], forbid_shadow: true },
+          warnings: [],
+        },
+        { key_id: json.key_id, role: "admin", warnings: [] },
+      ]);
+      const file = join(dir, `my-first-agent.${json.membrane_id}.key`);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const { intents } = (await call(url, "GET", "/v1/intents", { key: json.api_key })).json;
+      expect(intents.map((each: { submitted_by: { id: string } }) => each.submitted_by.id)).toEqual([
+        ...[api_keys[0].key_id, api_keys[0].key_id],
+      ]);
     } finally {
       await rm(dir, { recursive: true });
     }

@@ -22,6 +22,7 @@ import { readLifts } from "../../store/overrides/overrides.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { demandNotFrozen } from "../freezes/frozen.ts";
 import type { Runtime } from "../runtime.ts";
+import { demandBoundAction } from "../shared/bindings.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { blockedNowFault, readPresent } from "../shared/present.ts";
 import { type Attempt, demandCurrentKey, demandRulesInForce, untilFresh } from "../shared/stale.ts";
@@ -95,6 +96,7 @@ async function claim(
 /** Faults: not_found (also where the caller may not see it), forbidden. */
 function demandClaimer(caller: Caller, stored: StoredDecision | undefined): void {
   if (stored === undefined || !maySee(caller, stored)) throw new Fault("not_found");
+  demandBoundAction(caller, stored);
   if (roleMeets(caller.role, ["operator"]) || stored.lineage_id === caller.lineage_id) return;
   const message = "Only the key that submitted the action, its rotations, and operators may claim it.";
   throw faultAt("forbidden", "", "not_allowed", message);

@@ -27,6 +27,7 @@ import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { writeMail } from "../people/mail.ts";
 import type { Recording, Runtime } from "../runtime.ts";
+import { demandBoundAction } from "../shared/bindings.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
@@ -40,7 +41,8 @@ type ReportRuntime = Recording & Pick<Runtime, "sealer" | "mails" | "metrics">;
 
 /**
  * Adds an observation to an intent, which may have any number. A report that an action was executed which was not let through is an
- * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, idempotency_conflict.
+ * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, forbidden (a key that is
+ * bound elsewhere), idempotency_conflict.
  */
 export async function recordObservation(
   runtime: ReportRuntime,
@@ -53,6 +55,7 @@ export async function recordObservation(
   const admit = async (query: Query): Promise<void> => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
+    demandBoundAction(caller, decision);
   };
   let contradiction: Contradiction | null = null;
   const terms = { operation: "record_observation", idempotency_key, request, admit };

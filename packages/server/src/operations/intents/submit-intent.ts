@@ -13,6 +13,7 @@ import type { Epochs } from "../../store/organizations/epochs.ts";
 import { pullContext } from "../context/pull-context.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
+import { agentRefusal, membraneRefusal, modeRefusal, sourceRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
@@ -46,6 +47,8 @@ export interface SubmissionRequest {
   /** `mode` of the query; only shadow can be asked for. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
+  /** The address of the client, which the key may be bound to. */
+  readonly client_ip: () => string;
   /** Intents in the same request: 1, or the size of the batch. */
   readonly batch_size: number;
   /** In a batch: when this item may go to the commit, and what tells the next one that it has. */
@@ -75,7 +78,7 @@ const stale_max = 2;
 const lost_races_max = 100;
 
 /**
- * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key of another agent), not_found and
+ * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound elsewhere), not_found and
  * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
  * where this node's clock is far off).
  */
@@ -156,6 +159,7 @@ class Submission {
     const { orgStates } = this.#runtime;
     const { org_id } = this.#caller;
     const state = await orgStates.get(org_id);
+    if (this.#bindingRefusal(state) !== null) await this.#demandBound(state);
     const pulled = state.source === null ? null : await this.#pull(state);
     if (pulled === "replaced") {
       orgStates.forget(org_id, state);
@@ -165,6 +169,26 @@ class Submission {
     if (proposed === null) return null;
     if (this.#request.turn !== undefined) await this.#request.turn.come;
     return this.#commit(state, proposed);
+  }
+
+  /** Returns why the bindings of the key refuse the submission; null: they allow it. */
+  #bindingRefusal(state: OrgState): Fault | null {
+    if (this.#caller.bindings === null) return null;
+    const { submission, mode, client_ip } = this.#request;
+    const membrane_id = submission.membrane_id ?? state.membrane(undefined)?.membrane.membrane_id ?? null;
+    return (
+      sourceRefusal(this.#caller, client_ip()) ??
+      modeRefusal(this.#caller, mode) ??
+      agentRefusal(this.#caller, submission.intent.agent.id, "/intent/agent/id") ??
+      membraneRefusal(this.#caller, membrane_id, "/membrane_id")
+    );
+  }
+
+  /** Reads the key again and refuses by its bindings: a key from memory may have been bound otherwise since. Faults: forbidden, the 401 faults. */
+  async #demandBound(state: OrgState): Promise<void> {
+    this.#caller = await this.#runtime.callers.reload(this.#caller);
+    const refusal = this.#bindingRefusal(state);
+    if (refusal !== null) throw refusal;
   }
 
   async #propose(state: OrgState, pulled: Pulled | null): Promise<Proposed | null> {
@@ -192,6 +216,8 @@ class Submission {
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
+        // The first answer may have been committed under other bindings.
+        await this.#demandBound(state);
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
       case "approval_gone":

@@ -167,6 +167,26 @@ export function nobodyCanDecideMail(public_url: string, { rules, more }: MailCon
   });
 }
 
+/** Keys that are about to expire. */
+export function keyExpiryMail(public_url: string, { keys, more }: MailContents["key_expiry"]): Words {
+  const count = keys.length + more;
+  const subject = count === 1 ? "An API key is about to expire" : `${count} API keys are about to expire`;
+  return written({
+    subject,
+    paragraphs: [
+      "From its end on, the service refuses a key, and whoever uses it stops working. Rotate the key before (POST " +
+        "/v1/api-keys/…/rotate, with the key itself), or create another one and replace it.",
+    ],
+    items: keys.map(({ key_id, name, role, expires_at }) => ({
+      text: `${name === null ? "" : `${shown(name)}, `}${role}, ${key_id}: until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+      url: `${public_url}/keys`,
+    })),
+    ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/keys` } }),
+    footer:
+      "You get this mail because you are an admin of your organization: 14 days, 3 days and 1 day before the end.",
+  });
+}
+
 /** Actions that wait for a reviewer. `token` is the one that stops these mails. */
 export function escalationsMail(
   public_url: string,

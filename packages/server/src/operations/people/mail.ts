@@ -39,6 +39,18 @@ export interface MailContents {
     /** Those that are not listed. */
     readonly more: number;
   };
+  /** Keys that are about to expire, the first to end first, for the admins of their organization. */
+  readonly key_expiry: {
+    readonly to: string;
+    readonly keys: readonly {
+      readonly key_id: string;
+      readonly name: string | null;
+      readonly role: string;
+      readonly expires_at: string;
+    }[];
+    /** Those that are not listed. */
+    readonly more: number;
+  };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

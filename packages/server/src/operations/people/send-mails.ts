@@ -12,6 +12,7 @@ import {
   domainMail,
   escalationsMail,
   invitationMail,
+  keyExpiryMail,
   knownAddressMail,
   nobodyCanDecideMail,
   passwordMail,
@@ -141,6 +142,10 @@ async function mailOf(
     case "nobody_can_decide": {
       const told = content as MailContents["nobody_can_decide"];
       return { to: told.to, ...nobodyCanDecideMail(public_url, told) };
+    }
+    case "key_expiry": {
+      const told = content as MailContents["key_expiry"];
+      return { to: told.to, ...keyExpiryMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

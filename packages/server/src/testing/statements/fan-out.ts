@@ -22,6 +22,8 @@ export const fan_out: Readonly<Record<string, string>> = {
   deleteOldWaits: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
   readProgressPage: "the reconciler of figures looks which organizations have decisions that are not counted",
+  organizationsToTellOfExpiry: "a worker looks for keys that expire in all organizations",
+  "count-expiring-keys": "the metrics count keys that expire in all organizations",
   "count-backlog": "the metrics count what waits in all organizations",
   otherOrganizationsIn: "a domain may be claimed only if nobody of another organization is there",
   readSealedTexts: "the operator replaces the master key in all organizations",
