@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { circleFindings } from "./circles.ts";
 import { constantFindings } from "./constants.ts";
 import { type Exception, functionFindings } from "./functions.ts";
+import { repositoryProseFindings } from "./prose.ts";
 import { codeOnly, importsOf, lineAt } from "./scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
 
@@ -171,18 +172,21 @@ export function folderFindings(paths: readonly string[]): Finding[] {
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
 
-function sourceFiles(folder: string): string[] {
+/** Returns the paths of the files in a folder of the repository, and below it, whose names match the pattern. */
+function filesBelow(folder: string, name: RegExp): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return skipped.has(entry.name) || entry.name.startsWith(".") ? [] : sourceFiles(path);
-    return /\.(?:[mc]?ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
+    if (entry.isDirectory()) return skipped.has(entry.name) || entry.name.startsWith(".") ? [] : filesBelow(path, name);
+    return name.test(entry.name) ? [path] : [];
   });
 }
 
 /** All findings in the repository, and the files so long that one may ask whether they should be two. */
 export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
   const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/tidy/long-functions.json"), "utf8"));
-  const files = sourceFiles("").map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
+  const read = (path: string) => ({ path, source: readFileSync(join(root, path), "utf8") });
+  const files = filesBelow("", /\.(?:[mc]?ts|tsx|mjs)$/).map(read);
+  const documents = filesBelow("", /\.md$/).map(read);
   const long = files.filter(
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
   );
@@ -193,6 +197,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...functionFindings(files, exceptions),
       ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
+      ...repositoryProseFindings([...files, ...documents]),
     ],
     questions: long.map(({ path }) => path),
   };
