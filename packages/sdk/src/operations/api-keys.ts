@@ -10,15 +10,18 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The methods on API keys. Source: api.md §3. */
+/** The methods on API keys. */
 export function apiKeyCalls(call: Transport) {
   const path = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
   return {
-    /** Creates a key; its text is in this answer only. `***`: the first answer was lost, so revoke the key and create another. */
+    /**
+     * Creates a key. Only this answer contains its text. `***`: the first answer was lost, so revoke the key and create
+     * another.
+     */
     createApiKey: (input: ApiKeyInput) =>
       call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: newIdempotencyKey() }),
 
-    /** Keys without their texts, newest first. */
+    /** Lists keys without their texts, newest first. */
     listApiKeys: (query: PageQuery = {}) =>
       call<Page<"api_keys", ApiKey>>("GET", "/v1/api-keys", { query: { ...query } }),
 
@@ -30,10 +33,13 @@ export function apiKeyCalls(call: Transport) {
     getObservedBindings: async (key_id: string) =>
       (await call<{ observed: ObservedBindings }>("GET", `${path(key_id)}/observed-bindings`)).observed,
 
-    /** Revokes a key: no request that begins after this resolved succeeds with it. */
+    /** Revokes a key. No request that begins after this call resolves can use it. */
     revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),
 
-    /** Replaces the client's own key; the old one is dead when this resolves. Make a new client with the new key. */
+    /**
+     * Replaces the client's own key. The old key is invalid when this call resolves. Create a new client with the new
+     * key.
+     */
     rotateApiKey: (key_id: string) => call<ApiKeyRotated>("POST", `${path(key_id)}/rotate`),
   };
 }

@@ -13,16 +13,16 @@ import type { KeyLimits } from "../../operations/keys/set-key-limits.ts";
 import { readRateLimits } from "../start/setting-values.ts";
 import type { OpenedDatabase } from "./open-database.ts";
 
-/** The actor of audit rows for what the command line does. */
+/** The actor of the command line in audit rows. */
 export const command_line_actor = "command_line";
 
-/** What a command can do with keys. */
+/** The operations of the command line on keys. */
 export interface InstanceKeys {
   /** Checks a key's input as the API does. Null: it is valid. */
   problems(input: ApiKeyInput): Promise<readonly FaultDetail[] | null>;
   /**
-   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: whoever uses the
-   * command line, who is one person. Faults: not_found (account).
+   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: the
+   * user of the command line, who is one person. Faults: not_found (account).
    */
   create(org_id: string, input: ApiKeyInput, person?: string): Promise<ApiKeyCreated>;
   /** Returns all keys of an organization, the newest first. */

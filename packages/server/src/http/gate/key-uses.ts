@@ -1,4 +1,6 @@
-/** `last_used_at` and `last_submitted_at` of keys, to the minute: noted in memory, written together, never by a request. */
+/**
+ * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. Requests note the times in memory, and a timer writes them together.
+ */
 
 import { formatTimestampUs } from "@countersign/core";
 import type { Log, Timers } from "../../ports.ts";
@@ -8,9 +10,12 @@ import { byOrganization } from "../../store/rows/by-organization.ts";
 import type { KeyUses } from "./keys.ts";
 
 const minute_us = 60_000_000;
-/** A key used all the time is written once a minute at most: the statement skips minutes that are there already. */
+/**
+ * Time between writes. A key in constant use is still written once a minute at most, because the statement skips
+ * minutes that are already stored.
+ */
 const write_after_ms = 15_000;
-/** While the database is away no more than this is remembered; what is lost is a minute's note. */
+/** While the database is unavailable, at most this many times are kept. A lost time is off by a minute. */
 const pending_max = 50_000;
 
 interface KeyUse {
@@ -43,7 +48,7 @@ export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: 
       if (pending.size >= pending_max) return;
       if (pending.size === 0) {
         timers.after(write_after_ms, () => {
-          flush(null).catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
+          flush(null).catch((error: unknown) => log.warn({ err: error }, "could not store when keys were used"));
         });
       }
       pending.set(key_id, { org_id, key_id, minute, submits: submits || noted?.submits === true });

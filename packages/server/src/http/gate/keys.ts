@@ -1,13 +1,12 @@
 /**
- * From the X-API-Key header to a caller.
+ * Finds the caller of the X-API-Key header.
  *
- * Every operation reads the key from the database, except the submission of one intent: that takes a known key from
- * memory, because its commit checks the key's epoch and refuses what was decided under an older one. So a revoked key fails on
- * every node from the moment the revocation commits, although no node is notified.
+ * Every operation reads the key from the database, except the submission of one intent. That operation takes a known
+ * key from memory, because its commit checks the key's epoch and refuses decisions under an older one. So a revoked key
+ * fails on every node from the moment the revocation commits, although no node is notified.
  *
- * The database says whether a key has expired, and how long a valid one has left. A key stays in memory for no longer than that,
- * measured by the monotonic clock from before it was read, so the node's wall clock does not matter.
- * Source: api.md §3, architecture.md §4.
+ * The database says whether a key has expired, and how long a valid one has left. A key stays in memory at most this
+ * long, measured by the monotonic clock from before it was read. So the node's wall clock does not matter.
  */
 import { open_mode_org_id } from "@countersign/contract";
 import { bindingsOf, equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
@@ -28,7 +27,7 @@ export interface KeyUses {
 }
 
 const known_max = 20_000;
-/** A key is read again after so long: the monotonic clock stands still while a machine sleeps. */
+/** After this time a key is read again, because the monotonic clock stops while a machine sleeps. */
 const known_ms_max = 60_000;
 
 /** The callers of one node. */
@@ -46,7 +45,7 @@ export class Keys implements Callers {
     this.#agreement = agreement;
   }
 
-  /** A caller from memory, who submits: possibly revoked or bound meanwhile, never expired. Undefined: it must be read. */
+  /** Returns a caller from memory: possibly revoked or bound meanwhile, never expired. Undefined: the key must be read. */
   recall(key: string, now_us: number): Known | undefined {
     const known = this.#known.get(hashApiKeyText(key));
     if (known === undefined) return undefined;
@@ -54,7 +53,7 @@ export class Keys implements Callers {
     return known;
   }
 
-  /** The caller of a key, read from the database. `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
+  /** Reads the caller of a key from the database. `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
   async identify(key: string, submits = false): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
     return this.#read(hashApiKeyText(key), submits);
@@ -64,7 +63,7 @@ export class Keys implements Callers {
     return this.#uses.flush(org_id);
   }
 
-  /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */
+  /** Returns the caller without a key: open mode's admin while open mode is on. Faults: missing_api_key. */
   async openMode(): Promise<Known> {
     const { key_ever_created, auth_epoch } = await this.#reader.openMode();
     if (key_ever_created || auth_epoch === null) throw new Fault("missing_api_key");
@@ -75,7 +74,7 @@ export class Keys implements Callers {
     });
   }
 
-  /** See `Callers`; callers with a session are looked at again in the same way. */
+  /** See `Callers`. Callers with a session are read again in the same way. */
   reload(caller: Caller): Promise<Caller> {
     return reload(caller);
   }

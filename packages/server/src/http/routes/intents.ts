@@ -1,4 +1,4 @@
-/** Intents over HTTP. Source: contract §4, api.md §4. */
+/** Intents over HTTP. */
 import { errorCodes } from "@countersign/contract";
 import { claimIntent } from "../../operations/intents/claim-intent.ts";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/intents/read-intents.ts";
@@ -39,7 +39,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
-      // The answer's status tells nobody of them; one line for each kind, as all items may have met the same.
+      // The answer's status does not show failed items. One line for each code, because many may fail alike.
       for (const [code, fault] of new Map(faults.map((fault) => [fault.code, fault])))
         if (errorCodes[code].status >= 500)
           runtime.log.error({ request_id, code, err: fault.cause ?? fault }, "batch items failed");

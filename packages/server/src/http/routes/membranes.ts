@@ -1,4 +1,4 @@
-/** Membranes and usage over HTTP. Source: api.md §7 and §10. */
+/** Membranes and usage over HTTP. */
 import {
   changeMembrane,
   createMembrane,

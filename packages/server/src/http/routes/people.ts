@@ -58,7 +58,7 @@ type MemberHandlers = Pick<
 const done: Answer = { status: 204 };
 const mailed: Answer = { status: 202 };
 
-/** The routes of people and their sessions. */
+/** Returns the routes of people and their sessions. */
 export function peopleRoutes(runtime: Runtime, cookies: SessionCookies) {
   return {
     ...accountRoutes(runtime, cookies),

@@ -34,7 +34,7 @@ export interface Head {
   readonly usage_met_by: number | null;
 }
 
-/** What a transaction changes in its organization's head. */
+/** The changes of a transaction to its organization's head. */
 export interface HeadChanges {
   /** Epochs to raise; that makes every decision in flight under them stale. */
   readonly raise?: readonly (keyof Epochs)[];
@@ -53,8 +53,9 @@ export interface HeadChanges {
 const now_us = microseconds("statement_timestamp()");
 
 /**
- * SQL for an epoch after a change; parameter `$n` says whether the change raises it. It grows whatever the clock says. If the
- * clock is behind (set back, or another server's), it grows by a random step of up to 0.1 s (`chance.step`), because a count could repeat.
+ * SQL for an epoch after a change. Parameter `$n` says whether the change raises it. The epoch grows with any clock. If
+ * the clock is behind (set back, or another server's), the epoch grows by a random step of up to 0.1 s (`chance.step`).
+ * A fixed step could repeat an earlier epoch.
  */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
   `case when $${n}::boolean then
