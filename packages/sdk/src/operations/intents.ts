@@ -61,7 +61,7 @@ export function intentCalls(call: Transport) {
       submission: IntentSubmission,
       { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
     ) => {
-      // The prefix says that the key is for repeats of one request only. Two equal actions stay equal.
+      // The prefix marks a key for retries of this request only. Such a key does not distinguish two equal actions.
       const key = idempotency_key ?? `retry-${newIdempotencyKey()}`;
       return call<SubmitAnswer>("POST", "/v1/intents", {
         body: submission,

@@ -51,7 +51,7 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   async function look(): Promise<void> {
-    // Somebody may wait for a mail before a screen, so mails go out before each look at some organizations.
+    // A person at a screen may wait for a mail, so mails are sent before each check of some organizations.
     do {
       while (!stopped && (await tellReviewers(runtime)));
       while (!stopped && (await sendMails(runtime, stopping.signal)));

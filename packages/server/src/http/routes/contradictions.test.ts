@@ -58,7 +58,7 @@ test("executing a blocked, waiting or withdrawn action raises an alarm; an appro
 test("executing an action that needed a claim raises an alarm without one; the claimer, and operators after a claim, may report", async () => {
   const claim = (intent_id: string) => post(`/v1/intents/${intent_id}/claim`, { nonce: "a-nonce-of-this-process" });
   const approved = async (n: number) => {
-    // Each is another action, so that no approval is handed on.
+    // Each one is a different action, so that no approval is passed to another.
     const intent = { ...heldBody.intent, payload: { content: { n } } };
     const { intent_id, escalation_id } = await submitted({ ...heldBody, intent, claim: "required" });
     await post(`/v1/escalations/${escalation_id}/decision`, { outcome: "approve" }, org.reviewer);

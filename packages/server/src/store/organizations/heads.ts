@@ -178,7 +178,7 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
       after.entries,
     ],
   );
-  // Keys, people or rules may have changed: the worker has to look whether people can still decide.
+  // Keys, people or rules may have changed: the worker must check whether people can still decide.
   if (raise.includes("auth") || raise.includes("policy")) await noteReviewersChanged(query, org_id);
   return { ...after, ...epochs };
 }
