@@ -30,7 +30,6 @@ export async function setAbsence(
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       await refuseStranger(query, caller, user_id);
-      if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("not_found");
       await refuseUnfitDelegate(query, org_id, user_id, input.delegate);
       const { starts_at, ends_at } = await timesOf(query, input);
       absence = { user_id, delegate: input.delegate, by_admin: roleMeets(role, ["admin"]), starts_at, ends_at };
@@ -64,8 +63,9 @@ export function shownAbsence({ starts_at, ends_at, delegate, by_admin }: StoredA
   return { from: starts_at, until: ends_at, delegate, may_vote: by_admin };
 }
 
-/** Refuses whoever is neither the person nor an admin. Faults: forbidden. */
+/** Refuses whoever is neither the person nor an admin. Faults: not_found (no such person), forbidden. */
 async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller, user_id: string): Promise<void> {
+  if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("not_found");
   if (roleMeets(role, ["admin"])) return;
   if ((await identityOf(query, org_id, lineage_id)).person === user_id) return;
   throw faultAt("forbidden", "", "not_allowed", "You may set your own absence. An admin may set that of other people.");
