@@ -1,6 +1,8 @@
 import { look_alike_reason } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import { decideCase, type TestCase, type TestPolicy } from "../testing/deciding.ts";
+import { agentNames } from "../names/known-names.ts";
+import { decideCase, inputOf, type TestCase, type TestPolicy } from "../testing/deciding.ts";
+import { decide } from "./decide.ts";
 
 /** Decides an action with these names; without them it is by `agent-1`, with the verb `read_page`, of the type `data.read`. */
 function asked(
@@ -110,16 +112,32 @@ describe("what an unknown name does", () => {
     [{ effect: "approve_modified", modify: [{ op: "remove", path: "/a" }] }, "escalate"],
   ])("%j: %s", (spec, verdict) => expect(asked(rule(spec), { verb }).verdict).toBe(verdict));
 
-  test("the whole risk counts", () => {
-    const risky = rule({ effect: "none", risk: { add: 0.6 } });
+  test.each([{ effect: "none" }, {}])("the whole risk counts: %j", (spec) => {
     const membrane = { thresholds: { escalate_at: null, block_at: 0.6 } };
-    expect(asked(risky, { verb }, { membrane })).toMatchObject({ verdict: "block", risk_score: 0.6 });
+    const { verdict, risk_score } = asked(rule({ risk: { add: 0.6 }, ...spec }), { verb }, { membrane });
+    expect([verdict, risk_score]).toEqual(["block", 0.6]);
   });
 
   test("a rule that suppresses others only as the name is written suppresses none", () => {
     const others = { match: { exclude: { verbs: ["send_money"] } }, when: "true", effect: "none", risk: { add: 0.1 } };
     const policies = [...rule({}), { name: "grant", spec: { ...others, suppresses: ["no"] } }];
     expect(asked(policies, { verb }).verdict).toBe("escalate");
+  });
+
+  test("nor does it on the action as policies modify it", () => {
+    const change = (path: string) => ({
+      when: "true",
+      effect: "approve_modified",
+      modify: [{ op: "set", path, value: "5.0" }],
+    });
+    const policies: TestPolicy[] = [
+      ...blocks({ when: "params.y == 5.0" }),
+      { name: "set", spec: { match: { verbs: ["send_money"] }, on_unknown: "fire", ...change("/y") } },
+      { name: "grant", spec: { match: { exclude: { verbs: ["send_money"] } }, suppresses: ["no"], ...change("/z") } },
+    ];
+    const verdictOf = (each: string) =>
+      decideCase(policies, { intent: { action: { verb: each }, content: { y: 1 } } }).content.verdict;
+    expect([verdictOf("send_money"), verdictOf("send-money")]).toEqual(["block", "escalate"]);
   });
 
   test("a change that depends on the name is not made", () => {
@@ -179,6 +197,20 @@ describe("what is reported", () => {
       { name: "other", spec: { match: { verbs: ["send-money"] }, when: "false", effect: "block" } },
     ];
     expect(asked(named, { verb: "send-money" })).toMatchObject({ verdict: "approve", reasons: [] });
+  });
+
+  test("an agent id that looks like one with stored facts is reported, once", () => {
+    const agents_with_facts = agentNames(["invoice-bot"]);
+    const messages = (id: string, rules: TestPolicy[] = []) =>
+      decide({ ...inputOf(rules, { intent: { agent: { id } } }), agents_with_facts }).content.reasons.flatMap(
+        ({ policy, message }) => (policy === look_alike_reason ? [message] : []),
+      );
+    expect(messages("invoice_bot")).toEqual([
+      'The agent id "invoice_bot" looks like the known "invoice-bot", but is another name: "_" (U+005F) for "-" (U+002D). The stored facts of "invoice-bot" do not count for it.',
+    ]);
+    expect(messages("invoice-bot")).toEqual([]);
+    const named = blocks({ match: { agents: ["invoice-bot"] }, when: "true" });
+    expect(messages("invoice_bot", named)).toEqual([expect.stringContaining("Rules about")]);
   });
 
   test("no reason quotes a redacted text", () => {

@@ -9,8 +9,9 @@ import type { KnownNamesByKind, Likeness } from "../names/known-names.ts";
 import { lookAlikeCause } from "../names/look-alike-cause.ts";
 import type { NameKind } from "../names/policy-names.ts";
 import { clipMessage } from "../policy/message.ts";
+import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
-import type { DecidableIntent } from "./decision.ts";
+import type { DecidableIntent, DecideInput } from "./decision.ts";
 
 /** A name of the action that looks like a known name. */
 export interface LookAlike extends Likeness {
@@ -85,23 +86,50 @@ function causeOf({ path, known }: LookAlike): Cause {
   return lookAlikeCause(path, known);
 }
 
+/** A look-alike to report, and what the known name is known by. */
+export interface ReportedLookAlike extends Pick<LookAlike, "kind" | "given" | "known"> {
+  readonly known_by: "rules" | "facts";
+}
+
 /**
- * Returns the look-alikes to report: those of names in `match` or the catalogue, and those that a vote is unknown for. A text in an
- * expression may be no name.
+ * Returns the look-alikes to report: those of names in `match` or the catalogue, those that a vote is unknown for (`causes`), and those
+ * of agents with stored facts. A text in an expression may be no name.
  */
-export function reported(look_alikes: readonly LookAlike[], causes: readonly Cause[]): readonly LookAlike[] {
-  return look_alikes.filter((each) => {
+export function reported(
+  look_alikes: readonly LookAlike[],
+  causes: readonly Cause[],
+  { intent, agents_with_facts }: Pick<DecideInput, "intent" | "agents_with_facts">,
+): readonly ReportedLookAlike[] {
+  const by_facts = agents_with_facts?.like(intent.agent.id) ?? none;
+  if (look_alikes.length === 0 && by_facts.length === 0) return none;
+  const by_rules = look_alikes.filter((each) => {
     const { path, reason } = causeOf(each);
     return each.is_named || causes.some((cause) => cause.path === path && cause.reason === reason);
   });
+  const isReported = (known: string): boolean => by_rules.some((each) => each.kind === "agent" && each.known === known);
+  const agent = { kind: "agent", given: intent.agent.id, known_by: "facts" } as const;
+  return [
+    ...by_rules.map((each) => ({ ...each, known_by: "rules" as const })),
+    ...by_facts.flatMap(({ known }) => (isReported(known) ? [] : [{ ...agent, known }])),
+  ];
 }
+
+/** The most characters of a name that a message shows. Targets may have thousands. */
+const name_chars_max = 256;
 
 const kindWords: Readonly<Record<NameKind, string>> = { verb: "verb", agent: "agent id", target: "target" };
 
 /** Returns the reason that reports a look-alike, without the texts that policies redact. */
-export function lookAlikeReason({ kind, given, known }: LookAlike, redacted: readonly string[]): Reason {
-  const what = `The ${kindWords[kind]} "${given}" looks like the known "${known}"`;
-  const message = `${what}, but is another name: ${differencesText(given, known)}. Rules about "${known}" are not established.`;
+export function lookAlikeReason(
+  { kind, given, known, known_by }: ReportedLookAlike,
+  redacted: readonly string[],
+): Reason {
+  const [shown, of] = [clipText(given, name_chars_max), clipText(known, name_chars_max)];
+  const so =
+    known_by === "facts"
+      ? `The stored facts of "${of}" do not count for it.`
+      : `Rules about "${of}" are not established.`;
+  const message = `The ${kindWords[kind]} "${shown}" looks like the known "${of}", but is another name: ${differencesText(given, known)}. ${so}`;
   return {
     ...{ policy_id: null, policy: look_alike_reason, version: null, effect: "none" },
     ...{ message: clipMessage(withoutTexts(message, redacted)), citations: [], unknown_facts: [] },

@@ -10,7 +10,7 @@ import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-fa
 import type { Concluded, MembraneVote } from "./conclude.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 import { freezeReasonName } from "./freezes.ts";
-import { type LookAlike, reported } from "./look-alikes.ts";
+import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
 /** Returns the reasons of these votes. Messages read their values from `viewsFor`, and quote none of the `redacted` texts. */
 export function reasonsOf(
@@ -131,13 +131,10 @@ export function membraneReason({ policy, effect, threshold, modified_risk }: Mem
 }
 
 /** Returns the look-alikes that this record's decision reports. */
-export function reportedLookAlikes({ action, modified }: Concluded): readonly LookAlike[] {
-  if (action.look_alikes.length === 0) return action.look_alikes;
-  const votes = [...modified.plan.votes, ...modified.objections];
-  return reported(
-    action.look_alikes,
-    votes.flatMap(({ unknowns, missing }) => [...unknowns, ...missing]),
-  );
+export function reportedLookAlikes({ input, action, modified }: Concluded): readonly ReportedLookAlike[] {
+  const votes = action.look_alikes.length === 0 ? [] : [...modified.plan.votes, ...modified.objections];
+  const causes = votes.flatMap(({ unknowns, missing }) => [...unknowns, ...missing]);
+  return reported(action.look_alikes, causes, input);
 }
 
 /** A reason without its words. */

@@ -9,6 +9,12 @@ export interface Likeness {
   readonly is_named: boolean;
 }
 
+/** Known agent ids. */
+export interface AgentNames {
+  /** Returns the known ids that an id looks like; mostly none. */
+  like(agent_id: string): readonly Likeness[];
+}
+
 /** The known names of each kind. */
 export type KnownNamesByKind = Readonly<Record<NameKind, KnownNames>>;
 
@@ -101,4 +107,9 @@ export function knownNames(
     const tools = { names: catalogue.map(({ verb }) => verb), prefixes: none, literals: none, parts: none };
     return { verb: new KnownNames([tools, ...policies.map(({ verb }) => verb)]), agent, target };
   };
+}
+
+/** Collects known agent ids. */
+export function agentNames(agent_ids: readonly string[]): AgentNames {
+  return new KnownNames([{ names: agent_ids, prefixes: none, literals: none, parts: none }]);
 }

@@ -38,3 +38,14 @@ test("other names of the same rule pass and are not reported", async () => {
   const intent = { agent: { id: "a1" }, action: { verb: "send_mail", type: "data.read" } };
   expect((await ask("POST", "/intents", { intent })).json.decision).toMatchObject({ verdict: "approve", reasons: [] });
 });
+
+test("an agent id that looks like one with stored facts is reported", async () => {
+  const document = { contract_version: "1", facts: { identity: { account_status: "active" } } };
+  expect((await ask("PUT", "/context/agents/a-7", document)).status).toBe(200);
+  const reasons = async (id: string) =>
+    (await ask("POST", "/intents", { intent: { agent: { id }, action: { verb: "x" } } })).json.decision.reasons;
+  expect(await reasons("a-7")).toEqual([]);
+  expect(await reasons("\u0430-7")).toMatchObject([
+    { policy: look_alike_reason, effect: "none", message: expect.stringMatching(/stored facts of "a-7" do not count/) },
+  ]);
+});
