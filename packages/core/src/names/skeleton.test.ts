@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { areOtherNumbers, skeletonsOf, withPart } from "./skeleton.ts";
+import { areOtherNumbers, cellsOf, skeletonsOf, withPart } from "./skeleton.ts";
 
 const areAlike = (a: string, b: string): boolean =>
   skeletonsOf(a).some((each) => each !== "" && skeletonsOf(b).includes(each)) && !areOtherNumbers(a, b);
@@ -54,7 +54,7 @@ describe("a part of a name", () => {
     ["send_m\u043eney!", "money", "end", "send_money"],
     ["do-s\u0435nd-all", "send", "anywhere", "do-send-all"],
   ] as const)("%j has what looks like %j at its %s: %j", (name, part, place, expected) =>
-    expect(withPart(name, part, place)).toBe(expected),
+    expect(withPart(cellsOf(name), part, place)).toBe(expected),
   );
 
   test.each([
@@ -65,6 +65,6 @@ describe("a part of a name", () => {
     ["send", "money", "anywhere"],
     ["a_b", "_", "anywhere"],
   ] as const)("%j has nothing like %j at its %s", (name, part, place) =>
-    expect(withPart(name, part, place)).toBeNull(),
+    expect(withPart(cellsOf(name), part, place)).toBeNull(),
   );
 });

@@ -3,7 +3,7 @@
  * that look alike, in case, in accents, or in separators (docs/decisions/0042).
  */
 import { foldName } from "@countersign/contract";
-import unhomoglyph from "unhomoglyph";
+import confusables from "unhomoglyph/data.json" with { type: "json" };
 
 /** A character of a name. */
 export interface Cell {
@@ -48,11 +48,23 @@ function cellOf(text: string): Cell {
   return cell;
 }
 
+/** What each confusable character looks like. */
+const prototypes: ReadonlyMap<string, string> = new Map(Object.entries(confusables));
+
 /** Returns what a character looks like. Names are compared without case, so the upper case counts if only that looks like ASCII. */
 function prototypeOf(char: string): string {
-  const [own, upper] = [unhomoglyph(char), unhomoglyph(char.toUpperCase())];
-  const isPlain = (text: string): boolean => ascii.test(text.replaceAll(/[\u0300-\u036f]/g, ""));
-  return isPlain(own) ? own : isPlain(upper) ? upper : unhomoglyph(char.toLowerCase());
+  const own = prototypes.get(char) ?? char;
+  if (isPlain(own)) return own;
+  const upper = char.toUpperCase();
+  const of_upper = prototypes.get(upper) ?? upper;
+  if (isPlain(of_upper)) return of_upper;
+  const lower = char.toLowerCase();
+  return prototypes.get(lower) ?? lower;
+}
+
+/** Whether a text is in ASCII, perhaps with accents. */
+function isPlain(text: string): boolean {
+  return /^(?:[\0-\x7f]|[\u0300-\u036f])*$/.test(text);
 }
 
 /** Makes one of the letters and digits of ASCII that look alike in one of their cases. */
@@ -75,28 +87,36 @@ export function areOtherNumbers(one: string, other: string): boolean {
 export type PartPlace = "start" | "end" | "anywhere";
 
 /**
- * Returns the name with `part` in place of what only looks like it; null if there is nothing like that at this place. If a part
- * ends with a separator, the name must have one there, too, or go on with a capital letter: `sender` is nothing like `send_`.
+ * Returns the name of these characters with `part` in place of what only looks like it; null if there is nothing like that at this
+ * place. If a part ends with a separator, the name must have one there, too, or go on with a capital letter: `sender` is nothing
+ * like `send_`.
  */
-export function withPart(name: string, part: string, place: PartPlace): string | null {
+export function withPart(cells: readonly Cell[], part: string, place: PartPlace): string | null {
   const skeleton = skeletonsOf(part)[0] ?? "";
   if (skeleton === "") return null;
-  const cells = cellsOf(name);
   const separates = cellsOf(part).map(({ letters }) => letters === "");
   for (let start = 0; start < cells.length; start += 1) {
-    let letters = "";
-    let end = start;
-    while (letters.length < skeleton.length && end < cells.length) {
-      letters += cells[end]?.letters;
-      end += 1;
-    }
-    if (letters === skeleton && cells[start]?.letters !== "") {
+    if (cells[start]?.letters === "") continue;
+    const end = endOfLetters(cells, start, skeleton);
+    if (end !== null) {
       const from = place === "start" ? 0 : beginOf(cells, start, separates[0] === true);
       const to = place === "end" ? cells.length : endOf(cells, end, separates.at(-1) === true);
       const is_last = place !== "end" || cells.slice(end).every((cell) => cell.letters === "");
       if (is_last && from !== null && to !== null) return textOf(cells.slice(0, from)) + part + textOf(cells.slice(to));
     }
-    if (place === "start" && cells[start]?.letters !== "") return null;
+    if (place === "start") return null;
+  }
+  return null;
+}
+
+/** Returns the end of the characters from `start` on that have this skeleton; null if there are none. */
+function endOfLetters(cells: readonly Cell[], start: number, skeleton: string): number | null {
+  let length = 0;
+  for (let end = start; end < cells.length; end += 1) {
+    const letters = cells[end]?.letters ?? "";
+    if (!skeleton.startsWith(letters, length)) return null;
+    length += letters.length;
+    if (length === skeleton.length) return end + 1;
   }
   return null;
 }
