@@ -98,14 +98,16 @@ function hasChangesOf({ changes }: Vote, other: Vote): boolean {
 const strictness: Readonly<Record<Vote["effect"], number>> = { none: 0, approve_modified: 1, escalate: 2, block: 3 };
 
 /**
- * Returns the vote of a policy that votes only on another reading. `on_unknown` says what it does, but `skip` holds the action, and
- * the whole risk counts: a look-alike must not pass what stops the known name.
+ * Returns the vote of a policy that votes only on another reading. `on_unknown` says what it does. If the document leaves that out,
+ * the policy does what it does to the known name, and holds the action at least. `skip` holds it, too, and the whole risk counts: a
+ * look-alike must not pass what stops the known name.
  */
 function unknownVote(other: Vote, causes: readonly Cause[]): Vote {
   const { placed, effect, risk } = other;
-  const { on_unknown } = placed.policy;
+  const { on_unknown, document } = placed.policy;
   const unknowns = mergeCauses(other.unknowns, causes);
   if (on_unknown === "fire") return { ...other, unknowns, suppresses: none };
   if (on_unknown === "skip") return plainVote(placed, unknowns, effect === "none" ? "none" : "escalate", risk);
-  return plainVote(placed, unknowns, on_unknown, risk);
+  const blocks = document.spec.on_unknown === undefined && effect === "block";
+  return plainVote(placed, unknowns, blocks ? "block" : on_unknown, risk);
 }

@@ -17,7 +17,9 @@ function asked(
   return { ...content, reported: reported.map(({ message }) => message) };
 }
 
-const blocks = (spec: object): TestPolicy[] => [{ name: "no", spec: { effect: "block", ...spec } }];
+const blocks = (spec: object): TestPolicy[] => [
+  { name: "no", spec: { effect: "block", on_unknown: "escalate", ...spec } },
+];
 const wires = blocks({ match: { verbs: ["send_money"] }, when: "true" });
 const catalogue = { action_catalogue: [{ verb: "send_money", type: "payment.transfer", data_classes: ["chd"] }] };
 
@@ -101,9 +103,15 @@ describe("a name that only looks like a known one is unknown to rules that name 
 
 describe("what an unknown name does", () => {
   const verb = "send-money";
-  const rule = (spec: object) => blocks({ match: { verbs: ["send_money"] }, when: "true", ...spec });
+  const rule = (spec: object) => {
+    const given = { effect: "block", on_unknown: "escalate", match: { verbs: ["send_money"] }, when: "true", ...spec };
+    return [{ name: "no", spec: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) }];
+  };
 
   test.each([
+    [{ on_unknown: undefined }, "block"],
+    [{ on_unknown: undefined, override: "never" }, "block"],
+    [{ on_unknown: undefined, effect: "escalate" }, "escalate"],
     [{ on_unknown: "block" }, "block"],
     [{ on_unknown: "fire" }, "block"],
     [{ on_unknown: "escalate" }, "escalate"],
@@ -112,7 +120,7 @@ describe("what an unknown name does", () => {
     [{ effect: "approve_modified", modify: [{ op: "remove", path: "/a" }] }, "escalate"],
   ])("%j: %s", (spec, verdict) => expect(asked(rule(spec), { verb }).verdict).toBe(verdict));
 
-  test.each([{ effect: "none" }, {}])("the whole risk counts: %j", (spec) => {
+  test.each([{ effect: "none", on_unknown: "skip" }, {}])("the whole risk counts: %j", (spec) => {
     const membrane = { thresholds: { escalate_at: null, block_at: 0.6 } };
     const { verdict, risk_score } = asked(rule({ risk: { add: 0.6 }, ...spec }), { verb }, { membrane });
     expect([verdict, risk_score]).toEqual(["block", 0.6]);

@@ -26,7 +26,7 @@ test.each(["send-money", "SEND.MONEY", "send_m\u043eney", "s\u0435nd money"])(
   async (verb) => {
     const intent = { agent: { id: "a1" }, action: { verb, type: "data.read" } };
     const { status, json } = await ask("POST", "/intents", { intent });
-    expect([status, json.decision.verdict]).toEqual([201, "escalate"]);
+    expect([status, json.decision.verdict]).toEqual([201, "block"]);
     expect(json.decision.reasons).toMatchObject([
       { policy: "no-wires", unknown_facts: [{ path: "action.verb", reason: "looks like send_money" }] },
       { policy: look_alike_reason, policy_id: null, message: expect.stringMatching(/"send_money".*U\+/) },
