@@ -50,6 +50,7 @@ export { contextErrors, normalizeContext, validateContext } from "./facts/valida
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
 export { decisionForPeople, factsForPeople, intentForPeople } from "./masks/for-people.ts";
 export { maskedValue } from "./masks/mask.ts";
+export { type AgentNames, agentNames } from "./names/known-names.ts";
 export {
   confirmSteps,
   intakeSteps,

@@ -19,7 +19,10 @@ export type EscalationStatus = Static<typeof EscalationStatus>;
 export const Reason = Type.Object(
   {
     policy_id: nullable(
-      text(limits.label_chars_max, { description: "null: a membrane threshold or default, or a freeze" }),
+      text(limits.label_chars_max, {
+        description:
+          "null: a membrane threshold or default, a freeze, or names.look_alike, which reports a look-alike name",
+      }),
     ),
     policy: text(limits.label_chars_max, { description: "the policy's name" }),
     version: nullable(Type.Integer()),

@@ -45,8 +45,11 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
   const stopping_policies: PlacedPolicy[] = [];
   for (const { policy_id } of stopping_reasons) {
-    const placed = policy_id === null ? undefined : live.get(policy_id);
-    if (placed !== undefined && !stopping_policies.includes(placed)) stopping_policies.push(placed);
+    if (policy_id === null) continue;
+    const placed = live.get(policy_id);
+    // The policy matches only what a name of the action looks like, and no change of parameters or facts renames it.
+    if (placed === undefined) return null;
+    if (!stopping_policies.includes(placed)) stopping_policies.push(placed);
   }
   const risky = new Set(byThreshold ? content.risk_contributions.map(({ source }) => source) : []);
   const contributors = matching.filter(({ policy }) => risky.has(policy.name));

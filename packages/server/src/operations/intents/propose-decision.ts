@@ -87,6 +87,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
     mode: pipelineMode(caller.environment, asked_mode, deciding.membrane.status),
     now_us,
     attested: attests(caller),
+    agents_with_facts: state.agentsWithFacts(),
     freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id }),
   };
   const first = decide(input);

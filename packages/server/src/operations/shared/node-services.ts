@@ -1,6 +1,14 @@
 /** The services of one node that operations share, as interfaces. The folder of each capability implements its own. */
 import type { BacktestProgress, ContextDocument, Membrane, Overview, PullFailure } from "@countersign/contract";
-import type { BacktestFigures, Candidate, Freezes, InexactFacts, PolicySet, PreparedMembrane } from "@countersign/core";
+import type {
+  AgentNames,
+  BacktestFigures,
+  Candidate,
+  Freezes,
+  InexactFacts,
+  PolicySet,
+  PreparedMembrane,
+} from "@countersign/core";
 import type { LimitFunction } from "p-limit";
 import type { Query } from "../../ports.ts";
 import type { RecordedFilter } from "../../store/backtests/backtests.ts";
@@ -33,6 +41,8 @@ export interface OrgState {
   isInForce(query: Query): Promise<boolean>;
   /** Returns the documents that were pushed for these subjects. */
   storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
+  /** Returns the agents with pushed documents. Null: there are none, or too many to list. */
+  agentsWithFacts(): AgentNames | null;
 }
 
 /** The states that this node caches. */
