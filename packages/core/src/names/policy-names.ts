@@ -4,7 +4,7 @@ import { expressionsIn } from "../policy/expressions-in.ts";
 import { namesOf, nodesOf, partsOf } from "../policy/nodes-of.ts";
 import type { PartPlace } from "./skeleton.ts";
 
-/** What a name names. */
+/** The kinds of names. */
 export type NameKind = "verb" | "agent" | "target";
 
 /** A text that a name may have as its part. */

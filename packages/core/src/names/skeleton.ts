@@ -8,7 +8,7 @@ import confusables from "unhomoglyph/data.json" with { type: "json" };
 /** A character of a name. */
 export interface Cell {
   readonly text: string;
-  /** What the character adds to the skeleton; empty for a separator. */
+  /** The part of the skeleton that the character gives; empty for a separator. */
   readonly letters: string;
   /** Whether it is a sign that looks like a letter, such as `|`. It may separate words, too. */
   readonly is_sign: boolean;
@@ -48,7 +48,7 @@ function cellOf(text: string): Cell {
   return cell;
 }
 
-/** What each confusable character looks like. */
+/** The character that each confusable character looks like. */
 const prototypes: ReadonlyMap<string, string> = new Map(Object.entries(confusables));
 
 /** Returns what a character looks like. Names are compared without case, so the upper case counts if only that looks like ASCII. */
@@ -83,7 +83,7 @@ export function areOtherNumbers(one: string, other: string): boolean {
   return letters(a) === letters(b) && numbers(a) !== numbers(b);
 }
 
-/** Where a text stands in a name. */
+/** The place of a text in a name. */
 export type PartPlace = "start" | "end" | "anywhere";
 
 /**
