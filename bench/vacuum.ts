@@ -1,6 +1,6 @@
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** Has the server clean up after many inserts and gather its statistics, as it does by itself in time. */
+/** Lets the server vacuum and analyze after many inserts, as autovacuum does later by itself. */
 export async function vacuum(connection: ConnectionOptions, tables: string): Promise<void> {
   const client = await openClient(connection, "bench");
   try {

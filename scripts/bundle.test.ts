@@ -1,4 +1,4 @@
-/** The build of the program, on a repository of five small entries. */
+/** Tests the build of the program on a repository with five small entries. */
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -39,7 +39,7 @@ function repository() {
   symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
   const program = join(dir, "packages/cli/dist/program");
   const bundle = () => spawnSync(process.execPath, [join(dir, "scripts/bundle.mjs")], { encoding: "utf8" });
-  /** Builds the program with another text in what is loaded later; the chunk it is in. */
+  /** Builds the program with another text in a chunk that is loaded later. Returns that chunk. */
   const chunkWith = (text: string) => {
     write("packages/cli/src/later.ts", `export const text: string = ${JSON.stringify(text)};`);
     const before = existsSync(program) ? readdirSync(program) : [];
@@ -54,7 +54,7 @@ function repository() {
   return { write, bundle, chunkWith, runs };
 }
 
-test("what a running service may still load stays for one more build, and no longer; all stays where the list of files is cut off", () => {
+test("chunks of a running service stay for one more build; all stay if the list of files is incomplete", () => {
   const { write, chunkWith, runs } = repository();
   const build = (text: string) => {
     const chunk = chunkWith(text);
@@ -63,7 +63,7 @@ test("what a running service may still load stays for one more build, and no lon
   };
   const chunks = ["one", "two", "three"].map(build);
   expect(chunks.map((chunk) => existsSync(chunk))).toEqual([false, true, true]);
-  // The list of a build that was not written to its end keeps nobody from building, and says not what may go.
+  // An incomplete list does not prevent a build, and deletes nothing.
   write("packages/cli/dist/program/made.json", "");
   chunks.push(build("four"));
   expect(chunks.map((chunk) => existsSync(chunk))).toEqual([false, true, true, true]);
@@ -77,7 +77,7 @@ test("a source that cannot be built fails the build and is named", () => {
   expect(stderr).toContain("packages/server/src/index.ts:1:13");
 });
 
-test("what stands before the bundled modules takes no name that one of them could want", () => {
+test("the banner before the bundled modules uses no name that a module could use", () => {
   const { write, bundle, runs } = repository();
   const script = readFileSync(join(root, "scripts/bundle.mjs"), "utf8");
   const banner = /const banner = `([^`]*)`/.exec(script)?.[1] ?? "";

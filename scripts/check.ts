@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be said about the code without running it. All checks run, whatever fails; then
- * one line each, and exit 1 if any failed.
+ * `npm run check`: all static checks of the code. All checks run, even after a failure. Prints one line for each, and
+ * exits with 1 if any failed.
  */
 
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { findingText, repositoryFindings } from "./tidy/tidy.ts";
 interface Check {
   readonly name: string;
   readonly mend: string;
-  /** What is wrong, as text to show; "" when nothing is. */
+  /** Returns the problems as text to show; "" if there are none. */
   readonly run: () => string;
 }
 
@@ -45,11 +45,11 @@ const checks: readonly Check[] = [
     run: tool("tsc", "-p", "packages/console/tsconfig.json"),
   },
   { name: "yaml", mend: "see the lines above", run: repositoryYamlProblems },
-  { name: "unused", mend: "take it away, or use it", run: tool("knip", "--no-config-hints", "--no-progress") },
+  { name: "unused", mend: "remove it, or use it", run: tool("knip", "--no-config-hints", "--no-progress") },
   { name: "generated", mend: "npm run gen", run: () => staleFiles().join("\n") },
 ];
 
-/** What is so wrong that a check cannot be made is its outcome. */
+/** Returns the problems of a check. If the check itself throws, returns its error. */
 function outcomeOf({ run }: Check): string {
   try {
     return run();

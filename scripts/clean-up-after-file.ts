@@ -1,4 +1,7 @@
-/** Run for every test file. Files share their modules, so a hook at the top of a module would be that of the first file alone. */
+/**
+ * Run for every test file. Test files share modules, so a hook at the top of a module would run for the first file
+ * only.
+ */
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { cleanUp } from "../packages/server/src/testing/when-file-is-done.ts";
 
@@ -11,7 +14,8 @@ beforeAll(() => {
 
 afterAll(async () => {
   await cleanUp();
-  // A node that is left behind goes on beside the files that follow: its timers run by their fake clocks, and they share its cores.
+  // A node that still runs would disturb the next files: its timers run by their fake clocks, and it shares their
+  // cores.
   const isGone = () => expect(listening(), "servers still listening after this file").toBeLessThanOrEqual(before);
   await vi.waitFor(isGone, { timeout: 60_000 });
 });

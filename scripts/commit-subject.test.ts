@@ -7,7 +7,7 @@ it.each([
   "Refuse rounded integers\n\nTheir doubles print as other numbers.",
   "# a comment of the editor\nRefuse rounded integers\n# another",
   'Revert "refuse rounded integers."',
-])("%j is a good message", (message) => {
+])("%j is accepted", (message) => {
   expect(subjectProblem(message)).toBeNull();
 });
 

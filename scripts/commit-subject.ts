@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const characters_max = 65;
 
-/** Returns what is wrong with the subject of a commit message, or null. */
+/** Returns the problem of a commit message's subject, or null. */
 export function subjectProblem(message: string): string | null {
   const [subject = "", second = ""] = message.split("\n").filter((line) => !line.startsWith("#"));
   if (/^(?:Merge|Revert|fixup!|squash!) /.test(subject)) return null;

@@ -1,16 +1,16 @@
 /**
  * Completes package-lock.json after `npm install`: `node scripts/complete-lock.mjs`.
  *
- * npm leaves optional packages of other platforms out of the lock file when the registry it was pointed at does not carry
- * them, and `npm ci` then refuses that lock file everywhere. What is missing is written as npm would: the version that the
- * parent asks for, and the platform, which such packages carry in their names.
+ * npm omits optional packages of other platforms from the lock file if the registry does not have them. `npm ci` then
+ * refuses that lock file on every machine. The script adds the missing entries as npm would: with the version that the
+ * parent requires, and the platform from the package's name.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 
-/** `{name, version, parent}` of every optional dependency that the lock file names and has no entry for. */
+/** Returns `{name, version, parent}` of every optional dependency without an entry in the lock file. */
 export function missingEntries(lock) {
   return Object.entries(lock.packages).flatMap(([parent, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
@@ -24,8 +24,8 @@ function entry({ name, version, parent }, lock) {
   const at = words.findIndex((word) => systems.includes(word));
   const [os, cpu, abi = ""] = at === -1 ? [] : words.slice(at);
   const platform = at === -1 ? { cpu: ["wasm32"] } : { cpu: [cpu], os: [os] };
-  if (at === -1 && !words.includes("wasm32")) throw new Error(`${name}: for which platform is it?`);
-  if (!/^\d+\.\d+\.\d+/.test(version)) throw new Error(`${name}: which version of ${version} is it?`);
+  if (at === -1 && !words.includes("wasm32")) throw new Error(`${name}: unknown platform`);
+  if (!/^\d+\.\d+\.\d+/.test(version)) throw new Error(`${name}: cannot read the version ${version}`);
   const libc = os === "linux" && /^(musl|gnu)/.exec(abi);
   return {
     version,

@@ -1,6 +1,7 @@
 /**
- * Prints `passed failed skipped` for a run of vitest: node scripts/count-tests.mjs <JSON report> <exit code of the run>. A file
- * that cannot be loaded counts as one failure, and so does a run that fails although each of its tests passed.
+ * Prints `passed failed skipped` for a run of vitest: node scripts/count-tests.mjs <JSON report> <exit code of the
+ * run>. A file that cannot be loaded counts as one failure. A failed run without a failed test counts as one failure,
+ * too.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,6 +1,6 @@
 /**
- * Vitest's global set-up: what tests write for their time goes to memory where there is plenty. A database for each test file
- * is hundreds of small files, and making and deleting them on a disk took a fifth of the processor time of the whole run.
+ * Vitest's global set-up: puts the tests' temporary files into memory if there is enough. A database for each test file
+ * is hundreds of small files. Creating and deleting them on a disk took 20 % of the processor time of the whole run.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
@@ -9,12 +9,12 @@ import { join } from "node:path";
 const memory = "/dev/shm";
 const prefix = "countersign-test-";
 
-/** A run was seen to take half of one GiB at most; what is asked for leaves room for others. */
+/** A run used at most half of one GiB. The required 4 GiB leave room for other programs. */
 const room_bytes = 4 * 2 ** 30;
 
 let dir: string | undefined;
 
-/** Changes nothing where TMPDIR names a place, or there is too little memory. */
+/** Changes nothing if TMPDIR names a place, or if there is too little memory. */
 export function setup(): void {
   if (process.env["TMPDIR"] !== undefined || !hasRoom()) return;
   removeAbandoned();
@@ -23,7 +23,7 @@ export function setup(): void {
     teardown();
     return;
   }
-  // As /tmp: a database server that root starts belongs to another user.
+  // The mode of /tmp, because a database server that root starts runs as another user.
   chmodSync(dir, 0o1777);
   process.env["TMPDIR"] = dir;
 }
@@ -39,7 +39,7 @@ function hasRoom(): boolean {
   return Math.min(bavail * bsize, process.availableMemory()) >= room_bytes;
 }
 
-/** Containers mount it without the right to. */
+/** Returns false if programs in the folder cannot be executed, as in some containers. */
 function runsPrograms(dir: string): boolean {
   const program = join(dir, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });
@@ -48,7 +48,7 @@ function runsPrograms(dir: string): boolean {
   return status === 0;
 }
 
-/** Of runs that were killed: nothing else would ever free that memory. */
+/** Removes the folders of killed runs. Nothing else would free that memory. */
 function removeAbandoned(): void {
   for (const name of readdirSync(memory).filter((each) => each.startsWith(prefix))) {
     const dir = join(memory, name);

@@ -5,11 +5,11 @@ import { mergeFacts } from "../packages/core/src/facts/merge.ts";
 import { freshUntilUs, resolveLimits } from "../packages/core/src/facts/staleness.ts";
 import { generatedFiles, staleFiles } from "./gen.ts";
 
-it("the generated files are in step with the contract's tables (npm run gen writes them)", () => {
+it("the generated files agree with the contract's tables (npm run gen writes them)", () => {
   expect(staleFiles()).toEqual([]);
 });
 
-it("docs/facts.md says of every fact how long the core takes it as fresh", () => {
+it("docs/facts.md says for every fact how long the core treats it as fresh", () => {
   const seconds_by_unit: Record<string, number> = { minute: 60, hour: 3_600, day: 86_400 };
   const secondsOf = (text: string) => {
     const [, count, unit = ""] = /[Ff]resh for (\d+) (minute|hour|day)/.exec(text) ?? [];
@@ -35,7 +35,7 @@ it("docs/facts.md says of every fact how long the core takes it as fresh", () =>
   expect(said).toEqual(taken);
 });
 
-it("docs/events.md has the fields of every event that has fields of its own", () => {
+it("docs/events.md has the fields of every event with fields of its own", () => {
   const page = generatedFiles().get("docs/events.md") ?? "";
   for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][]) {
     if (typeof data === "string") continue;

@@ -1,8 +1,8 @@
 /**
- * Writes what is derived from the contract's tables, openapi.json and docs/{configuration,errors,events,facts,rate-limits}.md, from
- * the core's schema of policies, docs/policy.schema.json, and from the packs, docs/actions.md and docs/fact-coverage.md. Also the console's list of
- * letters that look like Latin ones, from the data of Unicode.
- * `npm run gen` writes, `npm run gen -- --check` only says what is out of step (exit 1).
+ * Writes the generated files. From the contract's tables: openapi.json and
+ * docs/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/policy.schema.json. From the packs:
+ * docs/actions.md and docs/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
+ * Latin ones. `npm run gen` writes, `npm run gen -- --check` only lists outdated files (exit 1).
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ import { lookAlikesModule } from "./look-alikes.ts";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
 
-/** Every generated file: path from the root of the repository, and its whole text. */
+/** Returns every generated file: path from the root of the repository, and its whole text. */
 export function generatedFiles(): ReadonlyMap<string, string> {
   const rules = packNames.flatMap((name) => packOf(name).rules);
   return new Map([
@@ -58,14 +58,14 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The generated files whose text on disk is not what the tables give. */
+/** Returns the generated files whose text on disk is outdated. */
 export function staleFiles(): string[] {
   return [...generatedFiles()]
     .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), "utf8") !== text)
     .map(([path]) => path);
 }
 
-/** For editors: form only. `countersign policies check` also reads the expressions. */
+/** For editors: only the form. `countersign policies check` also checks the expressions. */
 function publishedPolicySchema(): object {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "Countersign policy" };
   return { ...head, ...policySchema };
@@ -113,7 +113,7 @@ function formatSentence(format: SettingFormat): string {
     case "url":
       return `URL: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
     case "url_list":
-      return `URLs with spaces between them: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
+      return `URLs separated by spaces: ${format.schemes.map((scheme) => `\`${scheme}:\``).join(", ")}`;
     case "integer":
       return `${format.min} to ${format.max}`;
     case "count_or_auto":
@@ -141,7 +141,7 @@ function errorsPage(): string {
   return page(
     "# Errors",
     'Every answer with a status of 400 or more is `{"error": {"code", "message", "details", "request_id"}}`. ' +
-      "`request_id` is also in the `X-Request-Id` header. What is no HTTP request is answered 400, 408 (it took too long to " +
+      "`request_id` is also in the `X-Request-Id` header. Bytes that are not an HTTP request are answered 400, 408 (it took too long to " +
       "arrive) or 431 (too many or too long headers), with the code `invalid_request`.",
     table(["status", "code", "what happened", "what to do"], rows),
     "## Problems",
@@ -152,7 +152,7 @@ function errorsPage(): string {
       ["code", "meaning"],
       Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
-    "On another status `details` may hold `{path, code, message}`, too: why, where the code of the error alone does not say it.",
+    "On another status `details` may hold `{path, code, message}`, too: the reason, if the code of the error alone does not say it.",
     table(
       ["status", "code", "meaning"],
       Object.entries(refusalCodes).map(([code, { statuses, meaning }]) => [
@@ -161,7 +161,7 @@ function errorsPage(): string {
         meaning,
       ]),
     ),
-    "On a 422 `policy_invalid` they are the findings in the document, as POST /v1/policies/check gives them. On a 402 `details` " +
+    "On a 422 `policy_invalid` they are the findings in the document, as in POST /v1/policies/check. On a 402 `details` " +
       "holds one `{period, used_actions, hard_limit}`, on a 413 `{body_bytes_max}` or `{values_max}`, on a 429 `{retry_after_seconds}`.",
   );
 }
@@ -179,8 +179,8 @@ function rateLimitsPage(): string {
     [
       "- The window slides: a request counts from its arrival until it is " +
         `${limits.rate_window_seconds} seconds old. Capacity comes back request by request.`,
-      "- Keys that rotation made of one key share one budget, whatever agent sends with them.",
-      "- A person who is signed in has a budget of their own (decision 0027). An IPv6 client is its /64 network.",
+      "- Keys that rotation created from one key share one budget, for any agent.",
+      "- A signed-in person has their own budget (decision 0027). An IPv6 client is its /64 network.",
       "- A request in shadow mode counts. A batch counts as one request. An answer 304 does not count. A refused request (429) does not count.",
       "- Every answer of a limited operation has `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (the Unix second at which the " +
         "oldest counted request leaves the window). A 429 also has `Retry-After` in seconds.",
@@ -212,12 +212,12 @@ function eventsPage(): string {
     ),
     `A delivery is attempted ${limits.delivery_attempts_max} times: again ${limits.delivery_wait_1_seconds} seconds after the ` +
       `first failure and ${limits.delivery_wait_2_seconds} seconds after the second. Each attempt waits up to ` +
-      `${limits.delivery_attempt_timeout_ms / 1000} seconds for a 2xx. The stored body is what every attempt sends, byte for byte.`,
-    "What failed is listed by `GET /v1/escalations/webhooks/deliveries/failed`, and sent again by hand: one of it by " +
-      "`POST …/deliveries/{delivery_id}/retry`, all of it, page by page, by `POST …/deliveries/failed/retry`.",
-    "A signing secret that has leaked is replaced at once by `POST /v1/escalations/webhooks/{webhook_id}/rotate-secret`: every " +
-      "attempt from then on is signed with the new one, and what the receiver refuses until it knows that can be sent again " +
-      "by hand. To replace one without a gap, register the same address a second time, let the receiver take both secrets, and " +
+      `${limits.delivery_attempt_timeout_ms / 1000} seconds for a 2xx. Every attempt sends the stored body, byte for byte.`,
+    "`GET /v1/escalations/webhooks/deliveries/failed` lists failed deliveries. You can send them again by hand: a single one by " +
+      "`POST …/deliveries/{delivery_id}/retry`, all, page by page, by `POST …/deliveries/failed/retry`.",
+    "If a signing secret has leaked, replace it at once by `POST /v1/escalations/webhooks/{webhook_id}/rotate-secret`. Every later " +
+      "attempt is signed with the new one. Your receiver refuses these until it knows the new secret; send them again " +
+      "by hand. To rotate a secret without a gap, register the same address a second time, let the receiver accept both secrets, and " +
       "delete the first webhook. Until then each event comes twice, as deliveries of their own: their bodies differ in " +
       "`webhook_id` only.",
     ...dataSections(),
@@ -229,7 +229,7 @@ function eventsPage(): string {
   );
 }
 
-/** A section for each list of fields, under the names of all events that have it. */
+/** Returns a section for each list of fields, under the names of all events that have it. */
 function dataSections(): string[] {
   const names = new Map<readonly EventField[], string[]>();
   for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][])
@@ -263,27 +263,27 @@ function factsPage(): string {
   const total = Object.values(factCategories).reduce((sum, category) => sum + category.fields.length, 0);
   return page(
     "# Facts",
-    `A context document carries facts in six categories. ${total} facts are listed here; each may be null, which means ` +
-      `missing. Other keys are kept for your own policies: any key that matches \`${fact_key_pattern}\`, at most ` +
-      `${limits.context_keys_per_category_max} per category. Nothing is coerced: \`"false"\` is not \`false\`.`,
+    `A context document has facts in six categories. ${total} facts are listed here. Each may be null, which means ` +
+      `missing. Other keys are stored for your own policies: any key that matches \`${fact_key_pattern}\`, at most ` +
+      `${limits.context_keys_per_category_max} per category. Values are not converted: \`"false"\` is not \`false\`.`,
     "`as_of` says per category when the facts were true (an ISO 8601 date-time with time zone, in the extended form: `2026-01-31T10:00:00Z`, `2026-01-31T10:00+0100`). The " +
       "basic form (`20260131T100000Z`), the week form (`2026-W05-6T10:00Z`) and the ordinal form (`2026-031T10:00Z`) are refused with " +
-      "`bad_format`, in dates too: they are rare, and easily something else. Without it they count as of their " +
-      "receipt. A few facts have a freshness of their own in place of their category's; it stands with them. Facts that are too old count as missing where they would permit something, and still count where they forbid.",
+      "`bad_format`, in dates too, because they are rare and easily confused. Without `as_of` the facts count as of their " +
+      "receipt. A few facts have a freshness of their own, which is listed with them. Facts that are too old count as missing if they would permit something, and still count if they forbid.",
     ...sections,
     "## Asked for",
-    "Facts can also be asked for: register an endpoint of yours with `PUT /v1/context/source`. Before each decision it gets " +
+    "The service can also ask for facts: register your endpoint with `PUT /v1/context/source`. Before each decision it gets " +
       'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
       `within ${limits.context_source_timeout_ms_max} ms and ${limits.context_source_answer_bytes_max} bytes. Its facts are ` +
-      `the most trusted ones. An answer is used again for the same intent while its facts are fresh, ` +
-      `${limits.context_source_kept_seconds_max} seconds at most. Where no facts come, the decision is made without them; ` +
-      "`unknown_facts[].reason` and the audit row `decided` say why:",
+      `the most trusted ones. An answer is reused for the same intent while its facts are fresh, ` +
+      `${limits.context_source_kept_seconds_max} seconds at most. Without an answer the decision is made without these facts; ` +
+      "`unknown_facts[].reason` and the audit row `decided` give the reason:",
     table(
       ["reason", "meaning"],
       Object.entries(pullFailures).map(([reason, meaning]) => [`\`${reason}\``, `${meaning}.`]),
     ),
     "## Oddities",
-    "`POST /v1/context/validate` also warns of what is accepted but odd:",
+    "`POST /v1/context/validate` also warns about accepted but unusual values:",
     table(
       ["code", "meaning"],
       Object.entries(warningCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
@@ -304,7 +304,7 @@ function factMeaning(field: FactField): string {
   }
 }
 
-/** What is said of a fact that is not fresh for as long as the others of its category. */
+/** Returns the text about a fact whose freshness differs from its category's. */
 function ownFreshness(path: string): string {
   if (path === clock_hour_fact) return "; fresh until the clock strikes the next hour";
   const seconds = factMaxAgeSeconds[path];
@@ -323,7 +323,7 @@ function plural(count: number, unit: string): string {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const stale = staleFiles();
   if (process.argv.includes("--check")) {
-    for (const path of stale) console.error(`${path} is out of step; run npm run gen`);
+    for (const path of stale) console.error(`${path} is outdated; run npm run gen`);
     process.exitCode = stale.length === 0 ? 0 : 1;
   } else {
     for (const path of stale) {
@@ -331,6 +331,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
       writeFileSync(join(root, path), generatedFiles().get(path) ?? "");
       console.log(`wrote ${path}`);
     }
-    if (stale.length === 0) console.log("everything is in step");
+    if (stale.length === 0) console.log("all generated files are up to date");
   }
 }

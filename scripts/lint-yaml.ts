@@ -7,7 +7,7 @@ import { parseAllDocuments } from "yaml";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** What is wrong with one YAML text, a line each. */
+/** Returns the problems of one YAML text, a line each. */
 export function yamlProblems(path: string, text: string): string[] {
   const documents = parseAllDocuments(text, { strict: true, uniqueKeys: true, prettyErrors: true });
   const problems = [...documents].flatMap(({ errors, warnings }) => [...errors, ...warnings]);
@@ -17,7 +17,7 @@ export function yamlProblems(path: string, text: string): string[] {
   return found;
 }
 
-/** What is wrong in the repository's YAML files, a line each; "" when nothing is. */
+/** Returns the problems of the repository's YAML files, a line each; "" if there are none. */
 export function repositoryYamlProblems(): string {
   const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.yaml", "*.yml"], {
     cwd: root,
@@ -31,7 +31,7 @@ export function repositoryYamlProblems(): string {
       cwd: root,
       encoding: "utf8",
     });
-    if (status !== 0) found.push(`${path} is no valid workflow:\n${stdout}${stderr}`);
+    if (status !== 0) found.push(`${path} is not a valid workflow:\n${stdout}${stderr}`);
   }
   return found.join("\n");
 }

@@ -1,4 +1,7 @@
-/** The letters that look like a Latin letter, from Unicode's data of confusable characters (UTS 39), as the console uses them. */
+/**
+ * Generates the console's list of letters that look like a Latin letter, from Unicode's data of confusable characters
+ * (UTS 39).
+ */
 import prototypes from "unhomoglyph/data.json" with { type: "json" };
 
 /** Returns the module with the regular expression of these letters. */

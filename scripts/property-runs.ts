@@ -1,6 +1,6 @@
 /**
- * How many cases a property test, a fuzz test or a simulation tries. Each test names its full count; `RUNS_SHARE` says which
- * share of it runs: a tenth without it, all of it in `npm run test:nightly`.
+ * Sets how many cases a property test, a fuzz test or a simulation tries. Each test names its full count. `RUNS_SHARE`
+ * is the share that runs: 0.1 by default, 1 in `npm run test:nightly`.
  */
 import fc from "fast-check";
 
@@ -12,7 +12,7 @@ export function runs(full: number): number {
   return Math.max(1, Math.round(full * share));
 }
 
-/** Returns half as many as `runs`, but all at a share of 1. For cases that take long, such as simulated worlds. */
+/** Returns half as many as `runs`, but all at a share of 1. For slow cases, such as simulated worlds. */
 export function fewRuns(full: number): number {
   return share === 1 ? full : runs(full / 2);
 }
@@ -24,8 +24,8 @@ export function sampleOf<T>(all: readonly T[]): T[] {
 }
 
 /**
- * Any character, as the unit of `fc.string`: all code points but halves of surrogate pairs. fast-check's own unit "binary" gives
- * the same, and takes more than a second of the processor when it is first used.
+ * Any character, as the unit of `fc.string`: all code points except lone surrogates. fast-check's own unit "binary"
+ * gives the same, but its first use takes more than a second of processor time.
  */
 export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - 0x800 })

@@ -1,6 +1,7 @@
 /**
- * Every property test runs on one known seed, so that a failure comes from a change of the code. `FC_SEED=<integer>` gives
- * another seed, `FC_SEED=random` a random one. Tests without a count of their own try a share of fast-check's 100 cases.
+ * Gives every property test the same seed, so that a failure is caused by a change of the code. `FC_SEED=<integer>`
+ * sets another seed, `FC_SEED=random` a random one. Tests without a count of their own try a share of fast-check's 100
+ * cases.
  */
 import fc from "fast-check";
 import { runs } from "./property-runs.ts";

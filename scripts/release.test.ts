@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { checksumLines, closeChangelog } from "./release.ts";
 
-it("closes the section of what is unreleased under the version and its date", () => {
+it("closes the unreleased section under the version and its date", () => {
   const changelog = "# Changelog\n\n## Unreleased\n\n- Refuse rounded integers.\n\n## 0.1.0 - 2026-11-01\n\n- First.\n";
   expect(closeChangelog(changelog, "0.2.0", "2026-12-01")).toEqual({
     notes: "- Refuse rounded integers.",
@@ -10,7 +10,7 @@ it("closes the section of what is unreleased under the version and its date", ()
 });
 
 it.each(["# Changelog\n", "# Changelog\n\n## Unreleased\n\n## 0.1.0 - 2026-11-01\n\n- First.\n"])(
-  "refuses a changelog that says nothing of the release: %j",
+  "refuses a changelog without a text for the release: %j",
   (changelog) => {
     expect(() => closeChangelog(changelog, "0.2.0", "2026-12-01")).toThrow("Write what changed");
   },

@@ -14,14 +14,14 @@ import { parseArgs } from "node:util";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const release_dir = join(root, "release");
-/** The packages that a project of its own installs. */
+/** The packages that a project installs separately. */
 const published = ["cel", "contract", "sdk", "mcp"] as const;
 
 const usage = `usage: npm run release -- [--version X.Y.Z] [--dry-run]
   --version   the version to release; the version in package.json by default
   --dry-run   write tarballs, checksums and SBOM to release/, and change nothing else`;
 
-/** A mistake of the person who releases; the message says what to do. */
+/** A mistake of the person who releases. The message says what to do. */
 class Refused extends Error {}
 
 function run(command: string, args: readonly string[]): string {
@@ -34,7 +34,7 @@ function run(command: string, args: readonly string[]): string {
   throw new Refused(`${command} ${args.join(" ")} failed:\n${error?.message ?? `${stdout}${stderr}`.trim()}`);
 }
 
-/** The changelog with its "Unreleased" section closed under this version, and that section's text. */
+/** Returns the changelog with its "Unreleased" section closed under this version, and that section's text. */
 export function closeChangelog(changelog: string, version: string, date: string): { text: string; notes: string } {
   const [, before, notes, after] = /^([\s\S]*?)## Unreleased\n([\s\S]*?)((?=\n## )[\s\S]*|)$/.exec(changelog) ?? [];
   if (before === undefined || notes === undefined || notes.trim() === "")
@@ -45,7 +45,7 @@ export function closeChangelog(changelog: string, version: string, date: string)
   };
 }
 
-/** The lines of SHA256SUMS, as `sha256sum --check` reads them. */
+/** Returns the lines of SHA256SUMS, as `sha256sum --check` reads them. */
 export function checksumLines(files: readonly { readonly name: string; readonly bytes: Buffer }[]): string {
   return files
     .map(({ name, bytes }) => `${createHash("sha256").update(bytes).digest("hex")}  ${name}\n`)
@@ -65,7 +65,7 @@ function setVersion(from: string, version: string): void {
     "--no-git-tag-version",
     "--allow-same-version",
   ]);
-  // npm leaves the versions that the packages ask of each other.
+  // npm does not update the versions with which the packages depend on each other.
   for (const name of readdirSync(join(root, "packages"))) {
     const file = join(root, "packages", name, "package.json");
     const text = readFileSync(file, "utf8").replaceAll(/("@countersign\/[\w-]+": )"[^"]+"/g, `$1"${version}"`);
@@ -94,10 +94,10 @@ function makeArtifacts(): string[] {
 }
 
 function release(from: string, version: string, is_dry_run: boolean): void {
-  if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)) throw new Refused(`${version} is no version. Give X.Y.Z.`);
+  if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version)) throw new Refused(`${version} is not a version. Give X.Y.Z.`);
   const dirty = run("git", ["status", "--porcelain"]);
   if (dirty !== "" && !is_dry_run) throw new Refused(`Commit or stash these changes first:\n${dirty}`);
-  if (run("git", ["tag", "--list", `v${version}`]) !== "") throw new Refused(`The tag v${version} exists already.`);
+  if (run("git", ["tag", "--list", `v${version}`]) !== "") throw new Refused(`The tag v${version} already exists.`);
   const changelog = join(root, "CHANGELOG.md");
   const { text, notes } = closeChangelog(
     readFileSync(changelog, "utf8"),

@@ -1,6 +1,6 @@
 /**
- * `npm start` and `npm test` from a fresh clone, with nothing done before: installs and builds what is missing or out of
- * date, then runs. Plain JavaScript without dependencies, because nothing else is there yet.
+ * `npm start` and `npm test` from a fresh clone: installs and builds missing or outdated parts, then runs. Plain
+ * JavaScript without dependencies, because nothing is installed yet.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,7 +23,9 @@ import { whyNotThisNode } from "../packages/cli/bin/required-node.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const at = (path) => `${root}${path}`;
 
-/** By its URL: what stands in a path would be read as one, and `#` or `%41` in a folder's name mean something there. */
+/**
+ * Imports by URL, because a path would be parsed as a URL, and `#` or `%41` in a folder's name have a meaning there.
+ */
 const load = (path) => import(pathToFileURL(at(path)).href);
 
 class Failed extends Error {}
@@ -33,8 +35,8 @@ function readJson(path) {
 }
 
 /**
- * Whether node_modules is what package-lock.json asks for, by npm's own record of what it installed (written last, so an
- * interrupted installation has none). No stamp of ours can be wrong about an installation that somebody made by hand.
+ * Returns true if node_modules is what package-lock.json requires. Compares with npm's own record of its installation,
+ * which npm writes last. A stamp of ours would be wrong after an installation by hand.
  */
 function isInstalled() {
   const wanted = readJson(at("package-lock.json"));
@@ -50,11 +52,11 @@ function isInstalled() {
   });
 }
 
-/** Runs a program in this terminal; a failure ends everything with its code. */
+/** Runs a program in this terminal. A failure ends this process with its code. */
 function run(command, args, what) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: "inherit" });
-    // Ctrl-C reaches the child as well (same terminal); a signal to us alone is handed on.
+    // Ctrl-C also reaches the child (same terminal). A signal to this process alone is passed on.
     const forward = (signal) => child.kill(signal);
     const ignore = () => undefined;
     process.on("SIGTERM", forward).on("SIGINT", process.stdin.isTTY ? ignore : forward);
@@ -68,15 +70,15 @@ function run(command, args, what) {
   });
 }
 
-/** Whoever installs and builds in this folder says every so often that it still does. */
+/** The process that installs and builds in this folder touches this file regularly. */
 const lock = at(".building");
 const says_every_ms = 1_000;
-/** Without a word for so long it was killed. */
+/** If the file is older than this, that process was killed. */
 const silent_ms_max = 10_000;
 
-/** One at a time: of two installations each would remove what the other one writes. */
+/** One process at a time, because two installations would remove each other's files. */
 async function alone(work) {
-  // A folder that cannot be written to was built by somebody else, whose lock is not ours to remove.
+  // A folder that cannot be written to was built by another user, whose lock must not be removed.
   if (!isWritable(root)) return work();
   for (let told = false; !takeLock(); told = true) {
     if (!told) console.error("countersign: waiting for another start that installs and builds in this folder …");
@@ -105,10 +107,10 @@ function takeLock() {
     writeFileSync(lock, "", { flag: "wx" });
     return true;
   } catch (error) {
-    // On a full disk, for example: what is built already runs without it.
+    // On a full disk, for example. The existing build runs without the lock.
     if (error.code !== "EEXIST") return true;
     const held = statSync(lock, { throwIfNoEntry: false });
-    // Later than now: it is from before the clock was set back.
+    // A time in the future means that the clock was set back since.
     if (held !== undefined && Math.abs(Date.now() - held.mtimeMs) > silent_ms_max) rmSync(lock, { force: true });
     return false;
   }
@@ -117,7 +119,7 @@ function takeLock() {
 async function install() {
   if (isInstalled()) return;
   console.error("countersign: installing (npm ci) …");
-  // Everything is run from the sources and built here: development packages too, whatever NODE_ENV says.
+  // Always with development packages, for any NODE_ENV, because the program is built here from its sources.
   const args = [
     "ci",
     "--ignore-scripts",
@@ -132,14 +134,14 @@ async function install() {
   else await run("npm", args, "npm ci");
 }
 
-/** tsc finds out for itself what changed; with nothing to do it takes about a tenth of a second. */
+/** tsc finds the changes itself. Without changes it takes about 0.1 s. */
 async function build() {
   await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
   await buildProgram();
   await buildConsole();
 }
 
-/** What is run: the service and the command line with their libraries. Then what was built checks the packs. */
+/** Builds the service and the command line with their libraries. Then the built program checks the packs. */
 async function buildProgram() {
   const script = at("scripts/bundle.mjs");
   if (!existsSync(script)) return;
@@ -165,8 +167,8 @@ async function buildConsole() {
 }
 
 /**
- * Calls `make` when `result` is not there, or what stands at `paths`, or a library, is other than it was when it was made. A
- * stamp beside the result says what it was made from; it is written last.
+ * Calls `make` if `result` does not exist, or if the files at `paths` or a library have changed since it was made. A
+ * stamp beside the result, written last, records from which contents it was made.
  */
 async function whenChanged(result, paths, make) {
   const stamp = `${dirname(result)}/.built-from`;
@@ -177,7 +179,10 @@ async function whenChanged(result, paths, make) {
   writeFileSync(at(stamp), sources);
 }
 
-/** One hash over the names and contents of all of them but tests: times of files say nothing after a checkout. */
+/**
+ * Returns one hash over the names and contents of all files except tests. File times are not used, because a checkout
+ * changes them.
+ */
 function contentsOf(paths) {
   const hash = createHash("sha256");
   const add = (path) => {
@@ -195,18 +200,18 @@ function contentsOf(paths) {
 }
 
 const commands = {
-  /** In this process: signals, terminal and exit code are the service's own. */
+  /** In this process, so that signals, terminal and exit code are the service's own. */
   async start(args) {
     const program = "packages/cli/bin/countersign.js";
     process.argv = [process.execPath, at(program), "serve", ...args];
     await load(program);
   },
-  /** What was just built is what the tests start where they start a program: it is up in a third of the time. */
+  /** Tests start the built program, because it starts in a third of the time. */
   async test(args) {
     process.env.TEST_THE_BUILD = "yes";
     await run(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", ...args], "npm test");
   },
-  /** Everything that the service consists of, built: what the image is made of. */
+  /** Builds all parts of the service, as for the image. */
   async build() {},
 };
 

@@ -12,13 +12,13 @@ const locked = {
   "node_modules/a": { link: true, resolved: "packages/a" },
   "node_modules/b": { version: "1.0.0" },
 };
-/** Writes down that it ran and with which arguments. */
+/** Returns a program that records its call with its arguments. */
 const recorder = (name: string, rest = "") =>
   `require("node:fs").appendFileSync(${JSON.stringify("ran")}, ${JSON.stringify(`${name} `)} + process.argv.slice(2).join(" ") + "\\n");${rest}`;
 
-/** A checkout with stand-ins for npm, tsc, vitest and the program, each of which writes down its call. */
+/** Creates a checkout with stand-ins for npm, tsc, vitest and the program. Each one records its call. */
 async function checkout(overrides: Record<string, string | null> = {}) {
-  // People name folders so; in a URL `#` and `%41` mean something else.
+  // Real folders have such names. In a URL `#` and `%41` have another meaning.
   const dir = await realpath(await mkdtemp(join(tmpdir(), "run C# 100%41 ")));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const files: Record<string, string | null> = {
@@ -63,13 +63,13 @@ async function checkout(overrides: Record<string, string | null> = {}) {
   const write = (name: string, text: string) => writeFile(join(dir, name), text);
   const remove = (name: string) => rm(join(dir, name));
   const age = (name: string, seconds: number) => utimes(join(dir, name), 0, Date.now() / 1_000 - seconds);
-  /** What is started from now on may read the folder, and write down that it ran. */
+  /** Makes the folder read-only, except for the record of calls. */
   const protect = async () => {
     await write("ran", "");
     await chmod(join(dir, "ran"), 0o666);
     await chmod(dir, 0o555);
     onTestFinished(() => chmod(dir, 0o755));
-    // Root may write everywhere.
+    // Root may write everywhere, so another user runs the programs.
     if (process.getuid?.() === 0) user = { uid: 65_534, gid: 65_534 };
   };
   return { run, start, write, remove, age, protect };
@@ -87,7 +87,7 @@ describe("npm start", () => {
     });
   });
 
-  test("builds the console when its sources are others than those of the last build, and only then", async () => {
+  test("builds the console if and only if its sources have changed since the last build", async () => {
     const { run, write } = await checkout({
       "node_modules/vite/bin/vite.js": recorder(
         "vite",
@@ -104,7 +104,7 @@ describe("npm start", () => {
     expect((await run("start")).ran).toEqual(["tsc -b", vite, "tsc -b", "tsc -b", vite, "countersign serve"]);
   });
 
-  test("builds the program when its sources or its libraries are others, and again when that was interrupted", async () => {
+  test("builds the program if its sources or its libraries have changed, and again after an interrupted build", async () => {
     const sources = { "packages/server/src/index.ts": "1", "packages/server/src/index.test.ts": "1" };
     const made = "packages/cli/dist/program";
     const bundler = (rest: string) =>
@@ -129,11 +129,11 @@ describe("npm start", () => {
       code: 9,
       output: expect.stringContaining("the build of the program (esbuild) failed (exit code 9)"),
     });
-    // As it was when it was built last; but nobody knows what the interrupted build left of that.
+    // The same sources as in the last complete build, but the interrupted build may have changed its result.
     await write("packages/server/src/index.ts", "2");
     await write("scripts/bundle.mjs", whole);
     expect(await bundles()).toBe(5);
-    // Removed by hand, but for what does not show.
+    // Removed by hand, except for a file that is not checked.
     await remove(`${made}/record-packs.js`);
     expect(await bundles()).toBe(6);
   });
@@ -143,7 +143,7 @@ describe("npm start", () => {
     expect((await run("start")).ran).toEqual([ci, "tsc -b", "countersign serve"]);
   });
 
-  test("of two at once in a fresh clone one installs, and the other one waits for it", async () => {
+  test("of two concurrent runs in a fresh clone one installs, and the other one waits for it", async () => {
     const installing = `const { writeFileSync, existsSync } = require("node:fs"); const wait = setInterval(() => {
       if (!existsSync("go")) return;
       writeFileSync("node_modules/.package-lock.json", '${JSON.stringify({ packages: locked })}');
@@ -172,20 +172,20 @@ describe("npm start", () => {
   test.each([
     ["", 11],
     [", also where the clock was set back since", -3_600],
-  ])("whoever was killed while it built is waited for no longer than it takes to see that%s", async (_, seconds) => {
+  ])("the lock of a killed build is ignored as soon as it is stale%s", async (_, seconds) => {
     const { run, age } = await checkout({ ".building": "" });
     await age(".building", seconds);
     expect((await run("build")).ran).toEqual(["tsc -b"]);
   });
 
-  test("a folder of somebody else, who was killed while it was built, is used as it is", async () => {
+  test("a folder of another user, whose build was killed, is used as it is", async () => {
     const { run, age, protect } = await checkout({ ".building": "" });
     await age(".building", 11);
     await protect();
     expect(await run("start")).toEqual({ code: 0, output: "", ran: ["tsc -b", "countersign serve"] });
   });
 
-  test("installs again when package-lock.json asks for something else, and only then", async () => {
+  test("installs again if and only if package-lock.json requires something else", async () => {
     const newer = await checkout({
       "package-lock.json": JSON.stringify({ packages: { ...locked, "node_modules/b": { version: "1.0.1" } } }),
     });
@@ -204,7 +204,7 @@ describe("npm start", () => {
     expect((await run("start")).code).toBe(7);
   });
 
-  test("leaves signals to the program: SIGTERM ends it in its own way", async () => {
+  test("leaves signals to the program, which ends itself on SIGTERM", async () => {
     const { start } = await checkout({
       "packages/cli/bin/countersign.js":
         "process.on('SIGTERM', () => process.exit(3)); setInterval(() => {}, 1000); console.log('up');",
@@ -215,7 +215,7 @@ describe("npm start", () => {
     expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(3);
   });
 
-  test("stops with the build's exit code when the build fails, and says so", async () => {
+  test("stops with the build's exit code and a message if the build fails", async () => {
     const { run } = await checkout({ "node_modules/typescript/bin/tsc": "process.exit(2);" });
     expect(await run("start")).toEqual({
       code: 2,
@@ -224,7 +224,7 @@ describe("npm start", () => {
     });
   });
 
-  // Which versions these are: test/cli/cli.test.ts.
+  // test/cli/cli.test.ts checks which versions are supported.
   test("says which Node it needs on an older one", async () => {
     const node = "18.20.8";
     const { run } = await checkout();
@@ -242,7 +242,7 @@ describe("npm start", () => {
 });
 
 describe("npm test", () => {
-  test("builds, then hands its arguments to vitest", async () => {
+  test("builds, then passes its arguments to vitest", async () => {
     const { run } = await checkout();
     expect((await run("test", "packages/core", "-t", "name")).ran).toEqual([
       "tsc -b",

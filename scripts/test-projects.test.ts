@@ -24,7 +24,7 @@ describe("the projects of the tests", () => {
     expect(files.filter((path) => projects.filter((includes) => includes(path)).length !== 1)).toEqual([]);
   });
 
-  test("a unit test imports nothing of the server, so it asks for no database", () => {
+  test("a unit test imports no part of the server, so it needs no database", () => {
     const unit = files.filter(isIn(testProjects.unit));
     expect(unit.length).toBeGreaterThan(80);
     const wrong = unit.filter((path) => {

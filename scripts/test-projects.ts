@@ -6,7 +6,7 @@ const e2e = [
   "test/{cli,console,mcp,packages,processes,webhooks}/**/*.test.ts",
   "packages/cli/**/*.test.ts",
   "scripts/**/*.test.ts",
-  // Beside the code that they test: a program of its own, and the embedded PostgreSQL that each test starts and stops.
+  // Files beside the code that they test: they start a program, or start and stop the embedded PostgreSQL.
   "packages/**/*-process.test.ts",
   "packages/server/test/database/embedded-*.test.ts",
 ];
@@ -14,15 +14,17 @@ const unit = ["packages/{cel,console,contract,core,mcp,sdk}/**/*.test.ts", "test
 const poolers = ["test/poolers/**/*.test.ts"];
 const never = ["**/node_modules/**", "**/dist/**"];
 
-/** What each project includes and excludes, as vitest's patterns from the root of the repository. */
+/** The files that each project includes and excludes, as vitest's patterns from the root of the repository. */
 export const testProjects = {
   /** Processes, the browser, frameworks. */
   e2e: { include: e2e, exclude: never },
   /** No database, no process, no browser. */
   unit: { include: unit, exclude: [...never, ...e2e, ...poolers] },
-  /** What needs PostgreSQL: the server, the API over HTTP, the simulations. `.ci/run` runs it on two databases. */
+  /**
+   * Tests that need PostgreSQL: the server, the API over HTTP, the simulations. `.ci/run` runs them on two databases.
+   */
   db: { include: ["**/*.test.ts"], exclude: [...never, ...e2e, ...unit, ...poolers] },
-  /** What only a connection pooler shows. It runs where POOLER_URL names one. */
+  /** Tests of connection poolers only. They run if POOLER_URL names one. */
   poolers: { include: poolers, exclude: never },
 };
 

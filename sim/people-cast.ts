@@ -76,6 +76,6 @@ async function insertKey(
   const { key_id } = await insertNewKey(runtime, query, { ...usual, environment, role, created_by });
   return {
     ...{ org_id, key_id, user_id: null, session_id: null, lineage_id: key_id, role },
-    ...{ scope: "org", agent_id: null, environment, actor: key_id, auth_epoch: 0 },
+    ...{ scope: "org", agent_id: null, bindings: null, environment, actor: key_id, auth_epoch: 0 },
   };
 }

@@ -199,7 +199,7 @@ class PeopleWorld {
     return this.#outcome(node, async () => {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
       const submission = { intent, membrane_id: membranes[membrane] as string };
-      const request = { submission, mode: undefined, idempotency_key: undefined, batch_size: 1 };
+      const request = { submission, mode: undefined, idempotency_key: undefined, batch_size: 1, client_ip: () => "" };
       const { intent_id, decision_text } = await submitIntent(node.runtime, agents[mode], request);
       await this.#source.demandCurrent(this.#db, org_id, intent_id);
       const { verdict, escalation_id, human_override_id } = JSON.parse(decision_text);

@@ -1,6 +1,6 @@
 /**
- * What a backtest costs the decisions made beside it: the time of one decision, asked for at a steady beat, idle and while a
- * backtest runs over the API, in turn. The service is started as a user starts it, on the recorded past.
+ * Measures what a backtest costs concurrent decisions: the time of one decision, requested at a steady beat, without
+ * and with a backtest over the API, in turn. The service is started as a user starts it, on the recorded past.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ const beats_idle = 1_000;
 const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 
-/** A key that may run backtests, for the organization of the recorded past. */
+/** Creates a key that may run backtests, for the organization of the recorded past. */
 export async function besideKey({ db, ids }: OpenedDatabase, org_id: string): Promise<string> {
   const key = {
     org_id,
@@ -45,7 +45,7 @@ export async function beside(
     const client = createClient({ base_url: server.url, api_key });
     const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
 
-    /** Times of decisions, one every beat, until `done`. */
+    /** Returns the times of decisions, one every beat, until `done`. */
     async function watch(done: (asked: number) => boolean): Promise<number[]> {
       const taken: number[] = [];
       do {
@@ -57,7 +57,7 @@ export async function beside(
       return taken.sort((a, b) => a - b);
     }
 
-    /** Intents per second of one backtest. */
+    /** Returns the intents per second of one backtest. */
     async function replay(): Promise<number> {
       const began = performance.now();
       const { evaluated, reproduced } = await client.backtest({ window: { from, to } });
@@ -65,7 +65,7 @@ export async function beside(
       return (intents / (performance.now() - began)) * 1_000;
     }
 
-    await watch((asked) => asked >= 500); // warm
+    await watch((asked) => asked >= 500); // Warm-up.
     await replay();
     const rounds: { idle: number[]; alone: number; busy: number[]; meanwhile: number }[] = [];
     for (let round = 0; round < options.rounds; round += 1) {

@@ -1,8 +1,8 @@
 /**
- * Recorded intents per second of a backtest, end to end: from PostgreSQL with 50 policies to the figures, in the threads
- * that the service starts for it. Beside the time on the clock, the start of the threads included, stands the processor
- * time of this process without that start: it says more than the clock where other work runs beside it. And what a
- * backtest costs the decisions that are made meanwhile.
+ * Measures recorded intents per second of a backtest, end to end: from PostgreSQL with 50 policies to the figures, in
+ * the threads that the service starts. Prints the elapsed time including the start of the threads, and this process's
+ * processor time without it. The processor time is more reliable if other work runs on the machine. Also measures what
+ * a backtest costs concurrent decisions.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ const log = {
 const stricter: Candidate = { thresholds: { escalate_at: 0.3, block_at: 0.8 } };
 
 const count = Number(options.intents);
-// The threads run what is built, as a user's do: the loader for TypeScript costs them a second and a tenth of their speed.
+// The threads run the built program, as a user's do. The TypeScript loader costs them a second and 10 % of their speed.
 const thread = new URL("../../packages/cli/dist/program/backtest-thread.js", import.meta.url);
 const rounds_wanted = Number(options.rounds);
 
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
     let report: object;
     if (options.scenario === "beside") {
       const api_key = await besideKey(instance, past.org_id);
-      await instance.close(); // the service starts its database itself
+      await instance.close(); // The service starts its database itself.
       const terms = { intents: count, rounds: rounds_wanted, beat_ms: Number(options.beat) };
       report = await beside(data_dir, api_key, past, terms);
     } else report = await speed(instance, past).finally(() => instance.close());

@@ -1,4 +1,7 @@
-/** An organization with a recorded past, written straight into the database: its figures do not depend on the main road. */
+/**
+ * Creates an organization with a recorded past directly in the database, so that its figures do not depend on the code
+ * of decisions.
+ */
 import type { Membrane } from "@countersign/contract";
 import {
   compilePolicySet,
@@ -21,17 +24,17 @@ import { vacuum } from "../vacuum.ts";
 
 const rows_at_once = 1_000;
 
-/** What was recorded. */
+/** The recorded past. */
 export interface Past {
   readonly org_id: string;
   readonly from: string;
   readonly to: string;
   readonly verdicts: Readonly<Record<string, number>>;
-  /** Of one row, as the database keeps it. */
+  /** The size of one row in the database. */
   readonly row_bytes: number;
 }
 
-/** Records `count` payments, a millisecond apart, under 50 policies of the organization's own, ten of which match. */
+/** Records `count` payments, a millisecond apart, under 50 policies of the organization's own. Ten of them match. */
 export async function recordPast({ db, clock, connection, ids }: OpenedDatabase, count: number): Promise<Past> {
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };
@@ -81,7 +84,7 @@ export async function recordPast({ db, clock, connection, ids }: OpenedDatabase,
     });
     await db.tenant(org_id, (query) =>
       query(
-        // After the entries of the settings; hashes are not looked at.
+        // After the entries of the settings. Backtests do not check hashes.
         `insert into ledger (org_id, seq, entry, at, type, actor, intent_id, decision_id, membrane_id, agent_id, mode, verdict, intent,
            facts, data, hash)
          select $1, $4::bigint + 2 * n, $4::bigint + n, at, 'decided', 'bench', intent_id, decision_id, $2, agent_id, 'live', verdict,
@@ -140,7 +143,7 @@ function rowOf(
     policy_set: { version: 1, sha256: content.policy_set.sha256 },
     timestamp: created_at,
   };
-  // Written by hand: the documents have to be stored byte for byte as a submission writes them.
+  // Written by hand, because the documents must have the same bytes as those of a submission.
   const plain = { intent_id, decision_id, agent_id: agent.id, verdict: content.verdict, at: created_at };
   const documents = [
     `"intent":${JSON.stringify({ submitted: input.intent, decided_as, attested: false })}`,

@@ -1,6 +1,6 @@
 import type { Subject } from "./policies.ts";
 
-/** A small seeded generator (mulberry32): the same documents on every machine. */
+/** Returns a small seeded generator (mulberry32), so that the documents are the same on every machine. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -124,7 +124,7 @@ const FACTS: Readonly<Record<string, Choices>> = {
   },
 };
 
-/** Fact documents of varied shape: each field is there with a chance of 70 in 100. */
+/** Returns fact documents of varied shape. Each field exists with a probability of 70 %. */
 export function documents(count: number): Subject[] {
   const random = generator(20261121);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

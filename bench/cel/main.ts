@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- cel [--json FILE] [--seconds N]`: 50 policies over 64 fact documents, evaluated by six engines.
+ * `npm run bench -- cel [--json FILE] [--seconds N]`: evaluates 50 policies for 64 fact documents with six engines.
  *
- * First every engine must give the same answer for every policy and document; then each is timed on whole policy sets, in
- * rounds that alternate between the engines, and the best round counts (noise only ever slows a round down).
+ * First every engine must give the same answer for every policy and document. Then each engine is timed on whole policy
+ * sets, in rounds that alternate between the engines. The best round counts, because noise only slows a round down.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -34,7 +34,7 @@ for (let round = 0; round < 6; round++) {
 const compile = all.filter((e) => e.compileOne !== null).map((e) => ({ name: e.name, microseconds: compileTime(e) }));
 report();
 
-/** Fails unless all engines agree; at least a tenth of the answers must be true. */
+/** Fails unless all engines agree and at least 10 % of the answers are true. */
 async function verify(list: readonly Engine[], documents: readonly Subject[]): Promise<void> {
   const [reference, ...others] = list;
   let fired = 0;
@@ -71,7 +71,7 @@ async function setsPerSecond(engine: Engine, documents: readonly Subject[], ms: 
   return (sets / elapsed) * 1000;
 }
 
-/** Microseconds to parse and compile one condition, the mean over all, best of rounds. */
+/** Returns the microseconds to parse and compile one condition: the mean over all, best of rounds. */
 function compileTime(engine: Engine): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 30; round++) {

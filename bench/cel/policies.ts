@@ -1,6 +1,6 @@
 /* biome-ignore-all format: a table of one policy per line */
 
-/** The parts of an intent that the benchmark's policies read. Every category object is always there; fields may be absent. */
+/** The parts of an intent that the benchmark's policies read. Every category object exists; fields may be absent. */
 export interface Subject {
   readonly agent: { readonly id: string; readonly team: string };
   readonly action: { readonly type: string };
@@ -11,7 +11,7 @@ export interface Subject {
 // biome-ignore lint/suspicious/noExplicitAny: the hand-written closures read JSON as people write them
 type Facts = Readonly<Record<string, any>>;
 
-/** One policy: its condition in CEL, and the same written by hand in JavaScript. */
+/** One policy: its condition in CEL, and the same by hand in JavaScript. */
 export interface BenchPolicy {
   readonly name: string;
   readonly cel: string;

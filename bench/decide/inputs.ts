@@ -16,7 +16,7 @@ const now_us = 1_795_024_800_000_000;
 
 const intents_count = 64;
 
-/** A live policy set of these documents. */
+/** Returns a live policy set of these documents. */
 export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   const policies = documents.map((document, index) => ({
     policy_id: `pol_${index}`,
@@ -28,7 +28,7 @@ export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   return compilePolicySet({ policies, version: 1 });
 }
 
-/** The rules of every pack of this repository. */
+/** Returns the rules of every pack of this repository. */
 export function packDocuments(): PolicyDocument[] {
   const packs = join(import.meta.dirname, "../../packs");
   return readdirSync(packs, { withFileTypes: true })
@@ -42,7 +42,7 @@ export function packDocuments(): PolicyDocument[] {
     );
 }
 
-/** Payments of varied amounts by several agents; a quarter is over its limit. `age_s` is how old their facts are. */
+/** Returns payments of varied amounts by several agents, 25 % over the limit. `age_s` is the age of their facts. */
 export function paymentInputs(policySet: PolicySet, age_s = 1): DecideInput[] {
   return Array.from({ length: intents_count }, (_, index) => ({
     intent: paymentOf(index),

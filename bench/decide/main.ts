@@ -1,6 +1,6 @@
 /**
- * Decisions per second of one core in core/decide: no I/O, reasons and risk included. Rounds are interleaved, so that a
- * slow minute of the machine hits all rows; the figure is the median of the rounds.
+ * Measures decisions per second of core/decide on one core: no I/O, with reasons and risk. Rounds alternate between the
+ * rows, so that a slow minute of the machine affects all. The figure is the median of the rounds.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -34,7 +34,7 @@ function row(name: string, inputs: readonly DecideInput[]): Row {
   return { name, inputs, per_second: [] };
 }
 
-/** Decisions per second over about `seconds`. */
+/** Returns the decisions per second over about `seconds`. */
 function run(inputs: readonly DecideInput[], seconds: number): number {
   let decisions = 0;
   const begin = performance.now();

@@ -1,6 +1,6 @@
 import type { PolicyDocument } from "@countersign/core";
 
-/** Action types that the benchmark's policies are about; the intent is a payment.transfer. */
+/** Other action types of the benchmark's policies. The intent is a payment.transfer. */
 const elsewhere = ["data.export", "communication.email", "system.deploy", "identity.grant"];
 
 type Spec = PolicyDocument["spec"];
@@ -32,7 +32,7 @@ const rules: readonly Omit<Spec, "effect" | "match">[] = [
   {
     variables: [{ name: "trusted", expr: `["acme", "globex", "initech"]` }],
     when: "!(params.beneficiary in vars.trusted) && params.amount_usd > 100",
-    message: "{{params.beneficiary}} is no known beneficiary",
+    message: "{{params.beneficiary}} is not a known beneficiary",
     risk: { add: 0.35, group: "beneficiary" },
   },
   {
@@ -46,7 +46,7 @@ const rules: readonly Omit<Spec, "effect" | "match">[] = [
   },
 ];
 
-/** `count` policies of which ten match a payment.transfer; two of these fire on the benchmark's intents. */
+/** Returns `count` policies. Ten match a payment.transfer, and two of these fire on the benchmark's intents. */
 export function benchPolicies(count: number): PolicyDocument[] {
   return Array.from({ length: count }, (_, index): PolicyDocument => {
     const matching =

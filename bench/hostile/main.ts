@@ -1,6 +1,7 @@
 /**
- * One key sends a hundred large bodies at once, within its rate limit. Beside it another organization submits small actions, one after
- * another, and /healthz is asked. Prints for each shape what both of them waited, alone and beside the hundred.
+ * One key sends a hundred large bodies at once, within its rate limit. Meanwhile another organization submits small
+ * actions, one after another, and /healthz is requested. Prints for each shape how long both waited, without and with
+ * the hundred bodies.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +32,7 @@ if (options.help) {
   process.exit(0);
 }
 
-/** Milliseconds of each answer while the test goes on. */
+/** Returns the milliseconds of each answer during the test. */
 async function sample(url: string, init: RequestInit, goes: () => boolean, pause_ms: number): Promise<number[]> {
   const waited: number[] = [];
   while (goes()) {
@@ -50,7 +51,7 @@ interface Beside {
   readonly decisions: number[];
 }
 
-/** What the others wait until `over`. */
+/** Measures the waits of the other callers until `over`. */
 async function others(base: string, api_key: string, over: Promise<unknown>): Promise<Beside> {
   let goes = true;
   void over.then(() => {
@@ -72,7 +73,8 @@ function attack(base: string, api_key: string, shape: Shape): ChildProcess {
 }
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-// Rate limits are raised for the other organization, which asks all the time. A hundred bodies are within the usual limit, too.
+// Rate limits are raised for the other organization, which sends requests all the time. A hundred bodies are within the
+// usual limit.
 const server = await startService({ data_dir: join(directory, "data"), log: join(directory, "countersign.log") });
 const newKey = async (org_name: string) => {
   const client = createClient({ base_url: server.url });

@@ -1,7 +1,7 @@
-/** Bodies that cost as much as a body may: six shapes, each as large as the limits let through, and one beyond them. */
+/** Bodies with the maximum cost: six shapes up to the limits, and one beyond them. */
 import { limits } from "@countersign/contract";
 
-/** Most values that the content of one action may have beside the rest of it. */
+/** The maximum number of values in the content of one action, without the rest of the action. */
 const values = limits.json_values_max - 100;
 
 const times = (count: number, make: (n: number) => string) => Array.from({ length: count }, (_, n) => make(n)).join();
@@ -16,11 +16,11 @@ const contents = {
   beyond: `{${times(60_000, (n) => `"k${n}":${n % 10}`)}}`,
 } as const;
 
-/** The shapes; `batch` has fifty actions with `members`. */
+/** The shapes. `batch` has fifty actions with `members`. */
 export type Shape = keyof typeof contents | "batch";
 export const shapes: readonly Shape[] = ["members", "lists", "numbers", "escapes", "deep", "batch", "beyond"];
 
-/** What is sent where. */
+/** Returns the path and the body of a shape. */
 export function bodyOf(shape: Shape): { readonly path: string; readonly body: string } {
   const action = (content: string) =>
     `{"intent":{"agent":{"id":"agent"},"action":{"type":"other.test","verb":"test"},"payload":{"content":{"x":${content}}}}}`;

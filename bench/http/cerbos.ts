@@ -1,6 +1,6 @@
 /**
- * Cerbos as the stateless side: the same fifty conditions, HTTP, audit log off, no authentication, nothing stored.
- * Its binary is a development download of this script (npm, pinned), kept in node_modules/.cache and in no dependency list.
+ * Cerbos as the stateless comparison: the same fifty conditions, HTTP, audit log off, no authentication, no storage.
+ * This script downloads its binary (npm, pinned) to node_modules/.cache. It is in no dependency list.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ function condition(policy: BenchPolicy): string {
   return policy.when.replaceAll(/\b(params|facts)\./g, "R.attr.$1.");
 }
 
-/** One resource policy per action: its rules deny where the condition holds, a last rule allows. */
+/** Writes one resource policy per action. Its rules deny if the condition holds, a last rule allows. */
 function writePolicies(directory: string): void {
   mkdirSync(directory, { recursive: true });
   for (const action of new Set(benchPolicies.map((policy) => policy.action))) {
@@ -64,7 +64,7 @@ function writePolicies(directory: string): void {
   }
 }
 
-/** Starts Cerbos on its own directory. */
+/** Starts Cerbos in its own directory. */
 export async function startCerbos(directory: string): Promise<Started> {
   const policies = join(directory, "policies");
   writePolicies(policies);
@@ -85,13 +85,13 @@ export async function startCerbos(directory: string): Promise<Started> {
   });
 }
 
-/** At WARN Cerbos prints nothing when it is up; the kernel's table of listening sockets says it. */
+/** At WARN Cerbos prints nothing when it is up, so this reads the kernel's table of listening sockets. */
 function listens(port: number): boolean {
   const hex = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`;
   return readFileSync("/proc/net/tcp", "utf8").includes(hex);
 }
 
-/** The same payments as checks. A deny stands where Countersign blocks or escalates. */
+/** Returns the same payments as checks. A deny corresponds to a block or an escalation. */
 export function cerbosRequests(): LoadRequest[] {
   return payments.map((payment, n) => {
     const resource = {

@@ -1,7 +1,7 @@
 /**
- * What stands between a decision and the disk, and nothing else: bare node:http that parses a JSON body, takes it down as a
- * decision that was made once, and answers when that is committed. No key, no limit, no check, no policy, no log: what these
- * add is the difference to the service, and no service on this writer is faster. Prints its address on standard output.
+ * The floor of the commit: a bare node:http server that parses a JSON body, commits a prepared decision, and then
+ * answers. It has no key, limit, check, policy or log, so the difference to the service is their cost. No service with
+ * this writer can be faster. Prints its address on standard output.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -35,7 +35,7 @@ const writer = createCommitWriter({ connect: connectCommit(connection), log: sil
 
 const made = decisionRows(ids, org_id, { intent: "{}" });
 
-/** The rows of one decision, which were made once: only what has to be unique is new. */
+/** Returns the rows of one decision. They are prepared; only unique members are new. */
 function rowsFor(intent: string): DecisionRows {
   const intent_id = ids.next("intent");
   return {

@@ -7,16 +7,16 @@ import { benchFacts, benchPolicies, measured_action, payments } from "./policies
 import type { Started } from "./processes.ts";
 import { startService } from "./service.ts";
 
-/** The running service and what to send it. */
+/** The running service and its requests. */
 export interface CountersignTarget {
   readonly server: Started;
   readonly single: Pick<LoadOrder, "url" | "headers" | "requests">;
   readonly batch: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** The sum over all labels of one metric of the service. */
+  /** Returns the sum over all labels of one metric of the service. */
   metric(name: string): Promise<number>;
-  /** Decisions on disk, as the database counts them. */
+  /** Returns the decisions on disk, as the database counts them. */
   storedDecisions(): Promise<number>;
-  /** Bytes of the database's files, without the log that it writes ahead. */
+  /** Returns the bytes of the database's files, without the write-ahead log. */
   databaseBytes(): number;
 }
 
@@ -34,7 +34,7 @@ function submission(n: number) {
   return { body: { intent, context: { contract_version: "1", facts: benchFacts } }, verdict: payment.verdict };
 }
 
-/** The payments as single submissions. */
+/** Returns the payments as single submissions. */
 export function singleRequests(): LoadRequest[] {
   return payments.map((_, n) => {
     const { body, verdict } = submission(n);
@@ -42,7 +42,7 @@ export function singleRequests(): LoadRequest[] {
   });
 }
 
-/** The payments in batches of fifty; every batch is checked for the number of approvals it must hold. */
+/** Returns the payments in batches of fifty. Every answer is checked for its number of approvals. */
 function batchRequests(): LoadRequest[] {
   return Array.from({ length: 16 }, (_, batch) => {
     const items = Array.from({ length: 50 }, (_, n) => submission(batch * 50 + n));
@@ -52,14 +52,14 @@ function batchRequests(): LoadRequest[] {
   });
 }
 
-/** The bytes of all tables and indexes of the PostgreSQL below a folder: its `base`. */
+/** Returns the bytes of all tables and indexes of the PostgreSQL in a folder (`base`). */
 function tableBytes(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   const ofTables = files.filter((file) => file.isFile() && file.parentPath.includes("/base/"));
   return ofTables.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
 }
 
-/** The fifty policies as a pack: its folder in `directory`. */
+/** Writes the fifty policies as a pack. Returns its folder in `directory`. */
 function writePack(directory: string): string {
   const packs = join(directory, "packs");
   const folder = join(packs, pack_name);
@@ -73,7 +73,7 @@ function writePack(directory: string): string {
     verified_on: "2026-11-21",
   };
   const manifest = { apiVersion: "countersign/v1", kind: "Pack", metadata, spec: { policies: names } };
-  writeFileSync(join(folder, "pack.yaml"), JSON.stringify(manifest)); // JSON is YAML
+  writeFileSync(join(folder, "pack.yaml"), JSON.stringify(manifest)); // JSON is valid YAML.
   writeFileSync(join(folder, "cases.jsonl"), "");
   for (const [n, { action, effect, when }] of benchPolicies.entries()) {
     const spec = { match: { actions: [action] }, when, effect, risk: { add: 0.3, group: action.split(".")[0] } };
@@ -83,7 +83,7 @@ function writePack(directory: string): string {
   return packs;
 }
 
-/** Starts the service in `directory` with an empty database and a live key; its one membrane is live, with the pack. */
+/** Starts the service in `directory` with an empty database and a live key. Its one membrane is live, with the pack. */
 export async function startCountersign(directory: string): Promise<CountersignTarget> {
   const server = await startService({
     data_dir: join(directory, "data"),
@@ -111,7 +111,7 @@ export async function startCountersign(directory: string): Promise<CountersignTa
       return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
     },
     storedDecisions: async () => {
-      const { used_actions } = await client.getUsage(); // live decisions, counted by the database as it commits them
+      const { used_actions } = await client.getUsage(); // Live decisions, which the database counts at each commit.
       return used_actions;
     },
     databaseBytes: () => tableBytes(join(directory, "data")),

@@ -1,11 +1,11 @@
 /**
- * The load generator: a process of its own, so that its event loop is not the one under test. Closed loop: every
- * connection sends its next request when the answer to the last one is there, so a slow server is asked less, not
- * later. Latencies are kept one by one; percentiles are exact, not read from a histogram.
+ * The load generator: a separate process, so that its event loop is not the one under test. Every connection sends its
+ * next request after the answer to the last one (closed loop). So a slow server gets fewer requests. Every latency is
+ * kept, so percentiles are exact.
  */
 import { LoadConnection, type RawAnswer, requestBytes } from "./http-client.ts";
 
-/** A request and what its answer must hold; `expect_body` is looked for as bytes, `expect_count` times. */
+/** A request and the expected answer: `expect_body` must occur `expect_count` times as bytes. */
 export interface LoadRequest {
   readonly body: string;
   readonly expect_status: number;
@@ -13,7 +13,9 @@ export interface LoadRequest {
   readonly expect_count: number;
 }
 
-/** What to send: either for `measured_ms` after `warmup_ms`, or until `requests_max` answers were counted. */
+/**
+ * The work of the generator: either for `measured_ms` after `warmup_ms`, or until `requests_max` answers were counted.
+ */
 export interface LoadOrder {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -24,7 +26,7 @@ export interface LoadOrder {
   readonly requests_max: number | null;
 }
 
-/** What came back. `answers` counts the measured time only; `answers_in_all` everything, warm-up too. */
+/** The result. `answers` counts the measured time only, `answers_in_all` also the warm-up. */
 export interface LoadResult {
   readonly answers: number;
   readonly answers_in_all: number;
@@ -38,7 +40,7 @@ export interface LoadResult {
   readonly max_ms: number;
 }
 
-/** Messages to the parent: the measured time begins, and the result. */
+/** Messages to the parent: the start of the measured time, and the result. */
 export type LoadMessage = { readonly kind: "measuring" } | { readonly kind: "done"; readonly result: LoadResult };
 
 interface PreparedRequest extends Omit<LoadRequest, "body" | "expect_body"> {

@@ -1,7 +1,7 @@
 /**
- * Side by side, in one run and interleaved: a bare node:http JSON echo, the same with a commit before each answer,
- * Countersign as a user starts it, Cerbos.
- * Interleaving lets a slow minute of the machine hit all of them; the reported figure is the median of the rounds.
+ * Compares in one run, in alternation: a bare node:http JSON echo, the same with a commit before each answer,
+ * Countersign as a user starts it, Cerbos. Because of the alternation a slow minute of the machine affects all. The
+ * figure is the median of the rounds.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
@@ -44,11 +44,11 @@ interface Target {
   readonly server: Started;
   readonly decisionsPerAnswer: number;
   readonly order: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** Only of the service: its event-loop delay since it was last asked. */
+  /** Only for the service: its event-loop delay since the last call. */
   readonly loopDelayP99?: (() => Promise<number>) | undefined;
 }
 
-/** A round: what the load saw, and the service's own event-loop delay in it (null for the others). */
+/** A round: the load's result, and the service's own event-loop delay (null for the others). */
 type Round = Measured & { readonly loop_delay_p99_ms: number | null };
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
@@ -56,7 +56,7 @@ const wanted = new Set(options.targets.split(","));
 const servers: Started[] = [];
 const connections = Number(options.connections);
 
-/** One of the floors: a program beside this one. */
+/** Starts one of the floors, a program in this folder. */
 function startFloor(name: "echo" | "commits"): Promise<Started> {
   return start({
     command: process.execPath,
@@ -67,7 +67,7 @@ function startFloor(name: "echo" | "commits"): Promise<Started> {
   });
 }
 
-/** The echo gets the very bodies that Countersign gets, and must send them back. */
+/** The echo gets the same bodies as Countersign, and must send them back. */
 function echoRequests(requests: readonly LoadRequest[]): LoadRequest[] {
   return requests.map(({ body }) => ({ body, expect_status: 200, expect_body: body, expect_count: 1 }));
 }
@@ -120,8 +120,8 @@ async function startTargets(): Promise<{ targets: Target[]; countersign: Counter
 }
 
 /**
- * The service shows the 99th percentile of its event loop's timer intervals and forgets it when it was read. An idle loop
- * shows the timer's own interval (10 ms by default); that is no delay and is taken off.
+ * The service reports the 99th percentile of its event loop's timer intervals and resets it when it is read. An idle
+ * loop reports the timer's own interval (10 ms by default). This is not a delay and is subtracted.
  */
 async function loopDelayMeter({ metric }: CountersignTarget): Promise<() => Promise<number>> {
   await metric("nodejs_eventloop_lag_p50_seconds");
@@ -176,7 +176,7 @@ async function main(): Promise<void> {
   for (let round = 0; round < Number(options.rounds); round += 1) {
     for (const target of targets) {
       const limits = { connections, warmup_ms: 2000, measured_ms: Number(options.seconds) * 1000, requests_max: null };
-      await target.loopDelayP99?.(); // begins anew
+      await target.loopDelayP99?.(); // Resets the meter.
       const measured = await measure({ ...target.order, ...limits }, target.server.pid);
       answered += measured.answers_in_all * (target.loopDelayP99 === undefined ? 0 : target.decisionsPerAnswer);
       rounds.get(target)?.push({ ...measured, loop_delay_p99_ms: (await target.loopDelayP99?.()) ?? null });

@@ -1,10 +1,16 @@
-/** One measured run of one target: the load in its own process, CPU times of both sides read around the measured time. */
+/**
+ * Makes one measured run of one target: the load in its own process, CPU times of both sides read around the measured
+ * time.
+ */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import type { LoadMessage, LoadOrder, LoadResult } from "./load.ts";
 import { cpuOf, machineBusyMs } from "./processes.ts";
 
-/** A load result with what it cost: CPU in cores (1 = one core busy all the time); `cpu_others` is what else ran. */
+/**
+ * A load result with its cost: CPU in cores (1 = one core busy all the time). `cpu_others` is the CPU of other
+ * programs.
+ */
 export interface Measured extends LoadResult {
   readonly answers_per_s: number;
   readonly cpu_server: number;

@@ -1,4 +1,4 @@
-/** Starts the measured programs and reads what they cost from /proc (Linux). */
+/** Starts the measured programs and reads their cost from /proc (Linux). */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -11,18 +11,18 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** What to start and how to know that it serves. */
+/** A program to start, and how to detect that it serves. */
 export interface StartOrder {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Everything the program prints goes here: a file costs the benchmark nothing, a pipe would. */
+  /** The file for the program's output. A file costs the benchmark nothing, but a pipe would. */
   readonly log: string;
-  /** The address, once the printed text says it; null while it does not. */
+  /** Returns the address when the output contains it, else null. */
   readonly findUrl: (printed: string) => string | null;
 }
 
-/** Starts a program and resolves once `findUrl` finds its address in what it prints. */
+/** Starts a program and resolves when `findUrl` finds its address in the output. */
 export async function start(order: StartOrder): Promise<Started> {
   const log = openSync(order.log, "a");
   const env = { ...process.env, ...order.env };
@@ -50,7 +50,7 @@ async function stop(child: ChildProcess, gone: Promise<void>): Promise<void> {
   clearTimeout(late);
 }
 
-const ticks_per_second = 100; // USER_HZ is 100 on every Linux that node runs on
+const ticks_per_second = 100; // USER_HZ is 100 on every Linux that node runs on.
 
 interface ProcessTimes {
   readonly parent: number;
@@ -70,13 +70,13 @@ function readTimes(pid: number): ProcessTimes | null {
     const ms = (from: number) => (((fields[from] ?? 0) + (fields[from + 1] ?? 0)) * 1000) / ticks_per_second;
     return { parent: fields[1] ?? 0, name, cpu_ms: ms(11), reaped_ms: ms(13) };
   } catch {
-    return null; // it ended between the listing and the reading
+    return null; // The process ended between the listing and the reading.
   }
 }
 
 /**
- * CPU time so far of a program and of everything it started, children that ended included. Workers, which run the same program, count
- * as its own.
+ * Returns the CPU time so far of a program and all its children, including ended ones. Workers, which run the same
+ * program, count as its own.
  */
 export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
   const all = new Map<number, ProcessTimes>();
@@ -100,12 +100,12 @@ function isUnder(pid: number, ancestor: number, all: ReadonlyMap<number, Process
   return false;
 }
 
-/** CPU time so far of everything on the machine. */
+/** Returns the CPU time so far of the whole machine. */
 export function machineBusyMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/** Resident memory of one process in MiB. */
+/** Returns the resident memory of one process in MiB. */
 export function residentMib(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? 0) / 1024;

@@ -13,14 +13,14 @@ export interface TargetReport {
   readonly cpu_children: number;
   readonly cpu_load: number;
   readonly cpu_others: number;
-  /** Of the service's own event loop; null for the other targets. */
+  /** Only for the service's own event loop. Null for the other targets. */
   readonly loop_delay_p99_ms: number | null;
   readonly wrong_answers: number;
   readonly first_wrong: string | null;
   readonly resident_mib: number;
 }
 
-/** The service's memory after so many decisions; `heap_mib` holds garbage that was not collected yet. */
+/** The service's memory after this many decisions. `heap_mib` includes garbage. */
 export interface SoakPoint {
   readonly decisions: number;
   readonly resident_mib: number;
@@ -28,8 +28,8 @@ export interface SoakPoint {
 }
 
 /**
- * One run. `decisions` is null where Countersign was not measured: all that were answered, the database's own count, and the bytes of
- * tables and indexes that they take.
+ * One run. `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's own
+ * count, and the bytes of their tables and indexes.
  */
 export interface Report {
   readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
@@ -77,7 +77,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map(line).join("\n");
 }
 
-/** What ran out first: with every core busy it is the machine, and the largest share names who used it. */
+/** Returns the limiting resource. If every core is busy it is the machine, and the largest share names the user. */
 function limit(row: TargetReport, cores: number): string {
   const shares = { server: row.cpu_server, postgres: row.cpu_children, load: row.cpu_load };
   const busy = shares.server + shares.postgres + shares.load + row.cpu_others;
@@ -91,12 +91,12 @@ function limit(row: TargetReport, cores: number): string {
   return `${split}; no core was full: the programs wait for one another (round trips, disk syncs)`;
 }
 
-/** One point of the soak as a line. */
+/** Returns one point of the soak as a line. */
 export function soakText({ decisions, resident_mib, heap_mib }: SoakPoint): string {
   return `after ${count(decisions)} decisions: ${resident_mib.toFixed(0)} MiB resident, heap ${heap_mib.toFixed(0)} MiB`;
 }
 
-/** The ratios that the goals are stated in. `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
+/** Returns the ratios of the goals. `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
 function figures(report: Report): string[] {
   const of = (start: string) => report.targets.find((row) => row.target.startsWith(start));
   const [echo, commits, single, batch, cerbos] = [
@@ -129,7 +129,7 @@ function figures(report: Report): string[] {
   return lines;
 }
 
-/** Prints the table, the ratios that the targets are stated in, and what limited each. */
+/** Prints the table, the ratios of the goals, and the limit of each target. */
 export function print(report: Report): void {
   const { cores, cpu, node } = report.machine;
   console.log(

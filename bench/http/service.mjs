@@ -1,4 +1,5 @@
-// Countersign as `countersign serve` starts it, from the build, but with the benchmark's pack in place of the released ones.
+// Starts Countersign from the build as `countersign serve` does, but with the benchmark's pack instead of the released
+// ones.
 import {
   isWorker,
   meetSupervisor,

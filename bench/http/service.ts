@@ -1,17 +1,17 @@
-/** The service from the build, on embedded PostgreSQL with fsync, as a user starts it but for the limits of rates. */
+/** Starts the service from the build, on embedded PostgreSQL with fsync, as a user does, but without rate limits. */
 import { join } from "node:path";
 import { type Started, start } from "./processes.ts";
 
-/** What differs from benchmark to benchmark. */
+/** The options of a benchmark. */
 export interface ServiceOrder {
   readonly data_dir: string;
   readonly log: string;
-  /** A folder of packs in place of the released ones. */
+  /** A folder of packs instead of the released ones. */
   readonly packs?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts it: no limit but the machine's is to be measured; everything else is as a user finds it, the request log included. */
+/** Starts the service. Only the machine limits it. All other settings are the defaults, including the request log. */
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,

@@ -1,7 +1,8 @@
 /**
- * Measures whom a dead receiver and a backlog delay. The figure is the median time from a submitted intent to the arrival
- * of its event. First at each of a hundred fast receivers, without and with a dead receiver beside them, in turn. Then at
- * the receiver of a small organization, while another organization drains a backlog of 10,000.
+ * Measures the delay that a dead receiver and a backlog cause for others. The figure is the median time from a
+ * submitted intent to the arrival of its event. First for a hundred fast receivers, without and with a dead receiver
+ * beside them, in turn. Then for the receiver of a small organization, while another organization drains a backlog of
+ * 10,000.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../median.ts";
@@ -12,9 +13,9 @@ type Organization = Awaited<ReturnType<Stage["organization"]>>;
 const beat_ms = 100;
 const decided = ["decision.approved", "decision.blocked", "decision.escalated"] as const;
 
-/** Runs both and gives the figures. */
+/** Runs both and returns the figures. */
 export async function independence(stage: Stage, backlog: number, rounds: number) {
-  /** One intent every 100 ms; the times until its event arrived, of all paths. */
+  /** Submits one intent every 100 ms. Returns the times until its event arrived, for all paths. */
   async function watch({ client }: Organization, paths: readonly string[], beats: number): Promise<number[]> {
     const sent: number[] = [];
     const counts = () => paths.map((path) => stage.note().paths[path]?.length ?? 0);
@@ -35,7 +36,7 @@ export async function independence(stage: Stage, backlog: number, rounds: number
   const many = await stage.organization();
   const paths = Array.from({ length: 99 }, (_, n) => `/timed/${n}`);
   for (const path of paths) await register(many, path);
-  await watch(many, paths, 20); // warm
+  await watch(many, paths, 20); // Warm-up.
   const alone: number[] = [];
   const with_dead: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -60,7 +61,7 @@ export async function independence(stage: Stage, backlog: number, rounds: number
   while (stage.note().received === begun) await sleep(5);
   let drained = false;
   const arrived = () => stage.note().fast >= backlog;
-  // Not of the small organization: its decisions would be taken for those that are watched.
+  // Not of the small organization, because its decisions would be mistaken for the measured ones.
   const latency = decisionLatency(asking.client, () => drained);
   const beside = watch(small, quiet, 10);
   while (!arrived()) await sleep(10);

@@ -1,6 +1,6 @@
 /**
- * The receiver: HTTPS with keep-alive, answers 204. It reports to its parent how many requests came, when the last one came,
- * and when those under `/timed` came. Under `/dead` it never answers.
+ * The receiver: HTTPS with keep-alive, answers 204. It reports to its parent the number of requests, the time of the
+ * last one, and the times of those under `/timed`. Under `/dead` it never answers.
  */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -10,11 +10,11 @@ import type { Certificate } from "../../packages/server/src/testing/network/cert
 export interface ReceiverNote {
   readonly port: number;
   readonly received: number;
-  /** Of those, under `/fast`. */
+  /** The number of requests under `/fast`. */
   readonly fast: number;
   /** Milliseconds since 1970. */
   readonly last_at_ms: number;
-  /** By path: when each arrived, in milliseconds since 1970; of paths under `/timed`. */
+  /** The arrival times by path in milliseconds since 1970, for paths under `/timed`. */
   readonly paths: Readonly<Record<string, readonly number[]>>;
 }
 

@@ -47,7 +47,7 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
   const own_ms = () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000;
 
   const bare = () => measure(stage, count, own_ms, () => bareLoop(stage, body, count));
-  /** No request comes meanwhile, so the thread of deliveries does not rest. */
+  /** No request comes meanwhile, so the delivery thread does not rest. */
   const alone = async () => {
     const add = () => stage.addEvents(org_id, events);
     return measure(stage, count, () => cpuOf(stage.server.pid).own_ms, add);
@@ -61,7 +61,7 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
   }
 
   const rounds: Round[] = [];
-  await decisionLatency(client, (asked) => asked >= 100); // warm
+  await decisionLatency(client, (asked) => asked >= 100); // Warm-up.
   await alone();
   for (let round = 0; round < rounds_wanted; round += 1) {
     const idle = await decisionLatency(client, (asked) => asked >= 60);
@@ -90,7 +90,7 @@ async function measure(
   return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
 }
 
-/** Signs and posts the body as often, and does nothing else. */
+/** Signs and posts the body this many times, and does nothing else. */
 async function bareLoop(stage: Stage, body: string, count: number): Promise<void> {
   const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
   let left = count;
@@ -106,7 +106,7 @@ async function bareLoop(stage: Stage, body: string, count: number): Promise<void
   await pool.close();
 }
 
-/** The medians of the rounds. */
+/** Returns the medians of the rounds. */
 function figuresOf(rounds: readonly Round[]) {
   const middle = (of: (round: Round) => number, digits = 0) => Number(median(rounds.map(of)).toFixed(digits));
   const sum = ({ sender, database, receiver }: Cost) => sender + database + receiver;

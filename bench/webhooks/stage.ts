@@ -1,4 +1,4 @@
-/** What the scenarios share: a service as a user starts it, and a fast receiver in a process of its own. */
+/** The common parts of the scenarios: a service as a user starts it, and a fast receiver in a separate process. */
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,10 +13,13 @@ import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
 import type { ReceiverNote } from "./receiver.ts";
 
-/** The stage; `close` takes everything down. */
+/** The stage. `close` stops everything. */
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Opens it: the service from the build, embedded PostgreSQL with fsync, every attempt claimed and settled, an audit row for every delivery. */
+/**
+ * Opens the stage: the service from the build, embedded PostgreSQL with fsync, every attempt claimed and settled, an
+ * audit row for every delivery.
+ */
 export async function openStage() {
   const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));
   const { ca, good } = testCertificates();
@@ -49,7 +52,7 @@ export async function openStage() {
     server,
     receiver_pid: receiver.pid as number,
     database,
-    /** What the receiver said last. */
+    /** Returns the receiver's latest report. */
     note: () => note,
     origin: `https://127.0.0.1:${note.port}`,
     async organization() {
@@ -57,7 +60,7 @@ export async function openStage() {
       const { api_key, org_id } = await createClient({ base_url: server.url }).quickstart(asked);
       return { org_id, client: createClient({ base_url: server.url, api_key }) };
     },
-    /** Writes events past the API. */
+    /** Writes events directly into the database, without the API. */
     async addEvents(org_id: string, count: number): Promise<void> {
       await database.query(
         `insert into events (org_id, event_id, event_type, body, created_at)
@@ -75,8 +78,8 @@ export async function openStage() {
 }
 
 /**
- * Runs `work` until the receiver has `count` more, and returns how many arrived a second. The time begins with the first arrival,
- * because the service looks about once a second for events that were written past the API.
+ * Runs `work` until the receiver has `count` more, and returns the arrivals per second. The time begins with the first
+ * arrival, because the service looks only once a second for events that were written without the API.
  */
 export async function arrivals(stage: Stage, count: number, work: () => Promise<void>): Promise<number> {
   const before = stage.note().received;
@@ -93,21 +96,24 @@ export async function arrivals(stage: Stage, count: number, work: () => Promise<
   return ((received - begun) / (last_at_ms - at_ms)) * 1_000;
 }
 
-/** An event as it is stored: about the size of a decision's. */
+/** Returns an event as it is stored, of about the size of a decision's. */
 export function draftOf(org_id: string) {
   return { data: { filler: "x".repeat(300) }, event_type: "quota.exceeded", organization_id: org_id };
 }
 
-/** An intent that no pack of the benchmark minds. */
+/** An intent that no pack of the benchmark stops. */
 export const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
 
-/** How long decisions took. */
+/** The latencies of decisions. */
 export interface Latency {
   readonly p50_ms: number;
   readonly p99_ms: number;
 }
 
-/** Asks for a decision every 20 ms until told to end: a watch, not a load. */
+/**
+ * Requests a decision every 20 ms until the end of the measurement. These few requests measure the service without
+ * loading it.
+ */
 export async function decisionLatency(
   client: Awaited<ReturnType<Stage["organization"]>>["client"],
   until: (asked: number) => boolean,

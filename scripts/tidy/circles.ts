@@ -1,4 +1,6 @@
-/** Import circles: modules of one package that import each other, directly or through others. Type imports count. */
+/**
+ * Finds import circles: modules of one package that import each other, directly or through others. Type imports count.
+ */
 import { join } from "node:path/posix";
 import { codeOnly, importsOf } from "./scan.ts";
 import { isTestCode } from "./walls.ts";
@@ -40,7 +42,7 @@ function reachableFrom(path: string, imports: ReadonlyMap<string, readonly strin
   return reached;
 }
 
-/** Returns one finding for each circle in the packages, test code left out. */
+/** Returns one finding for each circle in the packages. Test code is excluded. */
 export function circleFindings(files: readonly { readonly path: string; readonly source: string }[]) {
   const checked = files.filter(({ path }) => {
     const [, name = ""] = /^packages\/([\w-]+)\/src\//.exec(path) ?? [];

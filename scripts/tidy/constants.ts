@@ -1,4 +1,4 @@
-/** The casing of module constants. CONTRIBUTING.md has the rule in words. */
+/** Checks the casing of module constants (CONTRIBUTING.md). */
 import { type Expression, parseSync } from "oxc-parser";
 
 interface ConstantFinding {
@@ -10,7 +10,7 @@ interface ConstantFinding {
 
 const unit = /_(?:ms|us|seconds|days|bytes|usd)$/;
 
-/** Module constants of one file whose names have another casing than their kind asks for. */
+/** Returns the module constants of one file whose casing does not fit their kind. */
 export function constantFindings(path: string, source: string): ConstantFinding[] {
   const findings: ConstantFinding[] = [];
   for (const statement of parseSync(path, source).program.body) {

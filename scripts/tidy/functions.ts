@@ -1,4 +1,4 @@
-/** The length of functions: at most 70 lines, with a list of exceptions that may only shrink. */
+/** Checks the length of functions: at most 70 lines, with a list of exceptions that may only shrink. */
 import { parseSync, Visitor } from "oxc-parser";
 import { isTestCode } from "./walls.ts";
 
@@ -11,14 +11,14 @@ export interface LongFunction {
   readonly lines: number;
 }
 
-/** One exception: `lines` is the length it has today. */
+/** One exception. `lines` is its current length. */
 export interface Exception {
   readonly path: string;
   readonly name: string;
   readonly lines: number;
 }
 
-/** Returns the functions of one file that exceed the limit. A function without a name is called by its line. */
+/** Returns the functions of one file that exceed the limit. A function without a name is named by its line. */
 export function longFunctions(path: string, source: string): LongFunction[] {
   const found: LongFunction[] = [];
   if (source.split("\n").length <= lines_max) return found;
@@ -55,7 +55,10 @@ interface FunctionFinding {
   readonly message: string;
 }
 
-/** Functions over the limit that are no exception or have grown, and exceptions that are shorter or gone by now. */
+/**
+ * Returns functions over the limit that are not exceptions or have grown. Also returns exceptions that are shorter or
+ * no longer exist.
+ */
 export function functionFindings(
   files: readonly { readonly path: string; readonly source: string }[],
   exceptions: readonly Exception[],

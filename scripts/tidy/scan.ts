@@ -1,6 +1,6 @@
 /**
- * Reads TypeScript as text: TypeScript 7 has no compiler API for JavaScript. Knows comments, strings, templates and
- * regular expressions, and nothing else.
+ * Scans TypeScript as text, because TypeScript 7 has no compiler API for JavaScript. Distinguishes only comments,
+ * strings, templates and regular expressions.
  */
 
 /** One imported or re-exported module. `line` counts from 1. */
@@ -9,10 +9,10 @@ export interface Import {
   readonly line: number;
 }
 
-/** Tokens after which a slash begins a regular expression and not a division. */
+/** Tokens after which a slash begins a regular expression, not a division. */
 const beforeRegex = /(?:^|[([{,;:=!&|?+\-*%<>~^]|\b(?:return|typeof|case|in|of|void|delete|throw|new|yield|await))\s*$/;
 
-/** Everything that is not code, longest first: comments, strings, regular expressions. Templates are walked by hand. */
+/** All parts that are not code, longest first: comments, strings, regular expressions. Templates are walked by hand. */
 const notCode = {
   comment: /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/y,
   string: /"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?/y,
@@ -21,8 +21,8 @@ const notCode = {
 };
 
 /**
- * The source with the content of comments, strings, templates and regular expressions replaced by spaces. Quotes, line
- * breaks and the code inside `${}` stay, and every character keeps its place.
+ * Returns the source with the content of comments, strings, templates and regular expressions replaced by spaces.
+ * Quotes, line breaks and the code inside `${}` stay, and every character keeps its place.
  */
 export function codeOnly(source: string): string {
   let code = "";
@@ -75,7 +75,7 @@ function blanked(text: string, edge: number): string {
 const importForms =
   /\b(?:import|export)\b[^;"'`()]*?\bfrom\s*(["'])|\bimport\s*(["'])|\b(?:import|require)\s*\(\s*(["'])/g;
 
-/** Every module that the source imports, also by `import()`, in order. `code` is `codeOnly(source)`. */
+/** Returns every module that the source imports, also by `import()`, in order. `code` is `codeOnly(source)`. */
 export function importsOf(source: string, code: string): Import[] {
   return [...code.matchAll(importForms)].map((match) => {
     const begin = match.index + match[0].length;
@@ -84,7 +84,7 @@ export function importsOf(source: string, code: string): Import[] {
   });
 }
 
-/** The number of the line, from 1, that holds the character at `index`. */
+/** Returns the line number, from 1, of the character at `index`. */
 export function lineAt(source: string, index: number): number {
   return source.slice(0, index).split("\n").length;
 }

@@ -79,12 +79,12 @@ describe("SQL", () => {
     expect(found(source, "packages/server/src/store/a.ts")).toEqual([]);
   });
 
-  it.each(['say("update it");', "// reads `select a from b`"])("%j is none, or is only spoken of", (source) => {
+  it.each(['say("update it");', "// reads `select a from b`"])("%j is not SQL, or is in a comment", (source) => {
     expect(found(source)).toEqual([]);
   });
 });
 
-describe("what only the edge may do", () => {
+describe("privileges of the edge", () => {
   const inCore = (source: string) => rulesOf("packages/core/src/a.ts", source);
 
   it.each([
@@ -128,7 +128,7 @@ describe("what only the edge may do", () => {
 });
 
 describe("house rules", () => {
-  it("no default exports, but in configs", () => {
+  it("default exports are refused, except in configs", () => {
     expect(rulesOf("packages/core/src/a.ts", "export default 1;")).toEqual(["default-export:1"]);
     expect(rulesOf("vitest.config.ts", "export default 1;")).toEqual([]);
   });
@@ -137,14 +137,14 @@ describe("house rules", () => {
     expect(rulesOf("packages/server/src/http/a.ts", "reply.code(201);")).toEqual([]);
     expect(rulesOf("packages/server/src/http/answer/faults.ts", "reply.code(404);")).toEqual([]);
   });
-  it("no code from text", () => {
+  it("code from text is refused", () => {
     expect(rulesOf("packages/cel/src/a.ts", 'new Function("1"); eval("1");')).toEqual(["eval:1", "eval:1"]);
   });
-  it("no .only and no sleeping in tests", () => {
+  it("tests may not use .only and may not sleep", () => {
     const source = 'it.only("x", () => {});\nawait new Promise((resolve) => setTimeout(resolve, 50));\n';
     expect(rulesOf("packages/core/src/a.test.ts", source)).toEqual(["only:1", "sleep:2"]);
   });
-  it("file names say what is inside, in kebab-case", () => {
+  it("file names describe the content, in kebab-case", () => {
     for (const name of ["utils.ts", "helpers.ts", "types.ts", "common.ts", "MyFile.ts", "my_file.ts"]) {
       expect(rulesOf(`packages/core/src/${name}`, ""), name).toEqual(["name:0"]);
     }
@@ -163,7 +163,7 @@ describe("house rules", () => {
     );
     expect(folderFindings(paths(21))).toEqual([expect.objectContaining({ path: "packages/core/src", rule: "folder" })]);
   });
-  it("each finding says where, which rule, and what to write instead", () => {
+  it("each finding has its place, its rule, and what to write instead", () => {
     const [finding] = fileFindings("packages/core/src/a.ts", "Date.now();");
     expect(finding && findingText(finding)).toBe(
       "packages/core/src/a.ts:1 [clock] Date.now: time comes from the Clock port (or as a parameter now_us in core)",
@@ -192,7 +192,7 @@ describe("long functions", () => {
     expect(found(`function f() ${body(71)}`)).toEqual([expect.stringContaining("f has 71 lines; at most 70")]);
   });
 
-  it("an exception may neither grow nor outlive its function's shrinking", () => {
+  it("an exception may not grow, and must be updated when its function shrinks", () => {
     const source = `function f() ${body(80)}`;
     expect(found(source, [{ path, name: "f", lines: 80 }])).toEqual([]);
     expect(found(source, [{ path, name: "f", lines: 79 }])).toEqual([expect.stringContaining("grown from 79 to 80")]);
@@ -233,7 +233,7 @@ describe("import circles", () => {
     expect(found(...files)).toEqual([`${room}/a.ts`]);
   });
 
-  it("two imports of one module are none, and test code is not looked at", () => {
+  it("two imports of one module are not a circle, and test code is excluded", () => {
     const below: [string, string][] = [
       ["a.ts", importing("./c.ts")],
       ["b.ts", importing("./a.ts") + importing("./c.ts")],
@@ -255,7 +255,7 @@ describe("the casing of constants", () => {
     "const fieldName = /a/;",
     "export const BOOL = { kind: 1 };",
     "const Person = Type.Object({});",
-  ])("%j is as it should be", (source) => {
+  ])("%j is accepted", (source) => {
     expect(found(source)).toEqual([]);
   });
 
@@ -264,7 +264,7 @@ describe("the casing of constants", () => {
     ["export const MASK = '***';", "MASK: numbers and texts are snake_case"],
     ["const text_fields = { a: 1 } as const;", "text_fields: objects, lists, patterns and functions are camelCase"],
     ["const field_name = /a/;", "field_name: objects, lists, patterns and functions are camelCase"],
-  ])("%j is not", (source, message) => {
+  ])("%j is refused", (source, message) => {
     expect(found(source)).toEqual([message]);
   });
 });
@@ -281,7 +281,7 @@ describe("reading code as text", () => {
     const source = 'const snippet = `import { x } from "./y.ts";`;\nimport { z } from "./z.ts";\n';
     expect(importsOf(source, codeOnly(source))).toEqual([{ specifier: "./z.ts", line: 2 }]);
   });
-  it("ends on broken code too", () => {
+  it("also ends on broken code", () => {
     for (const source of ["`", "`${", '"', "/*", "/", "'\n`${`", "${}}}}"])
       expect(codeOnly(source)).toHaveLength(source.length);
   });

@@ -1,6 +1,7 @@
 /**
- * The house rules that a compiler does not see: import walls, clocks and randomness only at the edge, names and sizes of
- * files. Each finding says what to write instead. `npm run check` runs it; so does scripts/tidy/tidy.test.ts.
+ * Checks the house rules that a compiler does not check: import walls, clocks and randomness only at the edge, names
+ * and sizes of files, plain English. Each finding says what to write instead. `npm run check` and
+ * scripts/tidy/tidy.test.ts run it.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { circleFindings } from "./circles.ts";
 import { constantFindings } from "./constants.ts";
 import { type Exception, functionFindings } from "./functions.ts";
+import { repositoryProseFindings } from "./prose.ts";
 import { codeOnly, importsOf, lineAt } from "./scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
 
@@ -32,14 +34,14 @@ interface Pattern {
 }
 
 const pureRooms: readonly Room[] = ["contract", "cel", "core"];
-/** Modules of Node.js whose functions depend on their arguments only (randomness is caught by name). */
+/** Modules of Node.js whose functions depend only on their arguments (randomness is found by name). */
 const pureModules = new Set(["node:buffer", "node:crypto", "node:zlib"]);
 const atEdge = (room: Room): boolean => room === "free" || room === "edge" || room === "cli";
-/** The one file of the console that reads the browser's clock; the others take the time from it. */
+/** The only file of the console that reads the browser's clock. Other files get the time from it. */
 const isBrowserClock = (path: string): boolean => path === "packages/console/src/browser/clock.ts";
 /** Measures how long the event loop of this process was busy. No decision depends on it. */
 const isEventLoop = (path: string): boolean => path === "packages/server/src/operations/shared/turns.ts";
-/** Code that runs in somebody else's process, where there are no ports of ours. */
+/** Code that runs in a customer's process, which has none of our ports. */
 const atCustomer = (room: Room): boolean => room === "sdk" || room === "mcp" || room === "console";
 /** The supervisor of the embedded database owns a process of this machine, as the edge does. */
 const supervises = (path: string): boolean => path.startsWith("packages/server/src/store/embedded-postgres/");
@@ -54,7 +56,7 @@ const patterns: readonly Pattern[] = [
   {
     rule: "timer",
     pattern: /(?<![.\w])(?:setTimeout|setInterval)\s*\(/g,
-    message: "timers come from the edge through a port; a wait for something is a condition, not a time",
+    message: "timers come from the edge through a port; wait for a condition, not for a time",
     applies: (path, room) => !atEdge(room) && !atCustomer(room) && !isEventLoop(path),
   },
   {
@@ -92,7 +94,7 @@ const patterns: readonly Pattern[] = [
   {
     rule: "only",
     pattern: /\b(?:it|test|describe)\.only\b/g,
-    message: "run all tests: take away .only",
+    message: "run all tests: remove .only",
     applies: (path) => path.endsWith(".test.ts"),
   },
   {
@@ -103,10 +105,10 @@ const patterns: readonly Pattern[] = [
   },
 ];
 
-/** Begins a text that is an SQL statement. */
+/** Matches the beginning of an SQL statement in a text. */
 const statement = /["`]\s*(?:select\s[^"`]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/g;
 
-/** Everything that one file breaks, given its path from the root of the repository and its text. */
+/** Returns all findings of one file, given its path from the root of the repository and its text. */
 export function fileFindings(path: string, source: string): Finding[] {
   const code = codeOnly(source);
   const room = roomOf(path);
@@ -130,7 +132,7 @@ export function fileFindings(path: string, source: string): Finding[] {
   }
   if (path.startsWith("packages/server/") && room !== "store" && room !== "free") {
     for (const { index } of source.matchAll(statement)) {
-      if (code[index] === " ") continue; // in a comment
+      if (code[index] === " ") continue; // In a comment.
       findings.push(at(lineAt(source, index), "sql", "all SQL is in server/src/store: call a function there"));
     }
   }
@@ -155,7 +157,7 @@ function nameFindings(path: string): Finding[] {
   return findings;
 }
 
-/** Folders with more source files than a reader can take in at a glance; tests are not counted. */
+/** Returns the folders with too many source files. Tests are not counted. */
 export function folderFindings(paths: readonly string[]): Finding[] {
   const counts = new Map<string, number>();
   for (const path of paths) {
@@ -171,18 +173,21 @@ export function folderFindings(paths: readonly string[]): Finding[] {
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const skipped = new Set(["node_modules", "dist", "data", "coverage"]);
 
-function sourceFiles(folder: string): string[] {
+/** Returns the paths of the files in a folder of the repository, and below it, whose names match the pattern. */
+function filesBelow(folder: string, name: RegExp): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return skipped.has(entry.name) || entry.name.startsWith(".") ? [] : sourceFiles(path);
-    return /\.(?:[mc]?ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
+    if (entry.isDirectory()) return skipped.has(entry.name) || entry.name.startsWith(".") ? [] : filesBelow(path, name);
+    return name.test(entry.name) ? [path] : [];
   });
 }
 
-/** All findings in the repository, and the files so long that one may ask whether they should be two. */
+/** Returns all findings in the repository, and the files that are so long that they may need a split. */
 export function repositoryFindings(): { findings: Finding[]; questions: string[] } {
   const exceptions: Exception[] = JSON.parse(readFileSync(join(root, "scripts/tidy/long-functions.json"), "utf8"));
-  const files = sourceFiles("").map((path) => ({ path, source: readFileSync(join(root, path), "utf8") }));
+  const read = (path: string) => ({ path, source: readFileSync(join(root, path), "utf8") });
+  const files = filesBelow("", /\.(?:[mc]?ts|tsx|mjs)$/).map(read);
+  const documents = filesBelow("", /\.md$/).map(read);
   const long = files.filter(
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
   );
@@ -193,12 +198,13 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...functionFindings(files, exceptions),
       ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
+      ...repositoryProseFindings([...files, ...documents]),
     ],
     questions: long.map(({ path }) => path),
   };
 }
 
-/** One finding as one line. */
+/** Returns one finding as one line. */
 export function findingText({ path, line, rule, message }: Finding): string {
   return `${path}${line > 0 ? `:${line}` : ""} [${rule}] ${message}`;
 }

@@ -1,4 +1,4 @@
-/** The rooms of the house and which of them each may import. Source: ARCHITECTURE.md. */
+/** The rooms of the code, and which of them each may import. See ARCHITECTURE.md. */
 
 import { dirname, join } from "node:path/posix";
 
@@ -22,7 +22,7 @@ export type Room =
 
 const serverFolders = ["store", "operations", "http", "worker", "edge"] as const;
 
-/** `{contract, cel} ← core ← store ← operations ← {http, worker} ← edge ← cli`; cel knows nothing of ours. */
+/** `{contract, cel} ← core ← store ← operations ← {http, worker} ← edge ← cli`. cel imports no other room. */
 const mayImport: Record<Room, readonly Room[]> = {
   contract: [],
   cel: [],
@@ -56,10 +56,10 @@ const mayImport: Record<Room, readonly Room[]> = {
   ],
 };
 
-/** What to do instead of an import against the arrow, by the room that wants it. */
+/** Advice instead of an import against the arrow, by the importing room. */
 const instead: Partial<Record<Room, string>> = {
   contract: "the contract is data only: move the value here, or the behaviour to the package that needs it",
-  cel: "the expression engine knows nothing of ours: let core pass it in as a declaration or a function",
+  cel: "the expression engine does not know other rooms: let core pass it in as a declaration or a function",
   core: "core is pure: take what you need as a parameter",
   store: "move what is shared to core or ports.ts; an operation calls the store, never the other way",
   operations: "return a value or throw a Fault; routes and the worker call operations, never the other way",
@@ -70,7 +70,7 @@ const instead: Partial<Record<Room, string>> = {
   mcp: "use the sdk",
 };
 
-/** The room of a file, given its path from the root of the repository. */
+/** Returns the room of a file, given its path from the root of the repository. */
 export function roomOf(path: string): Room {
   if (isTestCode(path)) return "free";
   const [top, name = "", ...rest] = path.split("/");
@@ -81,12 +81,12 @@ export function roomOf(path: string): Room {
   return rest[1] === "index.ts" ? "server" : "ports";
 }
 
-/** True for code that only tests, simulations, benchmarks and scripts run. */
+/** Returns true for code that only tests, simulations, benchmarks and scripts run. */
 export function isTestCode(path: string): boolean {
   return /(?:^|\/)(?:test|testing|conformance)\/|\.test\.tsx?$|^(?:sim|bench|scripts)\/|vitest\.[\w.]*ts$/.test(path);
 }
 
-/** Why this import is not allowed and what to write instead, or null when it is allowed. */
+/** Returns why an import is not allowed and what to write instead. Null: it is allowed. */
 export function wallFinding(path: string, specifier: string): string | null {
   const from = roomOf(path);
   if (specifier.startsWith(".")) return relativeFinding(path, from, specifier);
@@ -102,7 +102,7 @@ function relativeFinding(path: string, from: Room, specifier: string): string | 
   const target = join(dirname(path), specifier);
   const packageOf = (file: string) => /^packages\/([\w-]+)\//.exec(file)?.[1];
   const name = packageOf(target);
-  // Code outside the packages (sim, bench, test, scripts) may look inside them.
+  // Code outside the packages (sim, bench, test, scripts) may import their inner files.
   const inside = path.startsWith("packages/") && /^packages\/[\w-]+\/src\//.test(target);
   if (inside && name !== undefined && name !== packageOf(path)) {
     return `crosses into another package: write @countersign/${name} and export it there`;
@@ -114,5 +114,5 @@ function relativeFinding(path: string, from: Room, specifier: string): string | 
 
 function arrowFinding(from: Room, to: Room): string | null {
   if (from === to || mayImport[from].includes(to)) return null;
-  return `${from} does not import ${to}: ${instead[from] ?? "turn the dependency round"}`;
+  return `${from} does not import ${to}: ${instead[from] ?? "reverse the dependency"}`;
 }

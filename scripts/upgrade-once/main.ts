@@ -1,6 +1,6 @@
 /**
- * Carries the records of a database of before over to the schema of today, once: `npm run upgrade-once`. The next release does without
- * this folder.
+ * Upgrades a database of an older version to the current schema, once: `npm run upgrade-once`. The next release does
+ * not need this folder.
  */
 import { setInterval } from "node:timers";
 import { type Log, readConfig } from "@countersign/server";
@@ -10,15 +10,15 @@ import { upgradeOnce } from "./upgrade-once.ts";
 
 const help = `usage: npm run upgrade-once
 
-Carries the database of an older Countersign over to the schema of this version. It takes the settings of the service:
+Upgrades the database of an older Countersign to the schema of this version. Uses the settings of the service:
 DATABASE_URL, or COUNTERSIGN_DATA_DIR for the embedded database.
 
 Before: stop every node of the older version, and keep a dump (\`countersign export\` of that version, or pg_dump).
-A million decisions take some three minutes and need twice the room of their tables. If it is interrupted, run it again.
-The hashes of the audit trail are computed anew: note the newest root again afterwards (\`countersign audit verify\`).`;
+A million decisions take about three minutes and need twice the room of their tables. After an interruption, run it again.
+The hashes of the audit trail are computed again: note the newest root after the upgrade (\`countersign audit verify\`).`;
 
-/** Tells that it is still at work, so that nobody takes it for standing still. */
-const told_every_ms = 10_000;
+/** Prints that the upgrade is still running, so that operators see it is not stuck. */
+const reported_every_ms = 10_000;
 
 const print = (text: string): void => void process.stderr.write(`${text}\n`);
 const log: Log = {
@@ -33,14 +33,14 @@ async function main(): Promise<void> {
   const began_ms = performance.now();
   const telling = setInterval(() => {
     print(`at work for ${Math.round((performance.now() - began_ms) / 1000)} s …`);
-  }, told_every_ms);
+  }, reported_every_ms);
   try {
     const upgraded = await upgradeOnce(database.connection, log);
     if (upgraded === null) return print("The database has the schema of this version: there is nothing to do.");
     const { organizations, decisions, records } = upgraded;
     const count = (n: number) => n.toLocaleString("en-US");
     print(
-      `Carried over ${count(decisions)} decisions and ${count(records)} audit records of ${count(organizations)} organizations.`,
+      `Upgraded ${count(decisions)} decisions and ${count(records)} audit records of ${count(organizations)} organizations.`,
     );
     print("Start the service now. Note the roots of the audit trails again: countersign audit verify");
   } finally {

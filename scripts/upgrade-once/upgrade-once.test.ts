@@ -1,4 +1,4 @@
-/** A database that the release before filled (`filled.sql`, its own dump) is carried over whole. */
+/** Tests that a database of the previous release (`filled.sql`, its own dump) is upgraded completely. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Decision, factCategoryNames } from "@countersign/contract";
@@ -29,7 +29,7 @@ async function run<Row extends object>(connection: ConnectionOptions, text: stri
   }
 }
 
-/** A database as the release before left it; `version`: one of the schemas before that, without rows. */
+/** Creates a database of the previous release. `version`: one of the earlier schemas, without rows. */
 async function olderDatabase(version = newest_of_before): Promise<ConnectionOptions> {
   const database = await emptyDatabase();
   await migrate(database, silentLog, (await readMigrations(schemas)).slice(0, version));
@@ -44,7 +44,7 @@ async function opened(connection: ConnectionOptions) {
   return db;
 }
 
-/** Without the order of columns: those that were added later stand at the end. */
+/** Without the order of columns, because columns that were added later are at the end. */
 const sorted = (schema: string) =>
   schema.split("\n\n").map((table) => {
     const [name, ...lines] = table.trim().split("\n");
@@ -61,7 +61,7 @@ interface OldIntent {
   readonly key_id: string | null;
 }
 
-test("every record is there, in its place, and the trail is sound", async () => {
+test("every record exists, in its place, and the trail is valid", async () => {
   const database = await olderDatabase();
   const intents = await run<OldIntent>(database, "select *, intent::text as intent from intents order by intent_id");
   const trail = await run<{ org_id: string; seq: number; type: string; actor: string; data: Record<string, unknown> }>(
@@ -86,7 +86,7 @@ test("every record is there, in its place, and the trail is sound", async () => 
     expect(listed({ ...factsOf(facts_now) } as Record<string, CategoryFacts>)).toEqual(listed(facts));
   }
   const after = await db.query("select org_id, seq, type, actor, at, intent_id, data from audit order by org_id, seq");
-  // The hash of a decision's documents stood in its record; now it is the entry's.
+  // The hash of a decision's documents was in its record. Now it is the entry's.
   expect(after).toEqual(
     trail.map(({ data: { record_sha256, ...data }, ...record }) => ({
       ...record,
@@ -115,26 +115,29 @@ function listed(facts: Record<string, CategoryFacts>) {
   });
 }
 
-test.each([1, 12, newest_of_before])("schema %i becomes that of a new database, whichever it was", async (version) => {
-  const database = await olderDatabase(version);
-  expect(await upgradeOnce(database, silentLog)).not.toBeNull();
-  const fresh = await testDatabase();
-  const db = await opened(database);
-  expect(await migrate(database, silentLog)).toBe((await readMigrations()).length);
-  expect(sorted(await db.system(schemaText))).toEqual(sorted(await fresh.db.system(schemaText)));
-  expect(await upgradeOnce(database, silentLog)).toBeNull();
-});
+test.each([1, 12, newest_of_before])(
+  "schema %i becomes that of a new database, from every older one",
+  async (version) => {
+    const database = await olderDatabase(version);
+    expect(await upgradeOnce(database, silentLog)).not.toBeNull();
+    const fresh = await testDatabase();
+    const db = await opened(database);
+    expect(await migrate(database, silentLog)).toBe((await readMigrations()).length);
+    expect(sorted(await db.system(schemaText))).toEqual(sorted(await fresh.db.system(schemaText)));
+    expect(await upgradeOnce(database, silentLog)).toBeNull();
+  },
+);
 
-test("the service refuses an older database untouched, and says what to do", async () => {
+test("the service refuses an older database unchanged, and says what to do", async () => {
   const database = await olderDatabase();
   const refused = migrate(database, silentLog);
   await expect(refused).rejects.toThrow(StartRefused);
-  await expect(refused).rejects.toThrow(/nothing in it was changed: .* `npm run upgrade-once`/);
+  await expect(refused).rejects.toThrow(/nothing was changed\. .* `npm run upgrade-once`/);
   const [row] = await run<{ version: number }>(database, "select max(version) as version from schema_migrations");
   expect(row?.version).toBe(newest_of_before);
 });
 
-test("an empty database, and one that nodes are connected to, are refused", async () => {
+test("an empty database, and one with connected nodes, are refused", async () => {
   const empty = await emptyDatabase();
   await expect(upgradeOnce(empty, silentLog)).rejects.toThrow(/no Countersign in this database/);
   const database = await olderDatabase();
@@ -150,7 +153,7 @@ test("interrupted before its last step, it runs again", async () => {
   expect(await upgradeOnce(database, silentLog)).toMatchObject({ organizations: 3 });
 });
 
-test("a trail that is not whole is told, and nothing is changed", async () => {
+test("an incomplete trail is reported, and nothing is changed", async () => {
   const database = await olderDatabase();
   await run(database, "delete from audit where type = 'key_created'");
   await expect(upgradeOnce(database, silentLog)).rejects.toThrow(/the audit trail of org_\w+ is not whole/);

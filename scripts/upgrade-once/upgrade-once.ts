@@ -4,7 +4,7 @@ import { type ConnectionOptions, openClient } from "../../packages/server/src/st
 import { type Migration, migrate, readMigrations } from "../../packages/server/src/store/database/migrate.ts";
 import { StartRefused } from "../../packages/server/src/store/database/start-refused.ts";
 
-/** What was carried over. */
+/** The counts of an upgrade. */
 export interface Upgraded {
   readonly organizations: number;
   readonly decisions: number;
@@ -12,26 +12,27 @@ export interface Upgraded {
 }
 
 /**
- * Brings a database of any older schema to the last one of them, then to the schema of today; null: it has that already. Each step is a
- * transaction: when it is interrupted, it can run again. Throws `StartRefused` where the database is empty or of another program.
+ * Upgrades a database of any older schema to the last older one, then to the current schema. Null: it already has the
+ * current one. Each step is a transaction, so an interrupted upgrade can run again. Throws `StartRefused` if the
+ * database is empty or of another program.
  */
 export async function upgradeOnce(connection: ConnectionOptions, log: Log): Promise<Upgraded | null> {
   const steps = await readMigrations(join(import.meta.dirname, "schemas"));
   const [today] = await readMigrations();
-  if (today === undefined) throw new Error("there is no schema of today");
+  if (today === undefined) throw new Error("the current schema is missing");
   const first = await firstMigration(connection);
   if (first === null)
-    throw new StartRefused("there is no Countersign in this database: start the service, which makes its schema");
+    throw new StartRefused("there is no Countersign in this database: start the service, which creates its schema");
   if (first === today.name) return null;
   await refuseNodes(connection);
   await migrate(connection, log, steps);
   const upgraded = await asSchemaOfNow(connection, today);
-  // An interrupted run has them applied by the start of the service.
+  // After an interrupted run, the start of the service applies the migrations.
   await migrate(connection, log);
   return upgraded;
 }
 
-/** Notes that the database has the first schema of now, which is the last of the older ones. */
+/** Records that the database has the first current schema, which equals the last older one. */
 async function asSchemaOfNow(connection: ConnectionOptions, today: Migration): Promise<Upgraded> {
   const client = await openClient(connection, "upgrade-once");
   try {
@@ -55,7 +56,7 @@ async function asSchemaOfNow(connection: ConnectionOptions, today: Migration): P
   }
 }
 
-/** Nodes of the older version would go on with tables that are gone. */
+/** Nodes of the older version would use tables that no longer exist. */
 async function refuseNodes(connection: ConnectionOptions): Promise<void> {
   const client = await openClient(connection, "upgrade-once");
   try {
@@ -71,7 +72,7 @@ async function refuseNodes(connection: ConnectionOptions): Promise<void> {
   }
 }
 
-/** The name of the database's first migration; null: it has none. */
+/** Returns the name of the database's first migration, or null. */
 async function firstMigration(connection: ConnectionOptions): Promise<string | null> {
   const client = await openClient(connection, "upgrade-once");
   try {

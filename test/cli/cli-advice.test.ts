@@ -108,7 +108,7 @@ describe("a file that cannot be read", () => {
   test("one that is not what it should be is told with what it should be", async () => {
     writeFileSync(join(folder, "empty"), "");
     expect(await refusalOf(["restore", "empty"], settings)).toBe(
-      "countersign: this file is no Countersign dump: give one that `countersign export` wrote\n",
+      "countersign: this file is not a Countersign dump: use a file that `countersign export` wrote\n",
     );
     writeFileSync(join(folder, "half.json"), '{"contract_version":"1"');
     expect(await refusalOf(["mcp", "server", "--context", "half.json"])).toMatch(

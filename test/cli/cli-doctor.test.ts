@@ -62,7 +62,7 @@ test("names organizations that a dump under row-level security left out, and so 
   const service = await wholeService(settings);
   await service.stop();
   expect(service.printed()).toMatch(
-    /"organizations":1.*"msg":"keys or people are of organizations that are not in this database, /,
+    /"organizations":1.*"msg":"organizations of some keys or people are missing in this database, /,
   );
 });
 

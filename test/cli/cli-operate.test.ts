@@ -168,9 +168,9 @@ test("keys list shows every key without its text, with its state and its maker",
   await cli("keys", "revoke", key_id);
   const { stdout } = await cli("keys", "list");
   expect(stdout).toMatch(/^KEY_ID +ORGANIZATION +NAME +ROLE /);
-  expect(stdout).toMatch(/^key_\w+ +org_local +first +admin +live +org +valid /m);
+  expect(stdout).toMatch(/^key_\w+ +org_local +first +admin +live +org +– +valid /m);
   expect(stdout).toMatch(new RegExp(`^${key_id} .* revoked .* –$`, "m"));
-  expect(stdout).toMatch(new RegExp(`made over HTTP .* ${maker.key_id}$`, "m"));
+  expect(stdout).toMatch(new RegExp(`made over HTTP .* ${maker.key_id} +–$`, "m"));
   expect(stdout).not.toContain("svc_");
   expect(
     (await json("keys", "list")).find((key: { key_id: string }) => key.key_id === key_id).revoked_at,

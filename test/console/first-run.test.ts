@@ -62,7 +62,7 @@ inBrowser("the first run", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     api_key = (await page.locator(".secret code").textContent()) ?? "";
     expect(api_key).toMatch(/^svc_live_org_/);
-    expect(await page.locator("pre.snippet").textContent()).toContain(`"X-API-Key": "${api_key}"`);
+    expect(await page.locator("pre.snippet").textContent()).toContain(`"${api_key}"`);
     await page.getByRole("button", { name: "Send a test intent" }).click();
     const answer = page.getByRole("status").filter({ hasText: "risk" });
     await answer.waitFor();

@@ -2,7 +2,7 @@
 import type { Locator } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
-import { intent, type Seeded, seedLive, submit } from "./seed.ts";
+import { api, intent, type Seeded, seedLive, submit } from "./seed.ts";
 
 const console_ = await consoleUnderTest();
 
@@ -71,6 +71,28 @@ inBrowser("the texts of agents", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto(`/decisions/${intent_id}`);
     await page.locator(".wants", { hasText: "(constructor) on" }).waitFor();
+    expect(wrongs).toEqual([]);
+  });
+
+  test("that name a tool almost like a known one are marked with a warning that names the known one", {
+    timeout: test_timeout_ms,
+  }, async () => {
+    await api(console_.url, seeded.admin, "PATCH", `/v1/membranes/${seeded.membrane_id}`, {
+      action_catalogue: [{ verb: "tool_refund", type: "other.refund", data_classes: [] }],
+    });
+    const { action, ...rest } = intent("other.lookup", { amount_usd: 740 }).intent;
+    const raised = await submit(console_.url, seeded.agent, {
+      intent: { ...rest, action: { ...action, verb: "t\u043eol-refund" } },
+    });
+    expect(raised.decision.verdict).toBe("escalate");
+    const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
+    for (const path of [`/decisions/${raised.intent_id}`, `/escalations/${raised.decision.escalation_id}`]) {
+      await page.goto(path);
+      const warning = page.getByRole("alert").filter({ hasText: "A name in this action looks like another one" });
+      await warning.getByText("looks like the known").waitFor();
+      expect(await warning.textContent()).toContain('"tool_refund"');
+      expect(await warning.textContent()).toContain("U+043E");
+    }
     expect(wrongs).toEqual([]);
   });
 

@@ -216,9 +216,20 @@ test("without a decision nothing is done: a wrong key, no service, arguments tha
   await refused.printed(/invalid_api_key/);
   const { send, done } = usual();
   expect(await send(20, "\0")).toMatchObject({ failed: true, texts: [expect.stringContaining("/intent/payload")] });
-  const hidden = await usual().client.callTool({ name: "send_money\u200b", arguments: { amount_usd: 20, to: "ann" } });
-  expect(hidden).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/action\/verb .*U\+200B/) }] });
   expect([...closed.done(), ...refused.done(), ...done()]).toEqual([]);
+});
+
+test("a tool that the server does not list is unknown to the client, also before the client lists any", async () => {
+  const { client, send, done } = await governed();
+  for (const name of ["send_money\u200b", "Send_Money", "send_m\u043eney", "send-money"]) {
+    const called = client.callTool({ name, arguments: { amount_usd: 20, to: "ann" } });
+    await expect(called).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining(`Unknown tool: ${name}`),
+    });
+  }
+  expect(done()).toEqual([]);
+  expect(await send(20)).toMatchObject({ failed: false });
 });
 
 test("the server does not get the key, and what it says of its tools counts only where it is trusted", async () => {

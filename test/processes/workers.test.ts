@@ -68,7 +68,7 @@ test("they count one rate together, and tell their metrics as one", async () => 
 test("one that is killed is replaced, and the other one serves meanwhile", async () => {
   const [killed = 0, other = 0] = await workers();
   process.kill(killed, "SIGKILL");
-  await running.printed(/a worker ended; another one follows/);
+  await running.printed(/a worker ended; another one starts/);
   // A connection that the killed one had just been given is lost.
   await expect.poll(() => ask("/healthz"), patience).toBe(200);
   await expect.poll(async () => (await workers()).filter((pid) => pid !== killed), patience).toHaveLength(2);

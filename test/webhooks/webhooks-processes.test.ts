@@ -228,7 +228,7 @@ test("`countersign webhooks listen` registers itself, prints genuine deliveries,
     body: "{}",
   });
   expect(forged.status).toBe(400);
-  await listener.printed(/refused: the signature does not fit/);
+  await listener.printed(/refused: the signature does not match/);
   listener.interrupt("SIGINT");
   expect((await listener.finished).code).toBe(0);
   expect((await running.client.listWebhooks()).webhooks).toEqual([]);

@@ -102,10 +102,10 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 10, // with review_queue_full, blocked_now, frozen, already_claimed and reason_required: docs/decisions/0011, 0034, 0036, 0039
+      409: 11, // with review_queue_full, blocked_now, frozen, already_claimed, handed_on and reason_required: docs/decisions/0011, 0034, 0036, 0037 and 0039
       413: 1,
       415: 1,
-      422: 3,
+      422: 4, // with invalid_binding, which docs/decisions/0041 adds
       429: 1,
       500: 1,
       503: 2,
@@ -124,7 +124,8 @@ describe("error codes", () => {
     }
     expect([...refusalsOf(operations.getHealth)]).toEqual(["internal_error"]);
     expect(refusalsOf(operations.createApiKey).has("forbidden")).toBe(true);
-    expect(refusalsOf(operations.getUsage).has("forbidden")).toBe(false);
+    expect(refusalsOf(operations.getUsage).has("forbidden")).toBe(true);
+    expect(refusalsOf(operations.intake).has("forbidden")).toBe(false);
   });
 });
 

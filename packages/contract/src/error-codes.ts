@@ -62,7 +62,7 @@ export const errorCodes = {
   },
   forbidden: {
     status: 403,
-    meaning: "The key is valid, but its role or scope does not permit this operation.",
+    meaning: "The key is valid, but its role, its scope or its bindings do not permit this operation.",
     advice: "Use a key that may: `details` names the roles, or who else it has to be.",
   },
   self_review: {
@@ -119,6 +119,12 @@ export const errorCodes = {
     advice:
       "Do not carry it out. `details` names who claimed it and when. If the outcome stays unknown, an operator finds out what happened and reports it (POST /v1/intents/{intent_id}/observations).",
   },
+  handed_on: {
+    status: 409,
+    meaning: "People approved the action once, and an equal action of the same agent and key got that approval.",
+    advice:
+      "Do not carry it out. `details` names the other intent. Submit the action again if it must happen once more.",
+  },
   override_not_allowed: {
     status: 409,
     meaning:
@@ -161,6 +167,11 @@ export const errorCodes = {
     meaning:
       "The action as the reviewer modified it would be blocked by a policy, or a blocking policy could not be evaluated on it, or it would be held for other reviewers or more of them.",
     advice: "Change the modifications, or decide block.",
+  },
+  invalid_binding: {
+    status: 422,
+    meaning: "The API key cannot be bound in this way.",
+    advice: "Mend every entry of `details`: each names the place (`path`) and what is wrong there.",
   },
   masked_value_changed: {
     status: 422,

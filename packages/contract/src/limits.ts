@@ -55,6 +55,12 @@ export const limits = {
   api_key_checksum_chars: 6,
   api_key_lifetime_days_default: 365,
   api_key_lifetime_days_max: 3_650,
+  key_bindings_max: 100,
+  cidr_chars_max: 64,
+  observed_bindings_days: 30,
+  observed_decisions_max: 50_000,
+  key_expiry_days: [14, 3, 1],
+  key_warnings_max: 20,
   name_chars_max: 128,
 
   // Context. Source: contract §2.9 and §8 rule 10, api.md §5
@@ -75,6 +81,8 @@ export const limits = {
 
   // Escalations and overrides. Source: contract §1, §8 rule 9; api.md §6
   override_hours: 24,
+  approval_valid_seconds_default: 86_400,
+  approval_valid_seconds_max: 2_592_000,
   escalation_timeout_seconds_default: 14_400,
   escalation_timeout_seconds_max: 2_592_000,
   escalation_reviewers_max: 50,

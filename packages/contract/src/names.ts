@@ -36,3 +36,6 @@ export function nameProblem(name: string): string | null {
 function codePoint(char: string): string {
   return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
+
+/** The `policy` of a reason that reports a name which only looks like a known one. Its `policy_id` is null. */
+export const look_alike_reason = "names.look_alike";

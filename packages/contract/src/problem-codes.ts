@@ -35,6 +35,10 @@ export const refusalCodes = {
   no_session: { statuses: [401], meaning: "Nobody is signed in, or not yet with the second factor: sign in." },
   not_through: { statuses: [401], meaning: "The login with the provider came to nothing: begin it anew." },
   agent: { statuses: [403], meaning: "The key speaks for another agent only." },
+  bound: {
+    statuses: [403],
+    meaning: "The key is bound: not from this address, or not for this membrane, agent or mode.",
+  },
   another_caller: { statuses: [403], meaning: "The page that wrote is another person's than the session is by now." },
   cross_origin: { statuses: [403], meaning: "A browser wrote for a page that is not the service's own." },
   mailbox_asked: {

@@ -4,7 +4,7 @@
 export type SettingFormat =
   | { readonly kind: "text" }
   | { readonly kind: "url"; readonly schemes: readonly string[] }
-  /** URLs with spaces between them. Each names one server. */
+  /** URLs separated by spaces. Each names one server. */
   | { readonly kind: "url_list"; readonly schemes: readonly string[] }
   | { readonly kind: "integer"; readonly min: number; readonly max: number }
   | { readonly kind: "choice"; readonly of: readonly string[] }

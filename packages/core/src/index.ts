@@ -1,4 +1,12 @@
 export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
+export {
+  allowsAgent,
+  allowsMembrane,
+  allowsSource,
+  type Bindings,
+  bindingsOf,
+  readCidr,
+} from "./access/bindings.ts";
 export { clientIp, clientNetwork, isLoopback, isTrusted, type NetworkList, networkList } from "./access/client-ip.ts";
 export { type RateTake, RateWindow, rateTake } from "./access/rate-window.ts";
 export {
@@ -42,6 +50,7 @@ export { contextErrors, normalizeContext, validateContext } from "./facts/valida
 export { type ErrorCode, Fault, type FaultDetail, faultAt } from "./fault.ts";
 export { decisionForPeople, factsForPeople, intentForPeople } from "./masks/for-people.ts";
 export { maskedValue } from "./masks/mask.ts";
+export { type AgentNames, agentNames } from "./names/known-names.ts";
 export {
   confirmSteps,
   intakeSteps,
@@ -50,6 +59,7 @@ export {
   sureActions,
   sureClasses,
 } from "./onboarding/intake.ts";
+export { keySteps } from "./onboarding/key-steps.ts";
 export { goLiveSteps, missingFactSteps } from "./onboarding/missing-facts.ts";
 export { recommendPacks } from "./onboarding/recommend-packs.ts";
 export { loadPack } from "./packs/load-pack.ts";
@@ -73,6 +83,7 @@ export {
   electorateOf,
   type KnownReviewer,
   membrane_demand_name,
+  membraneDemand,
   type ReviewDemand,
   reviewersToKnow,
   unitedReviewers,
@@ -82,6 +93,7 @@ export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
+export { covers, type Stakes } from "./reviews/covers.ts";
 export {
   askedRuling,
   type BlockedBy,
@@ -90,6 +102,7 @@ export {
   type LetThrough,
   newDemands,
   type Present,
+  type StoredAction,
 } from "./reviews/decide-again.ts";
 export {
   type Review,
@@ -101,7 +114,8 @@ export {
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
 export { type FastApproval, type MeasuredVote, type PacedVote, paceVote } from "./reviews/pace.ts";
-export { type CountedDemand, hasTurn, isMet, missingText, panelsOf } from "./reviews/panels.ts";
+export { type CountedDemand, hasTurn, isMet, missingApprovals, missingText, panelsOf } from "./reviews/panels.ts";
+export { isPartyName, type PartyNames, partyNames } from "./reviews/parties.ts";
 export {
   hiddenPlaces,
   hiddenTextsInAction,
@@ -115,6 +129,7 @@ export {
   timeOutRuling,
   workOutRuling,
 } from "./reviews/ruling.ts";
+export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
 export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
 export {
   aheadAtLeast,

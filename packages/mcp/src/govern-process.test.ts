@@ -49,7 +49,12 @@ test("a server that ends while the client still has much to say is told by its e
 test("a server whose answer is longer than a message may be is given up, and what it was called for is recorded", async () => {
   const observed: unknown[] = [];
   const { input, code } = serving(
-    "process.stdin.once('data', () => process.stdout.write('x'.repeat(65 * 1_048_576))); setInterval(() => 0, 1000)",
+    `const list = '{"jsonrpc":"2.0","id":"countersign-1","result":{"tools":[{"name":"pay"}]}}\\n';
+    process.stdin.once("data", () => {
+      process.stdout.write(list);
+      process.stdin.once("data", () => process.stdout.write("x".repeat(65 * 1_048_576)));
+    });
+    setInterval(() => 0, 1000);`,
     {
       submitIntent: async () => ({ intent_id: "int_1", decision: { intent_id: "int_1", outcome: "approve" } }) as never,
       recordObservation: async (_, observation) => observed.push(observation) as never,

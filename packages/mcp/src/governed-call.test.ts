@@ -23,7 +23,7 @@ test("a call that somebody claimed before is not made, and the model is told in 
   const { result } = JSON.parse(toClient[0] ?? "");
   expect([result.isError, result.content[0].text]).toEqual([
     true,
-    "Claimed before, outcome unknown. It was claimed at 2026-11-28T12:00:00.000000Z by key_1. It was not done again. Find out whether it was done before you submit it anew. (int_1)",
+    "Claimed before, outcome unknown. It was claimed at 2026-11-28T12:00:00.000000Z by key_1. It was not repeated. Find out whether it was executed before you submit it again. (int_1)",
   ]);
   expect([toServer, observed]).toEqual([[], []]);
 });

@@ -180,7 +180,7 @@ function failureOf({ message: { error, result } }: Answered): string | null {
 }
 
 /** Servers say all sorts of things; what they did stays done, whatever they say. */
-function textIn(error: Json | undefined): string {
+export function textIn(error: Json | undefined): string {
   const message = isObject(error) ? error["message"] : null;
   return typeof message === "string" ? message : "it does not say which";
 }

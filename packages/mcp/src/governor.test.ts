@@ -35,11 +35,11 @@ test("what a client says else has its numbers as they stood, and is read one way
 test("the server reads what was decided: a name that stands twice, in a call or in its arguments, is written once", async () => {
   const { governor, toServer, submitted } = governed();
   governor.fromClient(
-    '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a","name":"b","arguments":{"n":1,"n":2}}}',
+    '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"pay","name":"look","arguments":{"n":1,"n":2}}}',
   );
   await soon(() => expect(toServer).toHaveLength(1));
-  expect(submitted[0]?.intent).toMatchObject({ action: { verb: "b" }, payload: { content: { n: 2 } } });
-  expect(toServer).toEqual([callOf(1, "b", { n: 2 })]);
+  expect(submitted[0]?.intent).toMatchObject({ action: { verb: "look" }, payload: { content: { n: 2 } } });
+  expect(toServer).toEqual([callOf(1, "look", { n: 2 })]);
 });
 
 test("a call has what JSON-RPC has a place for and nothing else: a strict server never answers one with more", async () => {
@@ -377,7 +377,7 @@ test("a long name of a client is cut to what an agent's may be, and tools of sev
   governor.fromClient(line({ id: 1, method: "tools/list" }));
   governor.fromServer(line({ id: 1, result: page("look", "2") }));
   governor.fromClient(line({ id: 2, method: "tools/list", params: { cursor: "2" } }));
-  governor.fromServer(line({ id: 2, result: page("peek") }));
+  governor.fromServer(line({ id: 2, result: { tools: [...page("peek").tools, { name: "pay" }] } }));
   for (const name of ["look", "peek", "pay"]) governor.fromClient(callOf(name, name));
   await soon(() => expect(submitted).toHaveLength(3));
   expect(submitted.map(({ context }) => context?.facts.security?.["side_effect"])).toEqual([false, false, true]);

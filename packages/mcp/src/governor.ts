@@ -10,6 +10,9 @@
  *                       again, and the same call then waits for the same review
  *   no decision         the client gets an error result; the server gets nothing
  *
+ * The governor lists the server's tools itself. A call of a tool that the server does not list is refused as the protocol says:
+ * "Unknown tool". So is a method that is `tools/call` but for its case or white space: a lenient server may take it for one.
+ *
  * All other messages pass. The governor serializes each client message again from what it parsed, and keeps the digits of
  * numbers. So the server cannot read another call than the one that was decided.
  *
@@ -19,14 +22,16 @@
  */
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
+import type { KnownTool } from "./known-tools.ts";
 import {
   type Asked,
-  answerIn,
+  almostReadMethod,
   askedBy,
   errorCodes,
   hasLookAlike,
   hasTwins,
   idKey,
+  isAnswer,
   isId,
   isMessage,
   isObject,
@@ -35,11 +40,15 @@ import {
   type Message,
   metaOf,
   noResult,
+  objectIn,
+  protocolMeta,
   type RequestId,
   refusal,
 } from "./messages.ts";
+import { OwnRequests } from "./own-requests.ts";
 import { reportProgress } from "./progress.ts";
 import { type SubmissionOptions, Submissions } from "./submissions.ts";
+import { ToolList } from "./tool-list.ts";
 
 /** What a governor works with. */
 export interface GovernorOptions extends SubmissionOptions {
@@ -122,6 +131,8 @@ class ConnectionGovernor implements Governor {
   readonly #options: GovernorOptions;
   readonly #client: CallDeps["client"];
   readonly #submissions: Submissions;
+  readonly #tools: ToolList;
+  readonly #own: OwnRequests;
   /** Calls and recordings that `end` waits for. */
   readonly #under_way = new Set<Promise<unknown>>();
   readonly #calls = new Map<string, Call>();
@@ -135,6 +146,8 @@ class ConnectionGovernor implements Governor {
   constructor(options: GovernorOptions) {
     this.#options = options;
     this.#submissions = new Submissions(options);
+    this.#own = new OwnRequests(options.toServer);
+    this.#tools = new ToolList((params) => this.#own.ask("tools/list", params));
     this.#client = {
       ...options.client,
       recordObservation: (...given) => this.#hold(options.client.recordObservation(...given)),
@@ -199,8 +212,11 @@ class ConnectionGovernor implements Governor {
   #take(heard: Heard): void {
     const { message, exact, write, answer } = heard;
     const { id, method, params = {} } = message;
+    const almost = method === undefined ? null : almostReadMethod(method);
+    if (almost !== null) return void this.#refuseMethod(heard, almost);
     const is_call = method === "tools/call";
-    const is_taken = (key: string) => this.#calls.has(key) || (is_call && this.#requests.has(key));
+    const is_taken = (key: string) =>
+      this.#calls.has(key) || this.#own.has(key) || (is_call && this.#requests.has(key));
     if (id !== undefined && method !== undefined && is_taken(idKey(id)))
       return void answer(refusal(exact.id ?? null, errorCodes.invalid_request, "A request with this id is under way."));
     if (is_call) return void this.#takeCall(heard);
@@ -209,7 +225,20 @@ class ConnectionGovernor implements Governor {
     this.#options.toServer(write(exact));
     if (id === undefined || method === undefined) return;
     const tell = method === "tasks/result" ? this.#additions.get(String(params["taskId"])) : undefined;
-    remember(this.#requests, idKey(id), { learn: this.#submissions.lessonOf(method, params), tell });
+    remember(this.#requests, idKey(id), { learn: this.#lessonOf(method, params), tell });
+  }
+
+  /** Refuses a method that a lenient server may take for one that the governor reads. */
+  #refuseMethod({ message, exact, answer }: Heard, almost: string): void {
+    const text = `Method not found: this is not ${almost}, but differs from it only in case, white space or hidden characters.`;
+    if (message.id === undefined) this.#options.note(`a notification was dropped: its method is almost ${almost}`);
+    else answer(refusal(exact.id ?? null, errorCodes.method_not_found, text));
+  }
+
+  /** Returns what to learn from the result of the client's request; undefined if there is nothing to learn. */
+  #lessonOf(method: string, { cursor }: JsonObject): OtherRequest["learn"] {
+    if (method === "initialize") return (result) => this.#submissions.serverIs(result);
+    return method === "tools/list" ? (result) => this.#tools.learn(result, cursor) : undefined;
   }
 
   /** Cancels a call. Returns false if the server must get the notification too. */
@@ -225,17 +254,43 @@ class ConnectionGovernor implements Governor {
     const asked = this.#checked(heard);
     if (asked === null) return;
     heard.write(heard.exact); // Throws before anything is decided if the call cannot be written.
-    const { params = {} } = heard.message;
-    const { key, as, name, given } = asked;
+    const { key, name } = asked;
     const call: Call = { deciding: new AbortController(), answered: null };
     this.#calls.set(key, call);
-    const submission = this.#submissions.of(name, given, metaOf(params));
+    const governed =
+      this.#tools.get(name) === undefined ? this.#listFirst(heard, asked, call) : this.#govern(heard, asked, call);
+    this.#hold(governed.finally(() => this.#calls.delete(key)));
+  }
+
+  /** Lists the server's tools before it decides on a call, because this tool is in no list yet. */
+  async #listFirst(heard: Heard, asked: AskedTool, call: Call): Promise<void> {
+    const { as, name } = asked;
+    const { signal } = call.deciding;
+    const cancelled = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    try {
+      await Promise.race([this.#tools.list(protocolMeta(heard.message.params ?? {})), cancelled]);
+    } catch (error) {
+      const text = `Nothing was done: the server did not list its tools: ${(error as Error).message}`;
+      this.#options.note(text);
+      if (!signal.aborted) heard.answer(noResult(as, text));
+      return;
+    }
+    if (signal.aborted) return;
+    if (this.#tools.get(name) !== undefined) return this.#govern(heard, asked, call);
+    this.#options.note(`a call of a tool that the server does not list was refused: ${JSON.stringify(name)}`);
+    heard.answer(refusal(as.id, errorCodes.invalid_params, `Unknown tool: ${name}`));
+  }
+
+  /** Decides on a call of a listed tool, and makes it if it may be made. */
+  #govern(heard: Heard, asked: AskedTool, call: Call): Promise<void> {
+    const { params = {} } = heard.message;
+    const { as, name, given } = asked;
+    const submission = this.#submissions.of(name, this.#tools.get(name) as KnownTool, given, metaOf(params));
     const question = JSON.stringify([submission.intent.agent.id, name, given]);
     const review = this.#reviews.get(question) ?? null;
     this.#reviews.delete(question);
     const { signal } = call.deciding;
-    const governed = governCall(this.#callDeps(heard, call, question), { ...as, submission, review, signal });
-    this.#hold(governed.finally(() => this.#calls.delete(key)));
+    return governCall(this.#callDeps(heard, call, question), { ...as, submission, review, signal });
   }
 
   /** Answers a call that cannot be decided, and returns null for it. */
@@ -291,10 +346,12 @@ class ConnectionGovernor implements Governor {
 
   #takeAnswer(line: string): void {
     const { toClient, note } = this.#options;
-    const message = answerIn(line);
-    if (message === null) return void toClient(line);
+    const message = objectIn(line);
+    if (message?.["method"] === "notifications/tools/list_changed") this.#tools.changed();
+    if (message === null || !isAnswer(message)) return void toClient(line);
     const { result } = message;
     if (isObject(result)) this.#submissions.serverSays(result);
+    if (this.#own.take(message)) return;
     const key = idKey(message.id);
     const other = this.#requests.get(key);
     // The protocol's own client reads "1" as the answer to 1, unless it has a request with the id "1".

@@ -9,9 +9,6 @@ export interface KnownTool {
   readonly destroys: boolean;
 }
 
-/** What is taken of a tool that the server has not told of. */
-export const unknownTool: KnownTool = { title: null, reads_only: false, destroys: true };
-
 /** The tools of one answer to `tools/list`, by name. */
 export function toolsIn(result: JsonObject): Map<string, KnownTool> {
   const tools = Array.isArray(result["tools"]) ? result["tools"].filter(isObject) : [];

@@ -1,4 +1,5 @@
 /** Messages of the Model Context Protocol, as far as a proxy looks into them. Source: JSON-RPC 2.0; modelcontextprotocol.io. */
+import { foldName } from "@countersign/contract";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -33,6 +34,13 @@ export function metaOf({ _meta }: JsonObject): JsonObject {
   return isObject(_meta) ? _meta : {};
 }
 
+/** Returns what the governor's own requests must say of protocol and client; empty if the client's request does not say so. */
+export function protocolMeta(params: JsonObject): JsonObject {
+  const meta = metaOf(params);
+  if (!(metaKeys.revision in meta)) return {};
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => name.startsWith("io.modelcontextprotocol/")));
+}
+
 /** How a call was asked for. */
 export interface Asked {
   readonly id: RequestId;
@@ -55,7 +63,7 @@ export interface Answer extends JsonObject {
 
 /** Numbers of JSON-RPC, and of its free ones one of ours for a call that was well asked for. */
 export const errorCodes = {
-  ...{ parse_error: -32_700, invalid_request: -32_600, invalid_params: -32_602 },
+  ...{ parse_error: -32_700, invalid_request: -32_600, method_not_found: -32_601, invalid_params: -32_602 },
   no_result: -32_010,
 } as const;
 
@@ -93,14 +101,32 @@ export function isMessage(value: unknown): value is Message {
   return typeof method === "string";
 }
 
-/** The answer that stands on a line, also one that JSON-RPC would have otherwise: a client may take it for one. Null: none. */
-export function answerIn(line: string): Answer | null {
+/** Returns the object that a server wrote on a line; null if it is none. */
+export function objectIn(line: string): JsonObject | null {
   try {
     const read: unknown = JSON.parse(line);
-    return isObject(read) && isId(read["id"]) && ("result" in read || "error" in read) ? (read as Answer) : null;
+    return isObject(read) ? read : null;
   } catch {
     return null;
   }
+}
+
+/** Whether a server's message is an answer, also one that JSON-RPC would have otherwise: a client may take it for one. */
+export function isAnswer(message: JsonObject): message is Answer {
+  return isId(message["id"]) && ("result" in message || "error" in message);
+}
+
+/** The methods that the proxy reads itself. */
+const readMethods = ["initialize", "tools/call", "tools/list", "tasks/result", "notifications/cancelled"];
+
+/**
+ * Returns the method that the proxy reads if this one equals it only without white space, hidden characters and case; else null. A
+ * lenient server may take the one for the other.
+ */
+export function almostReadMethod(method: string): string | null {
+  if (readMethods.includes(method)) return null;
+  const plain = foldName(method.replaceAll(/[\s\p{C}\p{Default_Ignorable_Code_Point}]/gu, ""));
+  return readMethods.find((each) => each === plain) ?? null;
 }
 
 export function isId(value: unknown): value is RequestId {

@@ -78,6 +78,20 @@ test("what the governor answers itself is a result to the protocol's own client:
   expect(twins).toMatchObject({ isError: true });
 });
 
+test("a tool that the server never listed is unknown; the governor lists the tools itself in the client's revision", async () => {
+  const { client, pay, submitted } = await connected();
+  await expect(client.callTool({ name: "PAY", arguments: { n: 1 } })).rejects.toMatchObject({
+    code: -32_602,
+    message: expect.stringContaining("Unknown tool: PAY"),
+  });
+  expect(submitted).toEqual([]);
+  expect((await pay(1)).content).toEqual([{ type: "text", text: "paid 1" }]);
+  expect(submitted[0]?.intent).toMatchObject({
+    action: { target: { identifier: "bank" } },
+    payload: { summary: "Pay" },
+  });
+});
+
 const meta = (client?: string) => ({
   "io.modelcontextprotocol/protocolVersion": revision,
   "io.modelcontextprotocol/clientCapabilities": {},

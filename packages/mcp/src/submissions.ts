@@ -1,6 +1,6 @@
 /** Describes tool calls as intents, with what the client and the server said about themselves. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
-import { type KnownTool, toolsIn, unknownTool } from "./known-tools.ts";
+import type { KnownTool } from "./known-tools.ts";
 import { isObject, type JsonObject, metaKeys, metaOf } from "./messages.ts";
 
 /** What the operator of the governor sets about submissions. */
@@ -21,12 +21,11 @@ const agent_id_chars_max = 128;
 /** `unnamed_agent_id`: rules that name agents are unknown for this one. */
 const unnamed_agent_id = "unnamed";
 
-/** Builds submissions. It knows the first name that each side gave for all its messages, and the tools of the newest list. */
+/** Builds submissions. It knows the first name that each side gave for all its messages. */
 export class Submissions {
   readonly #options: SubmissionOptions;
   #client_name: string | null = null;
   #server_name: string | null = null;
-  #tools = new Map<string, KnownTool>();
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
@@ -42,24 +41,20 @@ export class Submissions {
     this.#server_name ??= nameIn(metaOf(result)[metaKeys.server]);
   }
 
-  /** Returns what to learn from the result of the client's request; undefined if there is nothing to learn. */
-  lessonOf(method: string, { cursor }: JsonObject): ((result: JsonObject) => void) | undefined {
-    if (method === "initialize")
-      return ({ serverInfo }) => {
-        this.#server_name ??= nameIn(serverInfo);
-      };
-    if (method !== "tools/list") return undefined;
-    return (result) => {
-      // A request with a cursor asks for a further page; one without begins the list again.
-      this.#tools = new Map([...(cursor === undefined ? [] : this.#tools), ...toolsIn(result)]);
-    };
+  /** Takes the server's name from the result of an `initialize` request. */
+  serverIs({ serverInfo }: JsonObject): void {
+    this.#server_name ??= nameIn(serverInfo);
   }
 
-  /** Returns the submission for one call of the tool `name`. A name in the call's `_meta` counts for this call only. */
-  of(name: string, content: JsonObject, meta: JsonObject): IntentSubmission {
+  /** Returns the submission for one call of a tool. A name in the call's `_meta` counts for this call only. */
+  of(
+    name: string,
+    { title, reads_only, destroys }: KnownTool,
+    content: JsonObject,
+    meta: JsonObject,
+  ): IntentSubmission {
     const { agent_id, trust_annotations, membrane_id, session_id, context: given } = this.#options;
     const id = agent_id ?? nameIn(meta[metaKeys.client]) ?? this.#client_name ?? unnamed_agent_id;
-    const { title, reads_only, destroys } = this.#tools.get(name) ?? unknownTool;
     const context = trust_annotations ? withSideEffect(given, !reads_only) : given;
     const identifier = this.#server_name === null ? {} : { identifier: this.#server_name };
     return {

@@ -12,7 +12,7 @@ const lines =
 const window = { from: "2026-01-01T00:00:00Z", to: "2026-02-01T00:00:00Z" };
 const progress = { state: "running", evaluated: 1, done: 0.5, elapsed_ms: 3 } as const;
 
-test("an answer in lines is heard line by line; the last line is the answer", async () => {
+test("an answer in lines is passed on line by line; the last line is the answer", async () => {
   const { client, received } = await serve(
     lines(JSON.stringify({ progress }), JSON.stringify({ backtest: { evaluated: 2, note: "é€😀" } })),
   );
@@ -30,7 +30,7 @@ test("an error in the last line is thrown like one with a status of its own", as
   await expect(asked).rejects.toMatchObject({ name: "ApiError", code: "unavailable", request_id: "req_1" });
 });
 
-test("giving up while lines come is no broken connection, whatever the reason", async () => {
+test("aborting while lines come is not a broken connection, for any reason", async () => {
   const { client } = await serve((response) => {
     response.writeHead(200, { "content-type": "application/x-ndjson" });
     response.write(`${JSON.stringify({ progress })}\n`);
@@ -40,7 +40,7 @@ test("giving up while lines come is no broken connection, whatever the reason", 
   await expect(client.backtest({ window }, { on_progress, signal: abort.signal })).rejects.toThrow(/^given up$/);
 });
 
-test("what hears of the progress may throw: that is told as it is, and the service hears that nobody listens", async () => {
+test("an error of the progress callback is thrown unchanged, and the service sees that the connection is closed", async () => {
   let closed = false;
   const { client } = await serve((response) => {
     response.once("close", () => {
@@ -56,7 +56,7 @@ test("what hears of the progress may throw: that is told as it is, and the servi
   await expect.poll(() => closed).toBe(true);
 });
 
-test("a line that is no JSON is a broken connection", async () => {
+test("a line that is not JSON is a broken connection", async () => {
   const { client } = await serve(lines(JSON.stringify({ progress }), "<html>"));
   await expect(client.backtest({ window })).rejects.toBeInstanceOf(ConnectionError);
 });

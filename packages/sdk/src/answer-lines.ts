@@ -1,14 +1,14 @@
-/** An answer that comes line by line, as that of a backtest does. */
+/** Reads an answer that comes line by line, such as that of a backtest. */
 import { apiErrorOf, ConnectionError } from "./errors.ts";
 
-/** How such answers are asked for, and told. */
+/** The media type of such requests and answers. */
 export const lines_type = "application/x-ndjson";
 
 type Line = { readonly error?: unknown; readonly progress?: unknown };
 
 /**
- * The last line of an answer, when the others have been heard. Throws the error that it may be, as for a status, and what
- * `onLine` throws: then no more is read, which the service sees.
+ * Returns the last line of an answer after passing the others to `onLine`. Throws the error in the last line, as for a
+ * status, and any error of `onLine`. After that the connection is closed, which the service sees.
  */
 export async function lastLine(
   response: Response,
@@ -28,7 +28,7 @@ export async function lastLine(
 
 const ended_early = "the answer ended early";
 
-/** As they come. Throws the signal's reason, else a ConnectionError. */
+/** Yields the lines as they come. Throws the signal's reason, else a ConnectionError. */
 async function* linesOf(response: Response, url: string, signal: AbortSignal | undefined): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -45,7 +45,7 @@ async function* linesOf(response: Response, url: string, signal: AbortSignal | u
       for (const part of parts) yield parsedLine(part, url);
     }
   } finally {
-    // Nothing where all was read; a connection that broke says it a second time.
+    // Has no effect if everything was read. A broken connection would report its error a second time.
     await reader?.cancel().catch(() => undefined);
   }
   if (rest !== "") throw new ConnectionError(url, ended_early);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { bodyText } from "./body-text.ts";
 
-it("writes what JSON can write, as JSON.stringify does", () => {
+it("writes valid values as JSON.stringify does", () => {
   const body = {
     a: [1, -0.5, null, "é", true, 2 ** 53 - 1, 1e21, 1.5e300, -1.23456789012345e21],
     left_out: undefined,
@@ -16,7 +16,7 @@ it.each([
   ...["12345678901234567891", "1234567890123456789012", "-123456789012345678901234567890"].map((text) =>
     JSON.parse(text),
   ),
-])("refuses what may have been rounded: %d", (account) => {
+])("refuses a possibly rounded number: %d", (account) => {
   const told = new TypeError(
     `nothing was sent: "account" is ${account}, a whole number whose last digits JavaScript may have lost. Send it as a text`,
   );
@@ -32,6 +32,6 @@ it.each([
   [{ name: Symbol("x") }, '"name" is a symbol'],
   [{ id: 10n }, '"id" is a bigint'],
   [{ list: [undefined] }, '"0" is undefined'],
-])("refuses what JSON would change: %o", (body, told) => {
+])("refuses a value that JSON would change: %o", (body, told) => {
   expect(() => bodyText(body)).toThrow(new TypeError(`nothing was sent: ${told}, which JSON cannot write`));
 });

@@ -1,13 +1,14 @@
 /**
- * A body as JSON. Throws a TypeError for what JSON would change without a word (NaN becomes null, a Map {}), and for whole numbers
- * that JavaScript may have rounded when it read them: an action would be decided on that nobody proposed. Members that are
- * undefined are left out; what writes itself, as a Date, does.
+ * Returns a body as JSON. Throws a TypeError for values that JSON would change silently (NaN becomes null, a Map {}).
+ * Also throws for whole numbers that JavaScript may have rounded when it read them. Otherwise the decision would be
+ * about another action than the proposed one. Undefined members are omitted. Objects with `toJSON`, such as a Date, are
+ * written with it.
  */
 export function bodyText(body: unknown): string {
   return JSON.stringify(body, refuseLost);
 }
 
-/** As JSON.stringify calls it: `this` holds the value under that name. */
+/** Called by JSON.stringify: `this` holds the value under that name. */
 function refuseLost(this: unknown, name: string, value: unknown): unknown {
   const lost = lostAs(value, Array.isArray(this));
   if (lost === null && !isRounded(value)) return value;
@@ -18,8 +19,9 @@ function refuseLost(this: unknown, name: string, value: unknown): unknown {
 const rounded = "a whole number whose last digits JavaScript may have lost. Send it as a text";
 
 /**
- * Whether a longer whole number may have been read as this one. From 10^21 on only those with 16 digits or
- * more count, such as 1.2345678901234568e+21: seldom is a longer number read as 1e21 or 1.5e300, which callers mean as they are.
+ * Returns true if the number may be the rounded form of a longer whole number. From 10^21 on only numbers with 16
+ * digits or more count, such as 1.2345678901234568e+21. Longer numbers are seldom read as 1e21 or 1.5e300, which
+ * callers usually intend.
  */
 function isRounded(value: unknown): boolean {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return false;

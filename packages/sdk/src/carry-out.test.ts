@@ -1,4 +1,4 @@
-/** An action is carried out once. Source: docs/decisions/0036. */
+/** Tests that an action is executed once (docs/decisions/0036-claims.md). */
 import { expect, test, vi } from "vitest";
 import { ApiError, ClaimedBefore, carryOut, createGuard } from "./index.ts";
 import { answering, decided } from "./testing/answering.ts";
@@ -11,7 +11,7 @@ const claimed_at = "2026-11-28T12:00:00.000000Z";
 const claimed_by = { type: "key", id: "key_1" };
 const submission = { intent: { agent: { id: "bot" }, action: { verb: "pay" } } };
 
-test("an action is claimed before it runs, with a nonce of its own each time", async () => {
+test("an action is claimed before it runs, each time with a new nonce", async () => {
   const { client } = answering({ outcome: "approve" });
   const run = vi.fn(() => expect(client.claimIntent).toHaveBeenCalled());
   for (let n = 0; n < 2; n += 1) await carryOut(client, submission, run);
@@ -22,9 +22,9 @@ test("an action is claimed before it runs, with a nonce of its own each time", a
 test.each([
   ["claimed", "Claimed before, outcome unknown."],
   ["unknown", "Claimed before, outcome unknown."],
-  ["failed", "Carried out before, and it failed."],
-  ["skipped", "Claimed before, and left out."],
-])("an action that was claimed before (%s) does not run, and nothing is recorded", async (execution, told) => {
+  ["failed", "Already executed, and it failed."],
+  ["skipped", "Claimed before, and skipped."],
+])("an action with an earlier claim (%s) does not run, and nothing is recorded", async (execution, told) => {
   const { client, observed } = answering({ outcome: "approve" });
   client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution, claimed_at, claimed_by }]));
   const run = vi.fn();
@@ -35,19 +35,29 @@ test.each([
   expect([run.mock.calls, observed]).toEqual([[], []]);
 });
 
-test("an action that was carried out before does not run again: its result is that of `onDoneBefore`, or undefined", async () => {
+test("an action whose approval went to an equal one does not run, and nothing is recorded", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  client.claimIntent.mockRejectedValue(refusal("handed_on", [{ intent_id: "int_2" }]));
+  const run = vi.fn();
+  const error = await carryOut(client, submission, run).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "ClaimedBefore", execution: { status: "handed_on" } });
+  expect((error as Error).message).toContain("Its approval went to an equal action.");
+  expect([run.mock.calls, observed]).toEqual([[], []]);
+});
+
+test("an action that was already executed does not run again: its result is that of `onDoneBefore`, or undefined", async () => {
   const { client } = answering({ outcome: "approve" });
   client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution: "executed", claimed_at, claimed_by }]));
   const run = vi.fn(() => "done");
   expect(await carryOut(client, submission, run)).toBeUndefined();
   expect(await carryOut(client, submission, run, { onDoneBefore: ({ at }) => `at ${at}` })).toBe(`at ${claimed_at}`);
   await expect(createGuard(client, { agent: { id: "bot" } }).fn("pay", run)({})).rejects.toThrow(
-    "Carried out before; its result is not known here.",
+    "Already executed; its result is not known here.",
   );
   expect(run).not.toHaveBeenCalled();
 });
 
-test("what the rules of now block, and what no answer came for, does not run and is recorded as left out", async () => {
+test("an action that current rules block, or without an answer to its claim, does not run and is recorded as skipped", async () => {
   const { client, observed } = answering({ outcome: "approve" });
   const run = vi.fn();
   client.claimIntent.mockRejectedValueOnce(refusal("blocked_now", [{ policy: "no-payments", message: "Not today." }]));

@@ -1,44 +1,62 @@
-/** From the question to the deed: an action is done once, and only as it was let through; what came of it is recorded. */
+/**
+ * Executes an action from its submission to its observation: once, only as it was approved, and with its result
+ * recorded.
+ */
 import type { Decision, Execution, IntentSubmission, ObservationInput } from "@countersign/contract";
 import type { Client } from "./client.ts";
 import { ApiError } from "./errors.ts";
 import { newIdempotencyKey } from "./idempotency-key.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
-/** The part of the client that carrying out needs. */
+/** The methods of the client that executing needs. */
 export type DecidingClient = Pick<
   Client,
   "submitIntent" | "waitForOutcome" | "claimIntent" | "recordObservation" | "withdrawEscalation"
 >;
 
-/** How an action is carried out. */
+/** The options of one execution. */
 export interface CarryOutOptions<Result> {
-  /** Ends the asking and the waiting for people, not the action itself once it has begun. */
+  /** Ends the submission and the wait for reviewers. Does not stop a running action. */
   readonly signal?: AbortSignal | undefined;
-  /** True: if `signal` ends the waiting for people, the action is withdrawn, so that they no longer see it. Default: it stays with them. */
+  /**
+   * True: if `signal` ends the wait for reviewers, the action is withdrawn, so that reviewers no longer see it.
+   * Default: the review stays open.
+   */
   readonly withdraw?: boolean | undefined;
-  /** Hears that people look at it: it may take minutes or hours. */
+  /** Called when the action waits for reviewers, which may take minutes or hours. */
   readonly onPending?: (decision: Decision) => void;
-  /** Hears what reviewers wrote to the agent when they let the action through. Of a blocked one `ActionBlocked` says it. */
+  /**
+   * Called with a reviewer's message to the agent if the action was approved. For a blocked action, `ActionBlocked`
+   * contains the message.
+   */
   readonly onMessage?: (message: string, decision: Decision) => void;
-  /** Why what came back is a failure, for actions that do not throw; null: it is none. Where it throws, it was carried out. */
+  /**
+   * Returns why a result is a failure, for actions that do not throw. Null: no failure. If this function throws, the
+   * action counts as executed.
+   */
   readonly failureOf?: (result: Result) => string | null;
   /**
-   * Gives the result of an action that was carried out before, such as by this job before it was started again. Default: the
+   * Returns the result of an action that was executed earlier, for example before a restart of this job. Default: the
    * result is undefined.
    */
   readonly onDoneBefore?: (execution: Execution, intent_id: string) => Result;
-  /** The action was carried out (or left, or withdrawn) and the service could not be told so. Default: a warning on the console. */
+  /**
+   * Called when the observation (executed, skipped or withdrawn) could not be recorded. Default: a warning on the
+   * console.
+   */
   readonly onUnrecorded?: (error: unknown, intent_id: string) => void;
 }
 
-/** Thrown in place of an action that may not be done. The message tells why, to a model as well as to a person. */
+/**
+ * Thrown instead of executing an action that may not be executed. The message gives the reason, for a model as well as
+ * for a person.
+ */
 export class ActionBlocked extends Error {
   readonly intent_id: string;
-  /** As it was when its outcome was final. */
+  /** The decision at the time when its outcome became final. */
   readonly decision: Decision;
 
-  /** `now`: what blocks the action now, although it was let through; absent: nothing. */
+  /** `now`: the current blocks of an action that was approved. Absent: none. */
   constructor(decision: Decision, now: readonly Block[] = []) {
     super(blockedText(decision, now));
     this.name = "ActionBlocked";
@@ -47,16 +65,19 @@ export class ActionBlocked extends Error {
   }
 }
 
-/** What blocks an action. */
+/** A reason that blocks an action. */
 interface Block {
   readonly policy: string;
   readonly message: string;
 }
 
-/** Thrown in place of an action that somebody claimed before: it may have been done already, so it is not done again. */
+/**
+ * Thrown instead of executing an action that was claimed earlier. It may have been executed already, so it is not
+ * executed again.
+ */
 export class ClaimedBefore extends Error {
   readonly intent_id: string;
-  /** What became of the action. `claimed` and `unknown`: nobody has reported it. */
+  /** The state of the action. `claimed` and `unknown`: no result was reported. */
   readonly execution: Execution;
 
   constructor(intent_id: string, execution: Execution) {
@@ -72,11 +93,11 @@ type DoneBefore<Result> = Required<Pick<CarryOutOptions<Result>, "onDoneBefore">
 type SubmitTerms = { readonly mode?: "shadow" | undefined };
 
 /**
- * Asks whether an action may be done, waits for people where they have to look at it, claims it, and runs it as it was let through:
- * with the content that was submitted, or with what policies or a reviewer made of it. Records what came of it without keeping the
- * result waiting. An action that was carried out before is not run again: the result is then that of `onDoneBefore`, or undefined.
- * Throws `ActionBlocked`, `ClaimedBefore`, what `run` throws, the signal's reason, a TypeError for content that JSON cannot write,
- * and what the client throws: then nothing is run.
+ * Submits an action, waits for reviewers if needed, claims it, and runs it as it was approved: with the submitted
+ * content, or as policies or a reviewer changed it. Records the result without delaying its return. An action that was
+ * already executed does not run again; the result is then that of `onDoneBefore`, or undefined.
+ * Throws `ActionBlocked`, `ClaimedBefore`, the error of `run`, the signal's reason, a TypeError for content that JSON
+ * cannot represent, and the client's errors. In all these cases except an error of `run`, nothing was run.
  */
 export function carryOut<Result>(
   client: DecidingClient,
@@ -97,13 +118,13 @@ export async function carryOut<Result>(
   options: CarryOutOptions<Result> & SubmitTerms = {},
 ): Promise<Result | undefined> {
   const { mode, signal } = options;
-  // A copy: whoever changes the object while people look at it changes nothing of what is done.
+  // A copy, so that changes of the object during the review do not affect the action.
   const content = plainContent(submission.intent.payload?.content ?? {});
   const { decision } = await client.submitIntent({ ...submission, claim: "required" }, { mode, signal });
   return carryOutDecided(client, decision, content, run, options);
 }
 
-/** The same for an action that was submitted before, with the `content` it was submitted with. */
+/** As `carryOut` for an action that is already submitted, with the `content` of its submission. */
 export function carryOutDecided<Result>(
   client: Omit<DecidingClient, "submitIntent">,
   asked: Decision,
@@ -142,12 +163,13 @@ export async function carryOutDecided<Result>(
   if (decision.message_to_agent !== undefined) onMessage?.(decision.message_to_agent, decision);
   try {
     await claim(client, decision);
-    // Nothing has begun yet.
+    // The action has not begun yet.
     signal?.throwIfAborted();
   } catch (error) {
     if (error instanceof ClaimedBefore && error.execution.status === "executed")
       return onDoneBefore(error.execution, intent_id);
-    // Also where no answer came: if the claim was made all the same, it is known that nothing was done.
+    // Also recorded without an answer to the claim. If the claim took effect, the service then knows that nothing was
+    // executed.
     if (!(error instanceof ClaimedBefore)) record({ status: "skipped" });
     throw error;
   }
@@ -162,7 +184,7 @@ export async function carryOutDecided<Result>(
   return result;
 }
 
-/** Waits for people. Whoever ends the waiting may withdraw the action. */
+/** Waits for reviewers. If the wait is aborted, the action may be withdrawn. */
 async function outcomeOf<Result>(
   client: Pick<Client, "waitForOutcome" | "withdrawEscalation">,
   pending: Decision,
@@ -179,7 +201,10 @@ async function outcomeOf<Result>(
   }
 }
 
-/** Claims the action for this run of it. Throws `ClaimedBefore`, `ActionBlocked` where the rules of now block it, and what the client throws. */
+/**
+ * Claims the action for this run. Throws `ClaimedBefore`, `ActionBlocked` if current rules block it, and the client's
+ * errors.
+ */
 async function claim(client: Pick<Client, "claimIntent">, decision: Decision): Promise<void> {
   const { intent_id } = decision;
   try {
@@ -187,6 +212,7 @@ async function claim(client: Pick<Client, "claimIntent">, decision: Decision): P
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "already_claimed") throw new ClaimedBefore(intent_id, executionIn(error));
+    if (error.code === "handed_on") throw new ClaimedBefore(intent_id, { status: "handed_on", at: null, by: null });
     if (error.code === "blocked_now") throw new ActionBlocked(decision, error.details as unknown as readonly Block[]);
     throw error;
   }
@@ -201,17 +227,20 @@ function executionIn({ details: [first = {}] }: ApiError): Execution {
   return { status: execution ?? "claimed", at: claimed_at ?? null, by: claimed_by ?? null };
 }
 
-/** Never throws: whoever got an error in place of the result might do again what was done. */
+/** Never throws, because a caller that gets an error instead of the result might repeat the action. */
 function observationOf<Result>(result: Result, failureOf: (result: Result) => string | null): ObservationInput {
   try {
     const failure = failureOf(result);
     return failure === null ? { status: "executed" } : { status: "failed", detail: clipped(failure) };
   } catch (error) {
-    return { status: "executed", detail: clipped(`Whether it failed could not be told: ${thrownText(error)}`) };
+    return { status: "executed", detail: clipped(`Could not tell whether it failed: ${thrownText(error)}`) };
   }
 }
 
-/** What may be done now; null: nothing. By the outcome, as in shadow mode nothing is held back, whatever the verdict. */
+/**
+ * Returns the content that may be executed now. Null: none. Decided by the outcome, because in shadow mode no verdict
+ * holds an action back.
+ */
 function contentOf({ outcome, modified_content }: Decision, submitted: ActionContent): ActionContent | null {
   if (outcome === "approve") return submitted;
   return outcome === "approve_modified" ? modified_content : null;
@@ -241,35 +270,40 @@ const claimedTexts: Readonly<Record<Execution["status"], string>> = {
   none: "Claimed before, outcome unknown.",
   claimed: "Claimed before, outcome unknown.",
   unknown: "Claimed before, outcome unknown.",
-  executed: "Carried out before; its result is not known here.",
-  failed: "Carried out before, and it failed.",
-  skipped: "Claimed before, and left out.",
+  executed: "Already executed; its result is not known here.",
+  failed: "Already executed, and it failed.",
+  skipped: "Claimed before, and skipped.",
+  handed_on: "Its approval went to an equal action.",
+  revoked: "Its approval was revoked.",
 };
 
 function claimedText(intent_id: string, { status, at, by }: Execution): string {
   const who = [at === null ? [] : [`at ${at}`], by?.id == null ? [] : [`by ${by.id}`]].flat();
   const when = who.length === 0 ? [] : [`It was claimed ${who.join(" ")}.`];
-  const todo = "It was not done again. Find out whether it was done before you submit it anew.";
+  const todo = "It was not repeated. Find out whether it was executed before you submit it again.";
   return [claimedTexts[status], ...when, todo, `(${intent_id})`].join(" ");
 }
 
-/** `limits.comment_chars_max`, which would bring all of the contract's tables along; a test holds them together. */
+/**
+ * Equal to `limits.comment_chars_max`. An import of that would include all tables of the contract. A test compares the
+ * two.
+ */
 export const detail_chars_max = 4_000;
 
-/** Never throws: the caller gets what was thrown, not what comes of reading it. */
+/** Never throws, because the caller must get the thrown value, not an error from reading it. */
 function thrownText(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
   } catch {
-    return "what was thrown cannot be written";
+    return "the thrown value cannot be converted to text";
   }
 }
 
-/** What the service takes as a text: neither NUL nor half a character, and not too long. */
+/** Returns a text that the service accepts: without NUL and lone surrogates, and not too long. */
 function clipped(text: string): string {
   return text.slice(0, detail_chars_max).replaceAll(/[\0\p{Surrogate}]/gu, "\ufffd");
 }
 
 function warn(error: unknown, intent_id: string): void {
-  console.warn(`countersign: what came of ${intent_id} could not be recorded`, error);
+  console.warn(`countersign: the result of ${intent_id} could not be recorded`, error);
 }

@@ -16,19 +16,23 @@ import { webhookCalls } from "./operations/webhooks.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
 /**
- * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`, and a `TypeError` where an
- * identifier is one that no URL can hold (`.`, `..` or nothing), or an `idempotency_key` one that no header can.
+ * A client of one service with one API key. Every method throws `ApiError` or `ConnectionError`. It throws a
+ * `TypeError` for an identifier that no URL can contain (`.`, `..` or an empty text). The same applies to an
+ * `idempotency_key` that no header can contain.
  */
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * Makes a client. It keeps no connection and no state; make one and share it. Methods are named as the operations in
- * openapi.json; where the API wraps a resource by its name, the method gives the resource itself.
+ * Creates a client. It keeps no connection and no state, so create one and share it. Methods have the names of the
+ * operations in openapi.json. If the API wraps a resource by its name, the method returns the resource itself.
  */
 export function createClient(options: TransportOptions) {
   const call = createTransport(options);
   return {
-    /** Creates an organization, a membrane in shadow mode and a first key, in full here only. Needs no key. */
+    /**
+     * Creates an organization, a membrane in shadow mode and a first key. Only this answer contains the full key. Needs
+     * no key.
+     */
     quickstart: (input: QuickstartInput) =>
       call<Quickstart>("POST", "/v1/onboarding/quickstart", { body: input, idempotency_key: newIdempotencyKey() }),
 

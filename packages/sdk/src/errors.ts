@@ -1,6 +1,6 @@
 import type { ErrorCode } from "@countersign/contract";
 
-/** What the service said when it refused a request. */
+/** The members of the service's error object. */
 export interface ApiErrorFields {
   readonly status: number;
   readonly code: ErrorCode | (string & {});
@@ -11,9 +11,9 @@ export interface ApiErrorFields {
 }
 
 /**
- * The service answered with an error. `code` is one of docs/errors.md (or `http_<status>` when something between the
- * client and the service answered instead), `request_id` finds the request in the service's log, and
- * `retry_after_seconds` is what its Retry-After header said, null without one.
+ * The service answered with an error. `code` is one of docs/errors.md, or `http_<status>` if another program answered
+ * instead. `request_id` finds the request in the service's log. `retry_after_seconds` is the value of the Retry-After
+ * header, or null.
  */
 export class ApiError extends Error {
   readonly status: number;
@@ -33,7 +33,10 @@ export class ApiError extends Error {
   }
 }
 
-/** No whole answer came: the address is wrong, the service is down, or the connection broke. `cause` says which. */
+/**
+ * No complete answer came: the address is wrong, the service is down, or the connection broke. `cause` gives the
+ * reason.
+ */
 export class ConnectionError extends Error {
   constructor(url: string, cause: unknown) {
     const reason = cause instanceof Error ? causeText(cause) : String(cause);
@@ -42,14 +45,14 @@ export class ConnectionError extends Error {
   }
 }
 
-/** fetch hides what happened ("fetch failed") one level down, and an AggregateError has no message at all. */
+/** fetch hides the reason ("fetch failed") one level down, and an AggregateError has no message at all. */
 function causeText(error: Error): string {
   const inner = error.cause;
   if (inner instanceof AggregateError && inner.errors[0] instanceof Error) return inner.errors[0].message;
   return inner instanceof Error && inner.message !== "" ? inner.message : error.message;
 }
 
-/** Reads the error object of an answer; anything that is not one (a proxy's page) becomes `http_<status>`. */
+/** Reads the error object of an answer. Any other answer (a proxy's page) becomes `http_<status>`. */
 export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "headers">, text: string): ApiError {
   const error = errorObject(text);
   return new ApiError({
@@ -65,10 +68,13 @@ export function apiErrorOf(response: Pick<Response, "status" | "statusText" | "h
   });
 }
 
-/** Seconds, or a date as proxies send it (RFC 9110 §10.2.3), which counts from the answer's own `Date`. */
+/**
+ * Returns seconds. The header may also be a date from a proxy (RFC 9110, section 10.2.3), which counts from the
+ * answer's own `Date`.
+ */
 function retryAfterSeconds(headers: Headers): number | null {
   const text = headers.get("retry-after")?.trim() ?? "";
-  // Hundreds of digits would be Infinity, which timers take for at once.
+  // Hundreds of digits would be Infinity, which timers treat as 0.
   if (/^\d+$/.test(text)) return Number.isFinite(Number(text)) ? Number(text) : null;
   // Without the pattern `-1` and `1.5` would be dates, too.
   const until_ms = / GMT$/.test(text) ? Date.parse(text) : Number.NaN;
@@ -82,6 +88,6 @@ function errorObject(text: string): Record<string, unknown> {
     const error = (body as { error?: unknown } | null)?.error;
     return typeof error === "object" && error !== null ? (error as Record<string, unknown>) : {};
   } catch {
-    return {}; // not JSON: the status is all there is to say
+    return {}; // Not JSON, so only the status is known.
   }
 }

@@ -1,4 +1,4 @@
-/** Tools that are asked about before they run. */
+/** Tests tools whose calls are submitted before they run. */
 import { type Decision, type IntentSubmission, limits } from "@countersign/contract";
 import { expect, test, vi } from "vitest";
 import { detail_chars_max } from "./carry-out.ts";
@@ -9,7 +9,7 @@ import { answering, decided } from "./testing/answering.ts";
 const guardOf = (client: ReturnType<typeof answering>["client"], options: Partial<GuardOptions> = {}) =>
   createGuard(client, { agent: { id: "bot" }, ...options });
 
-test("an approved call runs with what was given, and is recorded", async () => {
+test("an approved call runs with its arguments, and is recorded", async () => {
   const { client, submitted, observed } = answering({ outcome: "approve" });
   const pay = guardOf(client).fn("pay", async ({ usd }: { usd: number }, currency: string) => `${usd} ${currency}`);
   expect(await pay({ usd: 5 }, "EUR")).toBe("5 EUR");
@@ -22,7 +22,7 @@ test("an approved call runs with what was given, and is recorded", async () => {
   expect(observed).toEqual([{ status: "executed" }]);
 });
 
-test("what else is known of a call goes along with it", async () => {
+test("the submission contains the given context and description of the call", async () => {
   const { client, submitted } = answering({ outcome: "approve" });
   const context = { contract_version: "1", facts: { security: { siem_ref: "x" } } } as const;
   const guard = guardOf(client, {
@@ -50,7 +50,7 @@ test("what else is known of a call goes along with it", async () => {
   ]);
 });
 
-test("a call runs with what was asked about, whatever becomes of its parameters while it waits", async () => {
+test("a call runs with the submitted parameters, even if they change while it waits", async () => {
   const { client, submitted } = answering({ outcome: null, status: "pending" }, { outcome: "approve" });
   const params = { usd: 5, to: { name: "ann" } };
   const context = async () => {
@@ -74,9 +74,9 @@ test.each([
   [{ to: ["ann", undefined] }, "params.to[1] is undefined"],
   [{ sendNotification: () => null }, "params.sendNotification is a function"],
   [{ signal: AbortSignal.abort() }, "params.signal is an instance of AbortSignal"],
-  [["ann"], "an object with its parameters"],
-  ["ann", "an object with its parameters"],
-] as [object, string][])("nobody is asked about parameters that JSON would change: %o", async (params, told) => {
+  [["ann"], "must be an object"],
+  ["ann", "must be an object"],
+] as [object, string][])("parameters that JSON would change are not submitted: %o", async (params, told) => {
   const { client, submitted } = answering({ outcome: "approve" });
   const run = vi.fn();
   const refused = expect.objectContaining({ name: "TypeError", message: expect.stringContaining(told) });
@@ -87,7 +87,7 @@ test.each([
   expect(run).not.toHaveBeenCalled();
 });
 
-test("parameters that hold themselves are refused; those named twice and those left out are not", async () => {
+test("circular parameters are refused; repeated and undefined ones are not", async () => {
   const { client } = answering({ outcome: "approve" });
   const guarded = guardOf(client).fn("pay", (given: object) => given);
   const ann = { name: "ann" };
@@ -96,10 +96,10 @@ test("parameters that hold themselves are refused; those named twice and those l
   expect(await guarded(undefined as unknown as object)).toEqual({});
   const round: Record<string, unknown> = {};
   round["self"] = [round];
-  await expect(guarded(round)).rejects.toThrow("params.self[0] holds itself");
+  await expect(guarded(round)).rejects.toThrow("params.self[0] contains itself");
 });
 
-test("a zero below zero runs as the zero that was decided on: JSON has one zero, and it is equal to both", async () => {
+test("a negative zero runs as the decided zero: JSON has one zero, which is equal to both", async () => {
   const { client, submitted } = answering({ outcome: "approve" });
   const params = { usd: -0, steps: [-0, 1] };
   const ran = await guardOf(client).fn("pay", (given: typeof params) => given)(params);
@@ -107,7 +107,7 @@ test("a zero below zero runs as the zero that was decided on: JSON has one zero,
   expect(ran).toEqual(JSON.parse(JSON.stringify(submitted[0]?.intent.payload?.content)));
 });
 
-test("a changed call runs as it was changed", async () => {
+test("a changed call runs with its changes", async () => {
   const { client } = answering({ outcome: "approve_modified", modified_content: { usd: 1 } });
   expect(await guardOf(client).fn("pay", ({ usd }: { usd: number }) => usd)({ usd: 5 })).toBe(1);
 });
@@ -121,7 +121,7 @@ test.each([
   [{ outcome: "approve_modified", modified_content: null }, {}],
   [{ outcome: null }, {}],
 ] as [Partial<Decision>, Partial<Decision>][])(
-  "what is not let through does not run: %j, then %j",
+  "a call without approval does not run: %j, then %j",
   async (first, ruling) => {
     const { client, observed } = answering(first, ruling);
     const run = vi.fn();
@@ -137,7 +137,7 @@ test.each([
   },
 );
 
-test("a block says which policies and which people were against it", () => {
+test("a block names the policies and the people against it", () => {
   const reasons = [{ policy: "p", message: "Too much." }] as unknown as Decision["reasons"];
   const text = (given: Partial<Decision>) => new ActionBlocked(decided({ reasons, ...given })).message;
   expect(text({})).toBe("Blocked, nothing was done. p: Too much. (int_1)");
@@ -148,7 +148,7 @@ test("a block says which policies and which people were against it", () => {
   );
 });
 
-test("what a reviewer wrote to the agent is handed on before an approved call runs", async () => {
+test("a reviewer's message to the agent is passed on before an approved call runs", async () => {
   const { client } = answering({ outcome: "approve", message_to_agent: "Use account 2." });
   const heard: string[] = [];
   const guard = createGuard(client, { agent: { id: "a" }, onMessage: (message) => heard.push(message) });
@@ -173,7 +173,7 @@ test("without a decision nothing runs", async () => {
 });
 
 test.each([["abortSignal"], ["signal"], [null]])(
-  "a framework's signal ends the waiting for people: %s",
+  "a framework's signal ends the wait for reviewers: %s",
   async (name) => {
     const { client } = answering({ outcome: null, status: "pending" }, { outcome: "approve" });
     const run = vi.fn();
@@ -184,7 +184,7 @@ test.each([["abortSignal"], ["signal"], [null]])(
   },
 );
 
-test("a call that is aborted while its approval is on the way does not run", async () => {
+test("a call that is aborted while its approval arrives does not run", async () => {
   const controller = new AbortController();
   const { client, observed } = answering({ outcome: null, status: "pending" });
   client.waitForOutcome = vi.fn(async () => {
@@ -197,7 +197,7 @@ test("a call that is aborted while its approval is on the way does not run", asy
   expect(observed).toEqual([{ status: "skipped" }]);
 });
 
-test("what a tool throws is thrown, and recorded as a text that the service takes", async () => {
+test("an error of a tool is thrown, and recorded as a text that the service accepts", async () => {
   const { client, observed } = answering({ outcome: "approve" });
   const wrong = new Error(`\0\ud800${"x".repeat(5_000)}`);
   await expect(guardOf(client).fn("pay", () => Promise.reject(wrong))({})).rejects.toBe(wrong);
@@ -208,8 +208,8 @@ test("what a tool throws is thrown, and recorded as a text that the service take
 test.each([
   ["an error whose message is no text", Object.assign(new Error(), { message: { code: 5 } }), "[object Object]"],
   ["an error without a message", Object.assign(new Error(), { message: undefined }), "undefined"],
-  ["what no text can be made of", Object.create(null), "what was thrown cannot be written"],
-])("%s is thrown as it is, and recorded", async (_, wrong: unknown, detail) => {
+  ["what no text can be made of", Object.create(null), "the thrown value cannot be converted to text"],
+])("%s is thrown unchanged, and recorded", async (_, wrong: unknown, detail) => {
   const { client, observed } = answering({ outcome: "approve" });
   const thrown = await guardOf(client)
     .fn("pay", () => Promise.reject(wrong))({})
@@ -218,7 +218,7 @@ test.each([
   expect(observed).toEqual([{ status: "failed", detail }]);
 });
 
-test("a result that tells of a failure is given and recorded as one; what cannot be recorded is told", async () => {
+test("a result that reports a failure is returned, and recorded as one; a failed recording is reported", async () => {
   const { client, observed } = answering({ outcome: "approve" });
   const submission: IntentSubmission = { intent: { agent: { id: "bot" }, action: { verb: "pay" } } };
   const options: CarryOutOptions<string> = { failureOf: (result) => (result === "no" ? "refused" : null) };
@@ -229,7 +229,7 @@ test("a result that tells of a failure is given and recorded as one; what cannot
   expect(observed).toEqual([
     { status: "executed" },
     { status: "failed", detail: "refused" },
-    { status: "executed", detail: expect.stringMatching(/^Whether it failed could not be told: .*undefined/) },
+    { status: "executed", detail: expect.stringMatching(/^Could not tell whether it failed: .*undefined/) },
   ]);
   const lost = new Error("lost");
   const deaf = { ...client, recordObservation: () => Promise.reject(lost) };
@@ -246,7 +246,7 @@ test("a result that tells of a failure is given and recorded as one; what cannot
   warned.mockRestore();
 });
 
-test("tools of a framework keep what they are, with their functions guarded, `this` included", async () => {
+test("tools of a framework keep their members, with guarded functions and `this`", async () => {
   const { client, submitted } = answering({ outcome: "approve" });
   const tools = {
     pay: {
@@ -281,7 +281,7 @@ test("a tool that is an instance of a class keeps its methods", async () => {
   expect(await pay.execute({ usd: 5 })).toBe(6);
 });
 
-test("what a method of a guarded tool executes is guarded, and runs with the tool's #private members", async () => {
+test("a function that a method of a guarded tool executes is guarded, and runs with the tool's #private members", async () => {
   class Tool {
     #fee = 1;
     execute({ usd }: { usd: number }) {
@@ -297,7 +297,7 @@ test("what a method of a guarded tool executes is guarded, and runs with the too
   expect(submitted).toHaveLength(1);
 });
 
-test("tools that are frozen are guarded as others", async () => {
+test("frozen tools are guarded, too", async () => {
   const { client, submitted } = answering({ outcome: "approve" });
   const { pay } = guardOf(client).tools({ pay: Object.freeze({ execute: async ({ usd }: { usd: number }) => usd }) });
   expect(await pay.execute({ usd: 5 })).toBe(5);
@@ -305,7 +305,7 @@ test("tools that are frozen are guarded as others", async () => {
 });
 
 test.each(["a generator", "what a compiler makes of one", "a stream", "what begins when it is read"])(
-  "a function that turns out to give its result in parts has failed, before its first part: %s",
+  "a function that returns its result in parts fails before its first part: %s",
   async (how) => {
     const { client, observed } = answering({ outcome: "approve" });
     const begun = vi.fn();
@@ -326,25 +326,25 @@ test.each(["a generator", "what a compiler makes of one", "a stream", "what begi
       "a stream": () => new ReadableStream({ pull: begun }, { highWaterMark: 0 }),
       "what begins when it is read": () => ({ [Symbol.asyncIterator]: parts }),
     };
-    await expect(guardOf(client).fn("pay", () => made[how]?.())({})).rejects.toThrow("pay gives its result in parts");
+    await expect(guardOf(client).fn("pay", () => made[how]?.())({})).rejects.toThrow("pay returns its result in parts");
     expect(begun).not.toHaveBeenCalled();
     expect(observed).toEqual([{ status: "failed", detail: expect.stringContaining("in parts") }]);
   },
 );
 
-test("a tool that cannot be guarded is refused, not let be", () => {
+test("a tool that cannot be guarded is refused", () => {
   const guard = guardOf(answering({}).client);
   expect(() => guard.tools({ elsewhere: { description: "runs in a browser" } as object })).toThrow(
     "elsewhere has no function",
   );
-  expect(() => guard.tools({ parts: { async *execute() {} } })).toThrow("parts gives its result in parts");
+  expect(() => guard.tools({ parts: { async *execute() {} } })).toThrow("parts returns its result in parts");
   expect(() => guard.fn("parts", function* () {} as never)).toThrow("in parts");
 });
 
 test.each([
   [true, ["esc_1"]],
   [undefined, []],
-])("whoever ends the waiting withdraws the action, if asked for (%s)", async (withdraw, ids) => {
+])("the caller that ends the wait withdraws the action, if requested (%s)", async (withdraw, ids) => {
   const ending = new AbortController();
   const { client, withdrawn } = answering({ outcome: null, status: "pending", escalation_id: "esc_1" });
   const run = vi.fn();

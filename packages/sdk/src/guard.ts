@@ -1,28 +1,31 @@
-/** Puts the service between an agent's framework and its tools. No framework is needed here: tools are told by their shape. */
+/**
+ * Puts the service between an agent's framework and its tools. Does not depend on a framework, because tools are
+ * recognised by their shape.
+ */
 import type { ContextDocument, Execution, Intent } from "@countersign/contract";
 import { type CarryOutOptions, ClaimedBefore, carryOut, type DecidingClient } from "./carry-out.ts";
 import { type ActionContent, plainContent } from "./plain-content.ts";
 
-/** What is asked about every call of a guarded tool. */
+/** The common parts of all submissions of a guarded tool. */
 export interface GuardOptions
   extends Pick<CarryOutOptions<unknown>, "withdraw" | "onPending" | "onMessage" | "onUnrecorded"> {
   readonly agent: Intent["agent"];
   readonly membrane_id?: string;
   readonly mode?: "shadow";
-  /** What is known at the time of a call, for policies. */
+  /** Returns the context document for a call. */
   readonly context?: (verb: string, params: ActionContent) => ContextDocument | Promise<ContextDocument>;
-  /** What else the intent of a call says: type and target of its action, a summary for reviewers, its impact. */
+  /** Returns further members of the intent: type and target of the action, a summary for reviewers, its impact. */
   readonly describe?: (verb: string, params: ActionContent) => CallDescription;
 }
 
-/** Beside the agent, the verb and the parameters, which are those of the call. */
+/** The members of an intent besides the agent, the verb and the parameters. */
 export interface CallDescription extends Pick<Partial<Intent>, "estimated_impact" | "data_classes"> {
   readonly type?: string;
   readonly target?: NonNullable<Intent["action"]["target"]>;
   readonly summary?: string;
 }
 
-/** A tool as the AI SDK has it, and whatever else keeps its function under `execute`. */
+/** A tool of the AI SDK, or any other object with its function under `execute`. */
 export interface ExecutableTool {
   // biome-ignore lint/suspicious/noExplicitAny: what a framework hands on is its own matter
   readonly execute?: ((params: any, options: any) => unknown) | undefined;
@@ -31,23 +34,25 @@ export interface ExecutableTool {
 /** Guards tools. */
 export interface Guard {
   /**
-   * The same function, asked about before each call. Its first argument is an object with the parameters, as JSON can write them;
-   * the rest is handed on, and where one of them has an AbortSignal as `signal` or `abortSignal`, that ends the waiting. Throws
-   * `ActionBlocked` in place of a call that may not be made, `ClaimedBefore` in place of one that was made before, a TypeError for parameters that would be decided on as others, and
-   * what the client throws where there is no decision.
+   * Returns the function with a submission before each call. Its first argument is an object with the parameters, which
+   * must be valid JSON. The other arguments are passed on. An AbortSignal among them, or as their `signal` or
+   * `abortSignal`, ends the wait.
+   *
+   * Throws `ActionBlocked` for a call that may not be made, and `ClaimedBefore` for one that was already claimed. Throws
+   * a TypeError for parameters that JSON would change, and the client's errors if there is no decision.
    */
   fn<Params extends object, Rest extends unknown[], Result>(
     verb: string,
     run: (params: Params, ...rest: Rest) => Result | Promise<Result>,
   ): (params: Params, ...rest: Rest) => Promise<Result>;
   /**
-   * The same tools, by their names, with their `execute` guarded. Throws a TypeError for one without a function, which runs
-   * elsewhere, and for one that gives its result in parts.
+   * Returns the same tools by their names, with `execute` guarded. Throws a TypeError for a tool without a function,
+   * which runs elsewhere, and for one that returns its result in parts.
    */
   tools<Tools extends Readonly<Record<string, ExecutableTool>>>(tools: Tools): Tools;
 }
 
-/** Makes a guard for one agent. */
+/** Creates a guard for one agent. */
 export function createGuard(client: DecidingClient, options: GuardOptions): Guard {
   const { agent, membrane_id, mode, context, describe, withdraw, onPending, onMessage, onUnrecorded } = options;
 
@@ -57,7 +62,7 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
   ): (params: Params, ...rest: Rest) => Promise<Result> {
     if (/^(?:Async)?GeneratorFunction$/.test(run.constructor.name)) throw inParts(verb);
     return async (params, ...rest) => {
-      // As it was when it was called: `context` may take its time.
+      // A copy of the parameters at the call, because `context` may take time.
       const content = plainContent(params ?? {});
       const { type, target, summary, ...said } = describe?.(verb, content) ?? {};
       const known = await context?.(verb, content);
@@ -95,9 +100,9 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
       const guarded = Object.entries(tools).map(([verb, tool]) => {
         const { execute } = tool;
         if (typeof execute !== "function")
-          throw new TypeError(`${verb} has no function to guard: it is carried out elsewhere`);
-        // With its prototype: tools that are instances of a class have methods, too. They run on the guarded one: run on the
-        // tool they would have its #private members, and an `execute` that nobody asks about.
+          throw new TypeError(`${verb} has no function to guard: it is executed elsewhere`);
+        // Keeps the prototype, because tools may be instances of a class with methods. Methods run on the guarded
+        // object: on the original they would have its #private members, but also its unguarded `execute`.
         const own = { value: fn(verb, execute.bind(tool)), writable: true, enumerable: true, configurable: true };
         const members = { ...Object.getOwnPropertyDescriptors(tool), execute: own };
         return [verb, Object.create(Object.getPrototypeOf(tool), members)];
@@ -107,7 +112,10 @@ export function createGuard(client: DecidingClient, options: GuardOptions): Guar
   };
 }
 
-/** By its shape: a stream, what else is read asynchronously, or a generator, which of an older target of a compiler is an object. */
+/**
+ * Recognises by its shape a stream, another asynchronous iterable, or a generator. An older compiler target compiles a
+ * generator to an object.
+ */
 function comesInParts(result: unknown): boolean {
   if (typeof result !== "object" || result === null) return false;
   const made = result as { readonly [name: PropertyKey]: unknown };
@@ -115,12 +123,12 @@ function comesInParts(result: unknown): boolean {
   return hasAll(Symbol.asyncIterator) || hasAll(Symbol.iterator, "next", "return", "throw");
 }
 
-/** What such a function does, it does after it was called: neither asked about nor recorded could it be. */
+/** The function would act after its call, so its actions could neither be submitted nor recorded. */
 function inParts(verb: string): TypeError {
-  return new TypeError(`${verb} gives its result in parts: what it does could not be told from what it says`);
+  return new TypeError(`${verb} returns its result in parts: its actions cannot be separated from its output`);
 }
 
-/** Of the options that a framework hands to a tool. */
+/** Finds the signal in the options that a framework passes to a tool. */
 function signalIn(given: unknown): AbortSignal | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { signal, abortSignal } = given as { readonly signal?: unknown; readonly abortSignal?: unknown };

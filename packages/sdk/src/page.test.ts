@@ -10,7 +10,7 @@ async function list(query: { readonly limit: number; readonly cursor?: string })
   return { rows: rows.slice(from, to), next_cursor: to < rows.length ? String(to) : null };
 }
 
-test("all pages come in order, each asked for only when it is wanted", async () => {
+test("all pages come in order, each requested only when it is needed", async () => {
   const seen: string[] = [];
   for await (const page of pagesOf((place) => list({ limit: 2, ...place }))) {
     seen.push(page.rows.join(""));
@@ -20,7 +20,7 @@ test("all pages come in order, each asked for only when it is wanted", async () 
   expect(asked).toEqual([{ limit: 2 }, { limit: 2, cursor: "2" }, { limit: 2, cursor: "4" }]);
 });
 
-test("a walk that is left asks for no further page, and what a list throws ends it", async () => {
+test("leaving the loop requests no further page, and an error of the list ends it", async () => {
   asked.length = 0;
   for await (const page of pagesOf((place) => list({ limit: 2, ...place }))) if (page.rows.includes("c")) break;
   expect(asked).toHaveLength(2);

@@ -10,7 +10,7 @@ const refusal = (status: number, code: string, headers = {}) =>
   json(status, { error: { code, message: `it is ${code}`, details: [{ a: 1 }], request_id: "req_1" } }, headers);
 const submission = { intent: { agent: { id: "a" }, action: { verb: "send_money" } } };
 
-test("a submission carries the key, JSON, and an idempotency key that its repeats share", async () => {
+test("a submission carries the key, JSON, and an idempotency key that its retries share", async () => {
   const { client, received } = await serve(
     refusal(503, "unavailable", { "retry-after": "1" }),
     json(201, { intent_id: "int_1" }),
@@ -20,15 +20,15 @@ test("a submission carries the key, JSON, and an idempotency key that its repeat
   expect(received[0]?.url).toBe("/v1/intents?mode=shadow");
   expect(received[0]?.headers).toMatchObject({ "x-api-key": "svc_test_org_x", "content-type": "application/json" });
   expect(JSON.parse(received[0]?.body ?? "")).toEqual(submission);
-  expect(received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
+  expect(received[0]?.headers["idempotency-key"]).toMatch(/^retry-[0-9a-f]{32}$/);
   expect(received[1]?.headers["idempotency-key"]).toBe(received[0]?.headers["idempotency-key"]);
 });
 
-test("every item of a batch has an idempotency key; one that is given is kept", async () => {
+test("every item of a batch has an idempotency key; a given one is kept", async () => {
   const { client, received } = await serve(json(200, { results: [], total: 2, succeeded: 2, failed: 0 }));
   await client.submitIntentBatch([submission, { ...submission, idempotency_key: "mine" }]);
   const [first, second] = JSON.parse(received[0]?.body ?? "").intents;
-  expect(first.idempotency_key).toMatch(/^[0-9a-f]{32}$/);
+  expect(first.idempotency_key).toMatch(/^retry-[0-9a-f]{32}$/);
   expect(second.idempotency_key).toBe("mine");
 });
 
@@ -38,10 +38,10 @@ test("an error object becomes an ApiError with code, details, request_id and ret
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", message: "it is rate_limit_exceeded" });
   expect(error).toMatchObject({ details: [{ a: 1 }], request_id: "req_1", retry_after_seconds: 61 });
-  expect(waits).toEqual([]); // longer than retry_wait_seconds_max
+  expect(waits).toEqual([]); // Longer than retry_wait_seconds_max.
 });
 
-test.each([200, 403])("an answer of %i that is not the service's becomes http_<status>", async (status) => {
+test.each([200, 403])("an answer of %i from another program becomes http_<status>", async (status) => {
   const { client, received } = await serve((response) => void response.writeHead(status).end("<html>A proxy</html>"));
   const error = await client.getUsage().catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(ApiError);
@@ -49,12 +49,12 @@ test.each([200, 403])("an answer of %i that is not the service's becomes http_<s
   expect(received).toHaveLength(1);
 });
 
-test("an answer that is empty where there is always a body is not the service's either", async () => {
+test("an empty answer where a body is required counts as another program's", async () => {
   const { client } = await serve((response) => void response.writeHead(200).end());
   await expect(client.submitIntent(submission)).rejects.toMatchObject({ name: "ApiError", code: "http_200" });
 });
 
-test("429 is waited for as long as Retry-After says, then sent again", async () => {
+test("429 is retried after the time of Retry-After", async () => {
   const { client, waits } = await serve(
     refusal(429, "rate_limit_exceeded", { "retry-after": "7" }),
     json(200, { usage: { plan_id: "p" } }),
@@ -71,24 +71,24 @@ test.each([
   ["9".repeat(400), null],
   ["soon", null],
   ["", null],
-])("Retry-After as proxies may send it: %j is %j s from the answer's Date on", (text, seconds) => {
+])("Retry-After from a proxy: %j is %j s after the answer's Date", (text, seconds) => {
   const headers = new Headers({ "retry-after": text, date: "Sun, 22 Nov 2026 10:00:00 GMT" });
   expect(apiErrorOf({ status: 503, statusText: "", headers }, "").retry_after_seconds).toBe(seconds);
 });
 
-test("a request is repeated at most twice", async () => {
+test("a request is retried at most twice", async () => {
   const { client, received } = await serve(refusal(503, "unavailable", { "retry-after": "1" }));
   await expect(client.getUsage()).rejects.toMatchObject({ code: "unavailable" });
   expect(received).toHaveLength(3);
 });
 
-test("what may have taken effect is not repeated unless it is idempotent", async () => {
+test("a request that may have taken effect is retried only if it is idempotent", async () => {
   const { client, received } = await serve(refusal(503, "unavailable"));
   await expect(client.rotateApiKey("key_1")).rejects.toMatchObject({ code: "unavailable" });
   expect(received).toHaveLength(1);
 });
 
-test.each([502, 504])("what a proxy says while the service is restarted (%i) is an outage, too", async (status) => {
+test.each([502, 504])("a proxy's answer during a restart of the service (%i) is an outage, too", async (status) => {
   const proxy = (response: ServerResponse) => void response.writeHead(status).end("<html>A proxy</html>");
   const { client, received } = await serve(proxy, proxy, json(201, { intent_id: "int_1" }));
   expect(await client.submitIntent(submission)).toEqual({ intent_id: "int_1" });
@@ -98,13 +98,13 @@ test.each([502, 504])("what a proxy says while the service is restarted (%i) is 
   expect(unsafe.received).toHaveLength(1);
 });
 
-test("overloaded means nothing was stored, so anything is repeated", async () => {
+test("overloaded means that nothing was stored, so every request is retried", async () => {
   const { client, received } = await serve(refusal(503, "overloaded"), json(200, { key_id: "key_2" }));
   await client.rotateApiKey("key_1");
   expect(received).toHaveLength(2);
 });
 
-test("a broken connection is repeated and, in the end, a ConnectionError that says why", async () => {
+test("a broken connection is retried and, in the end, a ConnectionError with the reason", async () => {
   const { client, received } = await serve((response) => void response.socket?.destroy());
   const error = await client.getUsage().catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(ConnectionError);
@@ -124,7 +124,7 @@ test.each([200, 503])("an answer of %i that breaks in the middle is a broken con
   expect(await mended.client.getUsage()).toEqual({ plan_id: "p" });
   const { client, received } = await serve(broken(status));
   await expect(client.rotateApiKey("key_1")).rejects.toBeInstanceOf(ConnectionError);
-  expect(received).toHaveLength(1); // it may have taken effect
+  expect(received).toHaveLength(1); // The request may have taken effect.
 });
 
 test("waitForOutcome asks until the decision is final", async () => {
@@ -136,7 +136,7 @@ test("waitForOutcome asks until the decision is final", async () => {
   expect(received.map(({ url }) => url)).toEqual(Array(2).fill("/v1/intents/int_1/decision?wait=55"));
 });
 
-test("waitForOutcome goes on over a restart and what a proxy says meanwhile, and gives up after some five minutes", async () => {
+test("waitForOutcome continues across a restart and a proxy's answers, and fails after about five minutes", async () => {
   const down = (response: ServerResponse) => void response.socket?.destroy();
   const proxy = (status: number) => (response: ServerResponse) => void response.writeHead(status).end("<html>");
   const final = json(200, { decision: { status: "final", outcome: "block" } });
@@ -150,7 +150,7 @@ test("waitForOutcome goes on over a restart and what a proxy says meanwhile, and
   expect(waited_ms).toBeLessThanOrEqual(300_000);
 });
 
-test("waitForOutcome comes to the outcome through a proxy that waits less long than it asks to", async () => {
+test("waitForOutcome gets the outcome through a proxy with a shorter timeout", async () => {
   const final = { decision: { status: "final", outcome: "block" } };
   const { client, received } = await serve((response) => {
     const wait = Number(received.at(-1)?.url?.split("wait=")[1]);
@@ -171,20 +171,20 @@ test("waitForOutcome comes to the outcome through a proxy that waits less long t
   ]);
 });
 
-test("waitForOutcome gives up after five minutes also where each refusal asks for a minute", async () => {
+test("waitForOutcome fails after five minutes also if each refusal asks for a minute", async () => {
   const { client, waits } = await serve(refusal(503, "unavailable", { "retry-after": "60" }));
   await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);
   expect(waits).toEqual(Array(5).fill(60_000));
 });
 
-test("waitForOutcome gives up also where each refusal asks for no pause", async () => {
+test("waitForOutcome fails also if each refusal asks for no pause", async () => {
   const refusals = Array(2_000).fill(refusal(503, "unavailable", { "retry-after": "0" }));
   const { client, waits } = await serve(...refusals, json(200, { decision: { status: "final" } }));
   await expect(client.waitForOutcome("int_1")).rejects.toThrow(ApiError);
   expect(Math.min(...waits)).toBe(250);
 });
 
-test("waitForOutcome gives up after some five minutes also where nothing is answered, not even that there is no answer", async () => {
+test("waitForOutcome fails after about five minutes also if no answer comes at all", async () => {
   vi.useFakeTimers();
   try {
     const silent = (_: unknown, init?: RequestInit) =>
@@ -196,7 +196,7 @@ test("waitForOutcome gives up after some five minutes also where nothing is answ
       is_over = true;
     });
     let waited_ms = 0;
-    // No further than that: what other tests of this process have left running goes on by these timers, too.
+    // No further, because other code of this process uses these timers, too.
     for (; !is_over && waited_ms < 400_000; waited_ms += 10_000) await vi.advanceTimersByTimeAsync(10_000);
     expect(is_over).toBe(true);
     expect(waited_ms).toBeGreaterThan(250_000);
@@ -206,7 +206,7 @@ test("waitForOutcome gives up after some five minutes also where nothing is answ
   }
 });
 
-test("an address that is none is refused before anything is asked", () => {
+test("an invalid address is refused before any request", () => {
   const unset = process.env.COUNTERSIGN_URL_THAT_NOBODY_SET as string;
   for (const base_url of [
     "localhost:8080",
@@ -221,19 +221,19 @@ test("an address that is none is refused before anything is asked", () => {
     expect(() => createClient({ base_url })).toThrow(/^base_url takes an address/);
 });
 
-test("a user and password in the address are refused, as fetch would, and not quoted", () => {
+test("a user and password in the address are refused, as by fetch, and not quoted", () => {
   for (const base_url of ["http://ann:secret@localhost:8080", "https://secret@localhost"])
     expect(() => createClient({ base_url })).toThrow(
       new TypeError("base_url takes an address without user and password: give the key as api_key"),
     );
 });
 
-test("a key that no header can hold is refused without being quoted; space around a key is none of it", async () => {
+test("a key that no header can contain is refused without being quoted; surrounding space is ignored", async () => {
   const { base_url, client, received } = await serve(json(200, { usage: {} }));
   for (const api_key of ["svc_live_org_abc\nsvc_live_org_def", "svc_live_org_ü"])
     await expect(createClient({ base_url, api_key }).getUsage()).rejects.toMatchObject({
       code: "invalid_api_key",
-      message: "nothing was sent: the API key holds a character that no key has",
+      message: "nothing was sent: the API key contains a character that no key has",
     });
   await createClient({ base_url: `${base_url}\n`, api_key: "svc_test_org_x\n" }).getUsage();
   await client.getUsage();
@@ -241,7 +241,7 @@ test("a key that no header can hold is refused without being quoted; space aroun
 });
 
 test.each(["Rechnung-Ü1", "счёт", "a\nb", ""])(
-  "an idempotency key that no header can hold is no absent service: %j",
+  "an idempotency key that no header can contain is not a connection error: %j",
   async (key) => {
     const { client, received } = await serve(json(200, {}));
     const asked = client.submitIntent(submission, { idempotency_key: key });
@@ -252,13 +252,13 @@ test.each(["Rechnung-Ü1", "счёт", "a\nb", ""])(
   },
 );
 
-test("waitForOutcome repeats nothing where nothing is to be repeated", async () => {
+test("waitForOutcome does not retry if retries are off", async () => {
   const { base_url, received } = await serve((response) => void response.socket?.destroy());
   await expect(createClient({ base_url, retries_max: 0 }).waitForOutcome("int_1")).rejects.toThrow(ConnectionError);
   expect(received).toHaveLength(1);
 });
 
-test("an aborted signal ends a call at once and without repeats", async () => {
+test("an aborted signal ends a call at once and without retries", async () => {
   const { client, received } = await serve(() => {});
   const abort = new AbortController();
   const answer = client.getDecision("int_1", { signal: abort.signal });
@@ -268,7 +268,7 @@ test("an aborted signal ends a call at once and without repeats", async () => {
   expect(received).toHaveLength(1);
 });
 
-test("with a signal that is aborted already, nothing is sent", async () => {
+test("with an already aborted signal, nothing is sent", async () => {
   const { client, received } = await serve(json(200, { decision: { status: "final" } }));
   const signal = AbortSignal.abort();
   await expect(client.getDecision("int_1", { signal })).rejects.toMatchObject({ name: "AbortError" });
@@ -285,7 +285,7 @@ test.each([Infinity, 3_000_000])("an answer may take %d seconds", async (answer_
   expect(await client.getDecision("int_1")).toEqual({ status: "final" });
 });
 
-/** A `fetch` that gives the answers in turn and, for null, none until it is aborted; `sent` counts. */
+/** A `fetch` that returns the answers in turn and, for null, waits until it is aborted. `sent` counts the calls. */
 function silence(...answers: readonly (Response | null)[]) {
   const asked = { sent: 0 };
   const fetch: typeof globalThis.fetch = (_url, init) =>
@@ -300,19 +300,19 @@ function silence(...answers: readonly (Response | null)[]) {
   return { asked, client };
 }
 
-test("an answer that does not come ends the attempt, and what is safe to repeat is repeated", async () => {
+test("a missing answer ends the attempt, and a repeatable request is retried", async () => {
   const { asked, client } = silence(null, null, Response.json({ decision: { status: "final" } }));
   expect(await client(0.005).getDecision("int_1")).toEqual({ status: "final" });
   expect(asked.sent).toBe(3);
 });
 
-test("an answer that stops in its middle is not waited for either", async () => {
+test("an answer that stops in its middle ends the attempt, too", async () => {
   const { base_url } = await serve((response) => void response.writeHead(200).write("{"));
   const client = createClient({ base_url, answer_seconds_max: 0.5, retries_max: 0 });
   await expect(client.getDecision("int_1")).rejects.toThrow("within 0.5 s");
 });
 
-test("an answer that never comes is a ConnectionError that says how long was waited, and what may have happened is not repeated", async () => {
+test("a missing answer is a ConnectionError with the wait in seconds, and a request that may have taken effect is not retried", async () => {
   const { asked, client } = silence();
   const error = await client(0.005)
     .revokeApiKey("key_1")
@@ -322,14 +322,14 @@ test("an answer that never comes is a ConnectionError that says how long was wai
   expect(asked.sent).toBe(1);
 });
 
-test("the seconds that the service is asked to wait are waited for, beside those for its answer", async () => {
+test("the seconds of `wait` are added to the timeout of the answer", async () => {
   const { client } = silence();
   const limits = vi.spyOn(globalThis, "setTimeout");
   await expect(client(0.005).getDecision("int_1", { wait: 0.01 })).rejects.toThrow("within 0.015 s");
   expect(limits.mock.calls.map(([, wait_ms]) => wait_ms)).toContain(15);
 });
 
-test("an aborted signal ends the wait before a repeat, too, and leaves no timer behind", async () => {
+test("an aborted signal ends the wait before a retry, too, and leaves no timer", async () => {
   const { base_url, received } = await serve(refusal(429, "rate_limit_exceeded", { "retry-after": "29" }));
   const [set, clear] = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "clearTimeout")];
   const timer = () => set.mock.results[set.mock.calls.findIndex(([, wait_ms]) => wait_ms === 29_000)]?.value;
@@ -348,7 +348,7 @@ test("identifiers are escaped in paths", async () => {
   expect(received[0]?.url).toBe("/v1/context/targets/a%2Fb/x%3Fy");
 });
 
-test.each(["..", ".", ""])("%j as an identifier is refused before anything is sent to another path", async (wrong) => {
+test.each(["..", ".", ""])("%j as an identifier is refused before a request to another path is sent", async (wrong) => {
   const { client, received } = await serve(json(200, { context: {} }));
   const document = { contract_version: "1", facts: {} } as const;
   for (const sent of [
@@ -361,7 +361,7 @@ test.each(["..", ".", ""])("%j as an identifier is refused before anything is se
   expect(received).toEqual([]);
 });
 
-test("a redirect is an error: the key goes nowhere but to base_url", async () => {
+test("a redirect is an error: the key is sent to base_url only", async () => {
   const { client, received } = await serve(
     (response) => void response.writeHead(307, { location: "/elsewhere" }).end(),
   );

@@ -2,46 +2,49 @@ import { lastLine, lines_type } from "./answer-lines.ts";
 import { bodyText } from "./body-text.ts";
 import { ApiError, apiErrorOf, ConnectionError } from "./errors.ts";
 
-/** How to reach the service. */
+/** The address of the service, and the client's limits. */
 export interface TransportOptions {
-  /** Where the service answers, such as `https://countersign.example.com`; a path is kept, a slash at its end is not. */
+  /**
+   * The address of the service, such as `https://countersign.example.com`. A path is kept, a slash at its end is
+   * removed.
+   */
   readonly base_url: string;
-  /** Sent as X-API-Key; leave it out for the operations that need none. */
+  /** Sent as X-API-Key. Omit it for operations that need no key. */
   readonly api_key?: string | undefined;
   /** Another `fetch`, for tests, proxies and older runtimes. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** How often a request is sent again after 429, 502, 503, 504 or a broken connection. Default 2; 0 never repeats. */
+  /** How often a request is retried after 429, 502, 503, 504 or a broken connection. Default 2; 0: never. */
   readonly retries_max?: number;
   /**
-   * How long one attempt may take until its answer is there, beside what `wait` asks for. Default 30; Infinity: as long as it
-   * takes. A backtest takes what it takes.
+   * Timeout of one attempt until its answer is complete, in addition to `wait`. Default 30; Infinity: no timeout. A
+   * backtest has no timeout.
    */
   readonly answer_seconds_max?: number;
-  /** The longest Retry-After that is waited for; a longer one is thrown to the caller at once. Default 60. */
+  /** The longest Retry-After that the client waits for. After a longer one it throws at once. Default 60. */
   readonly retry_wait_seconds_max?: number;
-  /** How a wait is spent, in milliseconds; it ends early when the call's signal is aborted. Default setTimeout. */
+  /** Waits for this many milliseconds, or until the call's signal is aborted. Default: setTimeout. */
   readonly wait?: (wait_ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** What a call may carry. */
+/** The options of a call. */
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** Makes a POST safe to repeat: the service gives the first answer again. */
+  /** Makes a POST safe to retry: the service returns the first answer again. */
   readonly idempotency_key?: string;
-  /** True: the request changes nothing, or is made safe to repeat in its body. GET and PUT are anyway. */
+  /** True: the request changes nothing, or its body makes it safe to retry. GET and PUT always are. */
   readonly repeatable?: boolean;
-  /** True: goes on asking while the service is restarted, for some five minutes at a time. */
+  /** True: continues during a restart of the service, for about five minutes at a time. */
   readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Asks for the answer line by line and hears every line; the last one is the answer. */
+  /** Requests the answer line by line. Called with every line. The last one is the answer. */
   readonly onLine?: (line: unknown) => void;
 }
 
-/** Sends one request and gives the parsed answer; null for an answer without a body. */
+/** Sends one request and returns the parsed answer, or null for an answer without a body. */
 export type Transport = <T>(method: string, path: string, options?: CallOptions) => Promise<T>;
 
-/** Builds the function that every method of the client goes through. Throws a TypeError for a `base_url` that is no address. */
+/** Creates the function that every method of the client uses. Throws a TypeError for an invalid `base_url`. */
 export function createTransport(options: TransportOptions): Transport {
   const base = baseOf(options.base_url);
   const send = options.fetch ?? globalThis.fetch;
@@ -87,7 +90,10 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** Without the text in what it throws, where a password may stand: `fetch` refuses that, and quotes it. */
+/**
+ * Parses the address. Its errors do not contain the text, which may have a password. `fetch` refuses such an address
+ * and quotes it.
+ */
 function baseOf(base_url: string): string {
   const base = `${base_url}`.trim().replace(/\/+$/, "");
   const url = /^https?:\/\/[^\s?#]+$/i.test(base) && URL.canParse(base) ? new URL(base) : null;
@@ -97,7 +103,7 @@ function baseOf(base_url: string): string {
   return base;
 }
 
-/** `fetch` folds `.` and `..` out of a path, escaped or not: the request would go to another operation than it names. */
+/** `fetch` resolves `.` and `..` in a path, escaped or not, so the request would go to another operation. */
 function checkSegments(path: string): void {
   const wrong = path
     .split("/")
@@ -107,26 +113,29 @@ function checkSegments(path: string): void {
   throw new TypeError(`nothing was sent: no URL can hold ${JSON.stringify(wrong)} as an identifier in ${path}`);
 }
 
-/** What `fetch` refuses in a header looks like a service that is away: it would be asked again, and never answer. */
+/** A header that `fetch` refuses looks like an unavailable service. The request would be retried and never answered. */
 function checkIdempotencyKey(key = "-"): void {
   if (/^[ -~]+$/.test(key)) return;
   throw new TypeError(`nothing was sent: idempotency_key takes printable ASCII characters, not ${JSON.stringify(key)}`);
 }
 
-/** What `fetch` refuses in a header it quotes: such a key would stand in the log, as the reason why there is no answer. */
+/** `fetch` quotes a header that it refuses. The key would then be in the log as the reason for the missing answer. */
 function checkKey(api_key = ""): void {
   if (!/[^ -~]/.test(api_key.trim())) return;
   throw new ApiError({
     status: 401,
     code: "invalid_api_key",
-    message: "nothing was sent: the API key holds a character that no key has",
+    message: "nothing was sent: the API key contains a character that no key has",
     details: [],
     request_id: null,
     retry_after_seconds: null,
   });
 }
 
-/** The parsed body; null without one, which 202 may be as well as 204. Nothing else of the service's is empty. */
+/**
+ * Returns the parsed body, or null without one, which is possible for 202 and 204. All other answers of the service
+ * have a body.
+ */
 function bodyOf(response: Response, text: string): unknown {
   try {
     return text === "" && [202, 204].includes(response.status) ? null : JSON.parse(text);
@@ -143,25 +152,25 @@ function request(method: string, call: CallOptions, api_key: string | undefined)
   return {
     method,
     headers,
-    redirect: "error", // the service never redirects; following one would hand the key to somebody else
+    redirect: "error", // The service never redirects. Following a redirect would send the key to another host.
     ...(call.body === undefined ? {} : { body: bodyText(call.body) }),
     ...(call.signal === undefined ? {} : { signal: call.signal }),
   };
 }
 
-/** An answer that came whole; `text` is null of lines, which are still to be read. */
+/** A complete answer. `text` is null for lines, which must still be read. */
 interface Answer {
   readonly response: Response;
   readonly text: string | null;
 }
 
-/** No answer. `waited_seconds`: for so long none came; 0: the connection broke. */
+/** No answer. `waited_seconds`: the timeout that passed. 0: the connection broke. */
 interface NoAnswer {
   readonly error: ConnectionError;
   readonly waited_seconds: number;
 }
 
-/** Timers of more than some 24 days end at once. */
+/** Timers of more than about 24 days end at once. */
 const timer_ms_max = 2 ** 31 - 1;
 
 async function attempt(
@@ -175,7 +184,7 @@ async function attempt(
   const giveUp = () => limit.abort(init.signal?.reason);
   const patience_ms = (patience_seconds ?? Infinity) * 1000;
   const timer = patience_ms > timer_ms_max ? undefined : setTimeout(giveUp, patience_ms);
-  // Not AbortSignal.any: a caller's signal that lives as long as its program would remember every call.
+  // AbortSignal.any is not used, because a caller's long-lived signal would keep a reference to every call.
   init.signal?.addEventListener("abort", giveUp);
   try {
     const response = await send(url, patience_seconds === null ? init : { ...init, signal: limit.signal });
@@ -192,7 +201,7 @@ async function attempt(
   }
 }
 
-/** Resolves after that long, or as soon as the signal is aborted. */
+/** Resolves after this time, or when the signal is aborted. */
 function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -207,24 +216,24 @@ function timeout(wait_ms: number, signal: AbortSignal | undefined): Promise<void
 }
 
 /**
- * 429 and `overloaded` mean that nothing was stored, so anything may be sent again. Another 503, and what a proxy says while
- * the service is restarted, leave open whether the request took effect: only what is safe to repeat is repeated. Null: do not
- * repeat.
+ * Returns the seconds before a retry, or null for no retry. 429 and `overloaded` mean that nothing was stored, so every
+ * request may be retried. After another 503, or a proxy's answer during a restart, it is unknown whether the request
+ * took effect. Then only repeatable requests are retried.
  */
 function secondsToWait(error: ApiError, repeatable: boolean, retry: number): number | null {
   const nothingStored = error.status === 429 || error.code === "overloaded";
   const outage = [502, 503, 504].includes(error.status);
   if (!nothingStored && !(outage && repeatable)) return null;
-  // Also in place of 0: whoever goes on over outages would do so without a pause, for ever.
+  // Also instead of 0, because calls that continue during outages would otherwise retry forever without a pause.
   return error.retry_after_seconds || backoffSeconds(retry);
 }
 
-/** For so long altogether a call waits that goes on over outages. */
+/** Total wait of a call that continues during outages. */
 const outage_seconds_max = 300;
 
 const backoffSeconds = (retry: number) => Math.min(8, 0.25 * 2 ** retry);
 
-/** Half of `wait` at each repeat: a proxy in between may wait less long than that for any answer, and so never hand one on. */
+/** Halves `wait` at each retry, because a proxy with a shorter timeout would never pass an answer on. */
 function shorterWait(query: CallOptions["query"], retry: number): CallOptions["query"] {
   const wait = query?.["wait"];
   return typeof wait === "number" ? { ...query, wait: Math.floor(wait / 2 ** retry) } : query;

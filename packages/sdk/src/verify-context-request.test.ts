@@ -10,7 +10,7 @@ const signed = (text: string) => ({
   "X-Service-Signature": `sha256=${createHmac("sha256", secret).update(text).digest("hex")}`,
 });
 
-test("a question as the service signs it gives its intent", async () => {
+test("a request signed as by the service returns its intent", async () => {
   const expected = { intent, request_id: "req_1" };
   expect(await verifyContextRequest(body, signed(body), secret)).toEqual(expected);
   expect(await verifyContextRequest(Buffer.from(body), new Headers(signed(body)), secret)).toEqual(expected);

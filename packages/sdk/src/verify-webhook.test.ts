@@ -21,7 +21,7 @@ const headers = {
 };
 
 describe("verifyWebhook", () => {
-  test("gives the event of a genuine delivery, whatever form the headers and the body have", async () => {
+  test("returns the event of a genuine delivery, for any form of headers and body", async () => {
     const expected = { event: JSON.parse(body), delivery_id: "dlv_1", manual_retry: false, repeated: false };
     expect(await verifyWebhook(body, headers, secret)).toEqual(expected);
     expect(await verifyWebhook(Buffer.from(body), new Headers(headers), secret)).toEqual(expected);
@@ -42,7 +42,7 @@ describe("verifyWebhook", () => {
           (error: WebhookRejected) => error.reason,
         );
       };
-      // Some bodies are no events; what matters is that their signature is not what they are refused for.
+      // Some bodies are not events, but they must not be refused for their signature.
       expect(await outcome(vector.signature)).not.toBe("bad_signature");
       for (const mistake of Object.values(vector.must_not_equal)) expect(await outcome(mistake)).toBe("bad_signature");
     },
@@ -60,13 +60,13 @@ describe("verifyWebhook", () => {
     await expect(refused).rejects.toMatchObject({ reason });
   });
 
-  test.each([JSON.parse(body), undefined])("says that %j is not the body as it arrived", async (parsed) => {
+  test.each([JSON.parse(body), undefined])("reports that %j is not the body as received", async (parsed) => {
     const refused = verifyWebhook(parsed, headers, secret);
     await expect(refused).rejects.toMatchObject({ reason: "bad_body" });
     await expect(refused).rejects.toThrow("before any parsing");
   });
 
-  test("takes several secrets while one takes the place of another, and refuses what fits none of them", async () => {
+  test("accepts several secrets during a rotation, and refuses a body that matches none", async () => {
     for (const secrets of [
       [secret, "whsec_other"],
       ["whsec_other", secret],
@@ -77,7 +77,7 @@ describe("verifyWebhook", () => {
       await expect(verifyWebhook(body, headers, secrets)).rejects.toMatchObject({ reason: "bad_signature" });
   });
 
-  test("refuses an empty secret: everybody knows it", async () => {
+  test("refuses an empty secret, because everybody knows it", async () => {
     const forged = {
       ...headers,
       "X-Service-Signature": `sha256=${createHmac("sha256", "").update(body).digest("hex")}`,
@@ -86,7 +86,7 @@ describe("verifyWebhook", () => {
       await expect(verifyWebhook(body, forged, empty)).rejects.toMatchObject({ reason: "bad_signature" });
   });
 
-  test("asks the replay guard for genuine deliveries only, and says what it answers", async () => {
+  test("calls the replay guard only for genuine deliveries, and returns its answer", async () => {
     const asked: string[] = [];
     const known = new Set<string>();
     const seen = (id: string) => {

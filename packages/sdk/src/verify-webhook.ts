@@ -1,7 +1,7 @@
-/** The receiver's side: is this request ours, and have you seen it before? Source: contract §6. */
+/** Verifies deliveries at the receiver: whether the service sent a request, and whether it is a repetition. */
 import type { EventBody } from "@countersign/contract";
 
-/** Why a request is not to be believed. Answer it with 400 and do nothing. */
+/** The reason to reject a request. Answer it with 400 and do nothing. */
 export class WebhookRejected extends Error {
   readonly reason: "missing_headers" | "bad_signature" | "bad_body";
 
@@ -12,23 +12,23 @@ export class WebhookRejected extends Error {
   }
 }
 
-/** A request that is genuine. */
+/** A genuine request. */
 export interface VerifiedWebhook {
   readonly event: EventBody;
   /** The same on the service's automatic retries. */
   readonly delivery_id: string;
-  /** Somebody asked for this delivery by hand; `event.data.original_delivery_id` names the one that failed. */
+  /** A person requested this delivery by hand. `event.data.original_delivery_id` names the failed one. */
   readonly manual_retry: boolean;
   /** Your replay guard knows this delivery: answer 2xx and do nothing. */
   readonly repeated: boolean;
 }
 
-/** What a receiver may add. */
+/** The options of a receiver. */
 export interface VerifyOptions {
   /**
-   * Remembers the delivery and says whether it was known already, in one step: the signature has no timestamp, so this is
-   * also the guard against replays. It covers the body, not the id: against somebody who can rewrite captured headers,
-   * remember what the event is about (type, intent, timestamp) too. Without it `repeated` is always false.
+   * Stores the delivery id and returns whether it was already known, in one step. The signature has no timestamp, so
+   * this also prevents replays. The signature covers the body, not the id. If an attacker can rewrite captured headers,
+   * also store the event's type, intent and timestamp. Without this option `repeated` is always false.
    */
   readonly seen?: (delivery_id: string) => boolean | Promise<boolean>;
 }
@@ -36,10 +36,10 @@ export interface VerifyOptions {
 type HeaderRecord = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a delivery. `rawBody` is the body as it arrived, before any parsing: parsed and written again it has another
- * signature. `secret` is the whole `whsec_…` text; several while one takes the place of another: those that are unset count for
- * nothing. The comparison takes the same time whatever differs.
- * Throws `WebhookRejected`; only then ask `seen`, so that nobody can fill your memory with invented ids.
+ * Verifies a delivery. `rawBody` is the body as received, before any parsing, because a parsed and rewritten body has
+ * another signature. `secret` is the whole `whsec_…` text, or several during a rotation; undefined ones are ignored.
+ * The comparison takes constant time. Throws `WebhookRejected`. `seen` is called only for genuine deliveries, so that
+ * nobody can fill its memory with invented ids.
  */
 export async function verifyWebhook(
   rawBody: string | Uint8Array | ArrayBuffer,
@@ -52,12 +52,12 @@ export async function verifyWebhook(
   if (delivery_id === undefined || signature === undefined) {
     throw new WebhookRejected("missing_headers", "X-Service-Delivery or X-Service-Signature is missing");
   }
-  // An object would be read as no bytes at all, and the signature blamed.
+  // Otherwise an object would be read as an empty body, and the error would blame the signature.
   if (
     typeof rawBody !== "string" &&
     typeof (rawBody as { byteLength?: unknown } | undefined)?.byteLength !== "number"
   ) {
-    const todo = 'give it as it arrived, before any parsing: in Express with express.raw({ type: "application/json" })';
+    const todo = 'pass it as received, before any parsing: in Express with express.raw({ type: "application/json" })';
     throw new WebhookRejected("bad_body", `the body is neither text nor bytes; ${todo}`);
   }
   const encoder = new TextEncoder();
@@ -67,10 +67,11 @@ export async function verifyWebhook(
   const fits =
     hex === undefined ? [] : await Promise.all(secrets.map((each) => isSigned(body, hex, encoder.encode(each))));
   if (!fits.includes(true)) {
-    throw new WebhookRejected("bad_signature", "the signature does not fit the body and the secret");
+    throw new WebhookRejected("bad_signature", "the signature does not match the body and the secret");
   }
   const event = parsed(body);
-  // Signed too, unlike the header: whoever captured a delivery cannot make a new one of it for types of his choice.
+  // The signature covers the body, but not this header. So an attacker cannot send a captured delivery as another event
+  // type.
   if (event.event_type !== headerOf(headers, "x-service-event")) {
     throw new WebhookRejected("bad_body", "X-Service-Event does not name the event of the body");
   }
@@ -92,7 +93,7 @@ function parsed(body: Uint8Array): EventBody {
   } catch {
     throw new WebhookRejected("bad_body", "the body is not JSON");
   }
-  if (typeof value !== "object" || value === null) throw new WebhookRejected("bad_body", "the body is no object");
+  if (typeof value !== "object" || value === null) throw new WebhookRejected("bad_body", "the body is not an object");
   return value as EventBody;
 }
 

@@ -6,7 +6,7 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const help = `
-Checks Node, settings, data directory, disk, database, schema, clock, secrets, policies, Redis and port; changes nothing. An embedded database
+Checks Node, settings, data directory, disk, database, schema, clock, secrets, keys, policies, Redis and port; changes nothing. An embedded database
 that is not running is started for the check. Exit code: 1 when there is a problem, else 0.
 
 Examples:

@@ -2,6 +2,7 @@ import {
   type ApiKey,
   type ApiKeyInput,
   apiKeyFormat,
+  type KeyBindingsInput,
   open_mode_org_id,
   type RateCategory,
   roleNames,
@@ -13,11 +14,22 @@ import { organizationNamed, organizationOf, withInstance } from "../instance.ts"
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
+import {
+  addBind,
+  addBindingOptions,
+  type BindingOptions,
+  boundTo,
+  namedBindings,
+  observedBindings,
+} from "./key-bindings.ts";
 
 const create_help = `
 The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
 the only organization there is; an instance without any, or with open mode's only, uses org_local, open mode's own.
 The first key of an instance ends open mode for good.
+
+--template agent makes a bound key of role agent: for the agents of --bind-agent, for the default membrane (or --bind-membrane), and without
+shadow mode. --observed-from makes one for what another key submitted in the last 30 days: give it to an agent that uses an admin key.
 
 All keys that the command line makes are one person's: they cannot approve each other's actions, and count as one approval. With
 --person the key is somebody else's: of the account with this address or user_id, or of a person without an account, by any name.
@@ -25,7 +37,8 @@ All keys that the command line makes are one person's: they cannot approve each 
 Examples:
   $ countersign keys create --role admin --name me
   $ countersign keys create --role reviewer --person ann
-  $ export COUNTERSIGN_API_KEY=$(countersign keys create --role agent --name billing-bot)
+  $ export COUNTERSIGN_API_KEY=$(countersign keys create --template agent --bind-agent billing-bot)
+  $ countersign keys create --observed-from key_01K… --name billing-bot
   $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
 
 const limit_help = `
@@ -36,10 +49,12 @@ Examples:
   $ countersign keys limit key_01K… intents=6000,general=600
   $ countersign keys limit key_01K… none`;
 
-interface CreateOptions {
+interface CreateOptions extends BindingOptions {
+  readonly template?: "agent";
+  readonly observedFrom?: string;
   readonly org?: string;
   readonly name?: string;
-  readonly role: NonNullable<ApiKeyInput["role"]>;
+  readonly role?: NonNullable<ApiKeyInput["role"]>;
   readonly environment: NonNullable<ApiKeyInput["environment"]>;
   readonly scope: NonNullable<ApiKeyInput["scope"]>;
   readonly agentId?: string;
@@ -48,15 +63,18 @@ interface CreateOptions {
   readonly json: boolean;
 }
 
-/** Adds `keys create|list|revoke|limit`. */
+/** Adds `keys create|list|bind|revoke|limit`. */
 export function addKeys(program: Command, terminal: Terminal): void {
-  const keys = program.command("keys").description("create, list and revoke API keys, and agree on their rate limits");
-  keys
-    .command("create")
+  const keys = program
+    .command("keys")
+    .description("create, list, bind and revoke API keys, and agree on their rate limits");
+  addBindingOptions(keys.command("create"))
     .description("create a key and print it, once")
     .option("--org <org_id>", "the organization")
     .option("--name <name>", "what the key is for")
-    .addOption(new Option("--role <role>", "what it may do").choices(roleNames).default("agent"))
+    .addOption(new Option("--role <role>", "what it may do (default: agent)").choices(roleNames))
+    .addOption(new Option("--template <template>", "a bound key, ready for an agent").choices(["agent"]))
+    .option("--observed-from <key_id>", "bind it to what this key submitted lately")
     .addOption(new Option("--environment <environment>").choices(apiKeyFormat.environments).default("live"))
     .addOption(
       new Option("--scope <scope>", "`agent` binds it to --agent-id").choices(apiKeyFormat.scopes).default("org"),
@@ -79,6 +97,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     .action((options: { org?: string; json: boolean }) =>
       withInstance(terminal, (instance) => list(terminal, instance, options)),
     );
+  addBind(keys, (work) => withInstance(terminal, work), terminal);
   keys
     .command("revoke")
     .description("revoke a key: no request that begins afterwards succeeds with it, on any node")
@@ -97,9 +116,9 @@ export function addKeys(program: Command, terminal: Terminal): void {
 }
 
 async function create(terminal: Terminal, instance: Instance, options: CreateOptions): Promise<void> {
-  const input = await keyInput(instance, options);
-  const organization = await chooseOrganization(instance, options.org);
+  const organization = await keyOrganization(instance, options);
   const { org_id } = organization;
+  const input = await keyInput(instance, org_id, options);
   const created = await instance.keys.create(org_id, input, options.person);
   if (!options.json) {
     terminal.printError(
@@ -114,13 +133,13 @@ async function create(terminal: Terminal, instance: Instance, options: CreateOpt
 }
 
 /** The options as the body of POST /v1/api-keys, checked as the API checks it. */
-async function keyInput(
-  instance: Instance,
-  { role, environment, scope, name, agentId, days }: CreateOptions,
-): Promise<ApiKeyInput> {
+async function keyInput(instance: Instance, org_id: string, options: CreateOptions): Promise<ApiKeyInput> {
+  const { role = "agent", environment, scope, name, agentId, days } = options;
+  const bindings = await bindingsFor(instance, org_id, options);
   const input: ApiKeyInput = {
     role,
     environment,
+    ...(bindings === null ? {} : { bindings }),
     scope,
     ...(name === undefined ? {} : { name }),
     ...(agentId === undefined ? {} : { agent_id: agentId }),
@@ -131,6 +150,29 @@ async function keyInput(
   throw new CommandFailed(
     problems.map(({ path, message }) => `${optionNames.get(path) ?? path}: ${message}`).join(" "),
   );
+}
+
+/** An observed key names its organization. */
+async function keyOrganization(instance: Instance, { org, observedFrom }: CreateOptions): Promise<ListedOrganization> {
+  if (observedFrom === undefined) return chooseOrganization(instance, org);
+  return organizationNamed(instance, await organizationOf(instance, observedFrom));
+}
+
+/** What a new key is bound to: what the options name goes before what was observed, and that before the template. */
+async function bindingsFor(
+  instance: Instance,
+  org_id: string,
+  options: CreateOptions,
+): Promise<KeyBindingsInput | null> {
+  const { template, observedFrom, role = "agent", environment } = options;
+  const named = namedBindings(options);
+  if (observedFrom !== undefined) return { ...(await observedBindings(instance, org_id, observedFrom)), ...named };
+  if (template === undefined) return named;
+  if (role !== "agent") throw new CommandFailed("--template agent makes a key of role agent: leave out --role");
+  if (named?.agent_ids === undefined)
+    throw new CommandFailed("--template agent asks for the agent's id: --bind-agent <id>");
+  const membrane_ids = [await instance.organizations.defaultMembrane(org_id)];
+  return { membrane_ids, forbid_shadow: environment !== "shadow", ...named };
 }
 
 /** The options of `keys create` by the fields of its input. */
@@ -179,7 +221,20 @@ async function list(terminal: Terminal, instance: Instance, options: { org?: str
   for (const { org_id } of wanted) keys.push(...(await keysOf(instance, org_id)));
   if (options.json) return terminal.print(visibleJson(keys, 2));
   if (keys.length === 0) return terminal.print("no keys; countersign keys create makes one");
-  const head = ["KEY_ID", "ORGANIZATION", "NAME", "ROLE", "ENV", "SCOPE", "STATE", "EXPIRES", "LAST USED", "MADE BY"];
+  const head = [
+    "KEY_ID",
+    "ORGANIZATION",
+    "NAME",
+    "ROLE",
+    "ENV",
+    "SCOPE",
+    "BOUND TO",
+    "STATE",
+    "EXPIRES",
+    "LAST USED",
+    "MADE BY",
+    "WARNINGS",
+  ];
   const rows = keys.map((key) => [
     key.key_id,
     key.org_id,
@@ -187,10 +242,12 @@ async function list(terminal: Terminal, instance: Instance, options: { org?: str
     key.role,
     key.environment,
     key.agent_id ?? key.scope,
+    boundTo(key.bindings),
     stateOf(key),
     key.expires_at.slice(0, 10),
     key.last_used_at?.slice(0, 16) ?? "never",
     key.created_by ?? "–",
+    key.warnings.join(", ") || "–",
   ]);
   terminal.print(formatTable([head, ...rows]));
 }

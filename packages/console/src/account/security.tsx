@@ -9,6 +9,7 @@ import { MadeDialog, undecidedThings } from "../parts/forms/made-dialog.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
+import { AbsenceForm } from "./absence.tsx";
 import { FormError } from "./outside.tsx";
 import { Passkeys } from "./passkeys.tsx";
 import { useRefreshAccount } from "./refresh-account.ts";
@@ -36,6 +37,12 @@ function Person({ user }: { readonly user: User }) {
         <Password email={user.email} />
         {roleMeets(user.role, ["reviewer"]) && <Mails user={user} />}
       </div>
+      {roleMeets(user.role, ["reviewer"]) && (
+        <section className="card stack" aria-label="Absence">
+          <h2>Absence</h2>
+          <AbsenceForm user_id={user.user_id} />
+        </section>
+      )}
       <Leave />
     </>
   );

@@ -38,6 +38,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "Write the reason as comment for people, then approve again. Or ask for one more person.",
   ],
   already_claimed: ["Somebody else carries this out", "Do not do it again. The decision shows what became of it."],
+  handed_on: ["Its approval went to an equal action", "Do not do it. The decision names the other action."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",
@@ -52,6 +53,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
   ],
   already_exists: ["There is one already, or as many as there may be", "Choose another name, or remove one first."],
   state_conflict: ["This has changed in the meantime", "The page shows the new state. Try again if you still want to."],
+  invalid_binding: ["The key cannot be bound in this way", "Mend what is named here, then try again."],
   policy_invalid: ["The policy has mistakes", "Mend what is marked in the editor, then save again."],
   webhook_url_refused: ["This address is refused", "Use a public https address without user and password."],
   rate_limit_exceeded: ["Too many requests in a short time", "Nothing was changed. Try again in a few seconds."],

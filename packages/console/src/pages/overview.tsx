@@ -1,5 +1,5 @@
 /** The overview: counts, charts and limits of a span of time. */
-import type { PipelineMode } from "@countersign/contract";
+import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useClient, useReads, useSession } from "../api/session.tsx";
@@ -9,8 +9,10 @@ import { MembraneFilter, ModeFilter } from "../parts/forms/filter-fields.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { ShadowBanner } from "../parts/shadow-banner.tsx";
 import { Empty, Loaded } from "../parts/states.tsx";
+import { Data } from "../parts/tables/data.tsx";
 import { useFilters } from "../shell/filters.ts";
 import { Figures } from "./overview/figures.tsx";
+import { KeyWarnings } from "./overview/key-warnings.tsx";
 
 const spans = { hours: 6, day: 24, week: 24 * 7, month: 24 * 31 } as const;
 
@@ -67,8 +69,43 @@ function Counts() {
         <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => setFilters({ membrane_id })} />
       </form>
       <Loaded query={query} what="the overview">
-        {(overview) => <Figures overview={overview} />}
+        {(overview) => (
+          <>
+            <NobodyCanDecide rules={overview.nobody_can_decide} />
+            <KeyWarnings keys={overview.keys} />
+            <Figures overview={overview} />
+          </>
+        )}
       </Loaded>
     </>
+  );
+}
+
+/** The live rules whose reviewers are gone. */
+function NobodyCanDecide({ rules }: { readonly rules: Overview["nobody_can_decide"] }) {
+  if (rules.length === 0) return null;
+  return (
+    <div className="banner bad" role="status">
+      <div>
+        <strong>Nobody can decide what these rules hold</strong>
+        <ul>
+          {rules.map(({ policy_id, policy, membrane, message }) => (
+            <li key={`${policy_id} ${membrane}`}>
+              {policy_id === null ? (
+                message
+              ) : (
+                <>
+                  <Link to="/policies/$policy_id" params={{ policy_id }}>
+                    <Data text={policy} />
+                  </Link>
+                  {": "}
+                  {message}
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
   );
 }

@@ -90,6 +90,7 @@ function Row({ policy }: { readonly policy: Policy }) {
         <div className="mono small muted">
           <Data text={policy.name} />
         </div>
+        {policy.nobody_can_decide !== undefined && <p className="small">{policy.nobody_can_decide}</p>}
       </td>
       <td>
         <Badge text={policy.status} tone={policyTones[policy.status]} />

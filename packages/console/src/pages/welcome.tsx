@@ -1,5 +1,6 @@
 /** First run: an organization, its first key, a snippet that works, and a first decision. */
 import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
+import type { Client } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useMemo } from "react";
@@ -88,6 +89,7 @@ function Created({ made }: { readonly made: Quickstart }) {
         <h2>API key</h2>
         <Secret text={made.api_key} label="Copy the key" />
         <p className="small muted">{`${made.key_id} · role admin · ends 365 days from now unless rotated`}</p>
+        <p className="small">Give this key to no agent: the snippet below makes a key for the agent.</p>
       </section>
       <section className="card stack">
         <div className="row between">
@@ -120,26 +122,44 @@ function Created({ made }: { readonly made: Quickstart }) {
   );
 }
 
-/** Sends an intent with the new key and shows what was decided. */
+const test_agent_id = "my-first-agent";
+
+function submitTest(client: Client): Promise<SubmitAnswer> {
+  return client.submitIntent({
+    intent: {
+      agent: { id: test_agent_id },
+      action: {
+        type: "communication.email",
+        verb: "send_email",
+        target: { type: "mailbox", identifier: "someone@example.com" },
+      },
+      payload: { summary: "Say hello", content: { subject: "Hello", body: "Sent by an agent, after asking." } },
+    },
+  });
+}
+
+/** An admin key submits nothing itself. It makes a bound key for a day, which is revoked after the test. */
+async function withAgentKey<T>(admin: Client, work: (agent: Client) => Promise<T>): Promise<T> {
+  const bindings = { agent_ids: [test_agent_id], forbid_shadow: true };
+  const key = await admin.createApiKey({ name: "test intent", role: "agent", expires_in_days: 1, bindings });
+  try {
+    return await work(connect(key.api_key, null, () => undefined));
+  } finally {
+    await admin.revokeApiKey(key.key_id);
+  }
+}
+
+/** Sends an intent and shows what was decided. `api_key`: the new organization's admin key; null: the caller of this tab. */
 export function TestIntent({ api_key }: { readonly api_key: string | null }) {
   const session = useSession();
   const client = useMemo(
     () => (api_key === null ? session.client : connect(api_key, null, () => undefined)),
     [api_key, session.client],
   );
+  const { caller } = session;
+  const is_admin_key = api_key !== null || (caller?.type === "key" && caller.role === "admin");
   const send = useMutation({
-    mutationFn: () =>
-      client.submitIntent({
-        intent: {
-          agent: { id: "my-first-agent" },
-          action: {
-            type: "communication.email",
-            verb: "send_email",
-            target: { type: "mailbox", identifier: "someone@example.com" },
-          },
-          payload: { summary: "Say hello", content: { subject: "Hello", body: "Sent by an agent, after asking." } },
-        },
-      }),
+    mutationFn: () => (is_admin_key ? withAgentKey(client, submitTest) : submitTest(client)),
   });
   return (
     <section className="card stack">

@@ -66,10 +66,9 @@ export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>(operation.refuses ?? []);
   codes.add("internal_error");
   if (operation.auth !== "none") {
-    for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key"] as const) codes.add(code);
+    // Forbidden: by the role, by the networks that a key is bound to, or since a write does not come from the service's own pages.
+    for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key", "forbidden"] as const) codes.add(code);
   }
-  // Roles; and of writes with a session or in open mode, that they come from the service's own pages.
-  if (operation.auth !== "none" && (operation.auth !== "any" || operation.method !== "GET")) codes.add("forbidden");
   if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request").add("unavailable");
   if (operation.params !== undefined && operation.method !== "PUT") codes.add("not_found");
   if (operation.body !== undefined || refusesBody(operation)) {

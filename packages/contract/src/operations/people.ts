@@ -1,6 +1,8 @@
 import Type from "typebox";
 import { limits } from "../limits.ts";
 import {
+  Absence,
+  AbsenceInput,
   AcceptInvitationInput,
   all_others,
   closed,
@@ -316,8 +318,8 @@ export const peopleOperations = {
     summary: "Remove a person; its sessions end",
     description:
       `The last admin stays: 409. ${made} Invitations to the person's address are withdrawn. Signing in at the ` +
-      "organization's provider does not bring the person back; an invitation does. Reviews that name the person wait " +
-      "until they are reassigned or their time is over.",
+      "organization's provider does not bring the person back; an invitation does. The person's approvals of pending reviews do not " +
+      "count any more. Reviews that name the person wait until they are reassigned or their time is over.",
     auth: ["admin"],
     params: userParam,
     body: PersonRemoval,
@@ -325,6 +327,31 @@ export const peopleOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: done,
     refuses: ["state_conflict"],
+  },
+  setAbsence: {
+    ...post,
+    method: "PUT",
+    path: "/v1/people/{user_id}/absence",
+    summary: "Set when a person is away, and who stands in",
+    description:
+      "For oneself, or for anybody as an admin. Until the absence ends, mails about reviews go to the delegate. If an admin names " +
+      "the delegate, the delegate votes in place of the absent person in panels that name that person: the two have one vote. " +
+      "Replaces an earlier absence.",
+    auth: ["reviewer"],
+    params: userParam,
+    body: AbsenceInput,
+    answers: { 200: { description: "The absence.", schema: wrapped("absence", Absence) } },
+  },
+  endAbsence: {
+    method: "DELETE",
+    tag,
+    rate: "general",
+    path: "/v1/people/{user_id}/absence",
+    summary: "End a person's absence now",
+    description: "For oneself, or for anybody as an admin. 404 without an absence.",
+    auth: ["reviewer"],
+    params: userParam,
+    answers: done,
   },
   leaveOrganization: {
     ...post,

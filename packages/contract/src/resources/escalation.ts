@@ -41,7 +41,7 @@ export const RulingInput = closed(
 );
 export type RulingInput = Static<typeof RulingInput>;
 
-/** Body of POST /v1/escalations/{escalation_id}/cancel, and of /withdraw. */
+/** Body of POST /v1/escalations/{escalation_id}/cancel, of /withdraw and of /revoke. */
 export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
 export type CancelInput = Static<typeof CancelInput>;
 
@@ -149,12 +149,39 @@ export const Escalation = Type.Object(
             description: "what this reviewer changed; another one approves the same by sending it; null: nothing",
           }),
         ),
+        party: Type.Optional(
+          Type.Literal(true, {
+            description:
+              "the action is for this person: the approval counts only beside that of somebody else. Absent: it is not",
+          }),
+        ),
+        in_place_of: Type.Optional(
+          Type.Array(text(limits.label_chars_max), {
+            description:
+              "the absent people in whose place this vote counts. Absent: the vote counts as the reviewer's own only",
+          }),
+        ),
+        lapsed: Type.Optional(
+          Type.Object(
+            {
+              because: oneOf(["removed", "role_changed", "key_ended", "absence_ended"], {
+                description:
+                  "removed: the account was removed. role_changed: the role is too low by now. key_ended: no key of the person " +
+                  "is valid. absence_ended: the vote was in place of somebody whose absence is over",
+              }),
+              panels: Type.Array(text(limits.label_chars_max), {
+                description: "the `policy` of the panels for which the vote does not count any more",
+              }),
+            },
+            { description: "this approval counted, and does not count now. Absent: it counts for all its panels" },
+          ),
+        ),
         fast: Type.Optional(FastVote),
         at: timestamp(),
       }),
       {
         description:
-          "the votes that stand. Approvals of a change of which policies let something else through by now end with the next " +
+          "the votes so far. Approvals of a change of which policies let something else through by now end with the next " +
           "approval (`voided` in its audit row names whose); they may vote again",
       },
     ),
@@ -194,6 +221,13 @@ export const Escalation = Type.Object(
     nobody_waits: Type.Optional(
       oneOf(["key_revoked", "key_expired"], {
         description: "while it is pending: why its submitter cannot hear the outcome. Absent: it can",
+      }),
+    ),
+    nobody_can_decide: Type.Optional(
+      text(limits.comment_chars_max, {
+        description:
+          "for whoever reads this one escalation while it is pending: which panel too few people can approve, and what to do. " +
+          "Absent: there are enough people",
       }),
     ),
     blocked_now: Type.Optional(

@@ -31,6 +31,13 @@ export const CatalogueEntry = closed(
           "policies, and so is a comparison with a value of another type. absent: no types are known",
       }),
     ),
+    party: Type.Optional(
+      filledText(limits.label_chars_max, {
+        description:
+          "the parameter that names the other party, such as `payee`, or `payee.email` inside an object. Whoever it names " +
+          "cannot be the only approver of the action",
+      }),
+    ),
   },
   { title: "CatalogueEntry" },
 );
@@ -99,9 +106,23 @@ const thresholds_text = "risk scores from which the verdict is at least escalate
 const escalation = {
   timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
   on_timeout: oneOf(["block", "approve"]),
+  approval_valid_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.approval_valid_seconds_max,
+      description: `how long an approval by people lives; absent: ${limits.approval_valid_seconds_default}`,
+    }),
+  ),
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
   quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
   pace: Type.Optional(nullable(Pace)),
+  party_needs_another: Type.Optional(
+    Type.Boolean({
+      description:
+        "true or absent: the person whom the action is on_behalf_of, or whom the catalogue's `party` parameter names, cannot " +
+        "be its only approver. In solo mode that person can",
+    }),
+  ),
 };
 
 const settingFields = {
@@ -161,7 +182,8 @@ export const MembraneLive = Type.Object(
   {
     membrane: Membrane,
     next_steps: Type.Array(text(1_000), {
-      description: "which facts were missing in shadow in the last 31 days, and what to do about them",
+      description:
+        "which facts were missing in shadow in the last 31 days, which keys should be bound, and what to do about them",
     }),
   },
   { title: "MembraneLive" },

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
+import { WarnedKey } from "./people/api-key.ts";
 import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timestamp } from "./shapes.ts";
 
 const count = () => Type.Integer({ minimum: 0 });
@@ -122,13 +123,26 @@ export const Overview = Type.Object(
       minimum: 0,
       maximum: limits.counted_contradictions_max,
       description:
-        "reports that an action was executed although it was blocked, still in review, withdrawn, or had to be claimed and was not. " +
+        "reports that an action was executed although it was blocked, still in review, withdrawn, had to be claimed and was not, or after its approval had expired. " +
         "The audit trail has a row of type `contradicted` for each. Counted up to the maximum",
     }),
+    nobody_can_decide: Type.Array(
+      Type.Object({
+        policy_id: nullable(text(limits.label_chars_max, { description: "null: the membrane's own reviewers" })),
+        policy: text(limits.label_chars_max, { description: "the policy's name, or `membrane.escalation`" }),
+        membrane: text(limits.name_chars_max, { description: "the live membrane in which too few people can approve" }),
+        message: text(limits.comment_chars_max),
+      }),
+      { description: "live rules whose actions too few people can approve now, whatever window was asked for" },
+    ),
     queue: Type.Object({
       pending: count(),
       oldest_at: nullable(timestamp()),
       next_expires_at: nullable(timestamp()),
+    }),
+    keys: Type.Array(WarnedKey, {
+      maxItems: limits.key_warnings_max,
+      description: "the newest keys with a warning: whoever has one may escape the rules, or is about to be refused",
     }),
     latency: nullable(DecisionLatency),
   },

@@ -25,6 +25,13 @@ export const Policy = Type.Object(
     document: anyObject(),
     created_at: timestamp(),
     updated_at: timestamp(),
+    nobody_can_decide: Type.Optional(
+      text(limits.comment_chars_max, {
+        description:
+          "only of a live policy, when policies are listed or read: too few people can approve what it holds, how many, and what to " +
+          "do. Absent: there are enough people",
+      }),
+    ),
   },
   { title: "Policy" },
 );

@@ -7,7 +7,7 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { type BareReason, bareReasons } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 
-/** A recorded intent, with everything that another decision on it depends on except the policies. */
+/** A recorded intent, with all inputs of another decision on it except the policies. */
 export interface RecordedIntent {
   readonly intent: DecidableIntent;
   readonly attested: boolean;
@@ -17,7 +17,10 @@ export interface RecordedIntent {
   readonly now_us: number;
   /** The names that the spent override covers; null if no override was spent. */
   readonly lifts: readonly string[] | null;
-  /** The freezes that the recorded decision rests on. They are no part of what is tried, so the new decision rests on them, too. */
+  /**
+   * The freezes that affected the recorded decision. A candidate does not change them, so they affect the new decision,
+   * too.
+   */
   readonly freezes: readonly StandingFreeze[];
 }
 
@@ -40,7 +43,7 @@ export function replayIntent(
   const input = { intent, attested, facts, mode, now_us, freezes, ...by };
   const first = judge(input);
   if (lifts === null || goesThrough(first.conclusion.verdict)) return replayed(first);
-  // An override is spent only if it lets the action through.
+  // An override is spent only if it approves the action.
   const overridden = judge({ ...input, overrides: lifts });
   return replayed(goesThrough(overridden.conclusion.verdict) ? overridden : first);
 }
@@ -54,7 +57,7 @@ function replayed(concluded: Concluded): ReplayedDecision {
     bare_reasons() {
       const bare = bareReasons(concluded);
       if (!redacts(concluded) || bare.every(({ paths }) => paths.length === 0)) return bare;
-      // A path may contain a redacted text; the reasons are without it.
+      // A path may contain a redacted text, but the reasons do not.
       return reasons().map(({ policy, effect, unknown_facts }) => ({
         policy,
         effect,

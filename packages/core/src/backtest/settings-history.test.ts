@@ -39,7 +39,7 @@ describe("the settings at an epoch", () => {
     expect(then.policies.map(({ version, mode }) => [version, mode])).toEqual(versions);
   });
 
-  test("changes of one membrane add up, and none changes what was before", () => {
+  test("changes of one membrane are merged, and none affects earlier epochs", () => {
     expect(history.at(4).membranes.get("mem_1")).toMatchObject({
       packs: [],
       default_verdict: "block",
@@ -49,7 +49,7 @@ describe("the settings at an epoch", () => {
     expect(membrane.packs).toEqual(["security"]);
   });
 
-  test("decisions of one era share what they are made by, however often they are asked for", () => {
+  test("decisions of one era share their settings, however often they are read", () => {
     expect(history.at(4)).toBe(history.at(8));
     const many = Array.from({ length: 200 }, (_, n) => activated(n, n + 1));
     const long = new SettingsHistory([change(0, "membrane_created", { membrane }), ...many], 200);

@@ -1,10 +1,10 @@
-/** How membranes and policies were set at each decision, told from the organization's audit trail. */
+/** Reconstructs the settings of membranes and policies at each decision from the organization's audit trail. */
 import type { Membrane } from "@countersign/contract";
 
 /**
- * One row of the trail that changed what decisions are made by, in the order of the trail. `from_epoch` is the policy
- * epoch of the first decision committed after it; every decision of that epoch or a later one was made under it, and
- * none of an earlier one. Where nothing has been decided since, it is the epoch of now.
+ * One row of the trail that changed the settings of decisions, in the order of the trail. `from_epoch` is the policy
+ * epoch of the first decision committed after it. The change affected all decisions of that epoch and later ones, and
+ * no earlier ones. If no decision followed, it is the current epoch.
  */
 export interface SettingsChange {
   readonly type: string;
@@ -12,7 +12,7 @@ export interface SettingsChange {
   readonly from_epoch: number;
 }
 
-/** The types of rows that matter here. */
+/** The types of rows that change settings. */
 export const settingsChangeTypes = [
   "membrane_created",
   "membrane_changed",
@@ -30,30 +30,32 @@ interface VersionInForce {
   readonly name: string;
 }
 
-/** What decisions of one or more epochs were made by. */
+/** The settings of the decisions of one or more epochs. */
 export interface SettingsThen {
-  /** Tells eras apart: the number of changes that were made before. */
+  /** Identifies an era: the number of earlier changes. */
   readonly era: number;
   readonly membranes: ReadonlyMap<string, Membrane>;
-  /** By id. */
+  /** The policies by id. */
   readonly policies: readonly VersionInForce[];
 }
 
 const eras_kept = 32;
 
-/** The settings at any policy epoch. Made once for a backtest; asking is cheap while epochs lie close together. */
+/**
+ * The settings at any policy epoch. Created once for a backtest. A read is cheap if its epoch is near the previous one.
+ */
 export class SettingsHistory {
   readonly policy_epoch: number;
   private readonly changes: readonly SettingsChange[];
   private readonly kept = new Map<number, SettingsThen>();
 
-  /** `policy_epoch`: of now; what is decided later may be decided by settings that this history does not know. */
+  /** `policy_epoch` is the current one. Settings of later decisions may be missing in this history. */
   constructor(changes: readonly SettingsChange[], policy_epoch: number) {
     this.changes = changes;
     this.policy_epoch = policy_epoch;
   }
 
-  /** What a decision of this policy epoch was made by. */
+  /** Returns the settings of a decision of this policy epoch. */
   at(policy_epoch: number): SettingsThen {
     const era = this.eraOf(policy_epoch);
     const known = this.kept.get(era);
@@ -64,7 +66,7 @@ export class SettingsHistory {
     return made;
   }
 
-  /** How many changes were made before: epochs never decrease along the trail. */
+  /** Returns the number of earlier changes. Epochs never decrease along the trail. */
   private eraOf(policy_epoch: number): number {
     let low = 0;
     let high = this.changes.length;

@@ -41,7 +41,7 @@ const replayed = (n: number, recorded: Verdict, to: Verdict, more: Partial<Repla
 const day_us = 86_400_000_000;
 
 describe("the tally", () => {
-  test("counts what people ruled only where the replay does not hand it to people again", () => {
+  test("counts people's rulings only if the replay does not escalate again", () => {
     const agreement = (...all: readonly Replayed[]) => {
       const tally = new Tally(true);
       for (const each of all) tally.add(each);
@@ -52,7 +52,7 @@ describe("the tally", () => {
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve" }))).toBe(1);
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "block" }))).toBe(0);
     expect(agreement(replayed(1, "escalate", "block", { ruled: "block" }))).toBe(1);
-    // Letting through with or without changes is letting through.
+    // An approval with changes counts as an approval.
     expect(agreement(replayed(1, "escalate", "approve", { ruled: "approve_modified" }))).toBe(1);
     expect(agreement(replayed(1, "escalate", "approve_modified", { ruled: "approve" }))).toBe(1);
     expect(
@@ -77,7 +77,7 @@ describe("the tally", () => {
     expect(reproduced).toBe(0);
   });
 
-  test("what cannot be replayed is evaluated, not reproduced, and no transition", () => {
+  test("an intent that cannot be replayed counts as evaluated, but not as reproduced or as a transition", () => {
     const tally = new Tally(false);
     tally.add(replayed(2, "block", "block"));
     tally.addUnreplayed(id(1), "approve", "packs_changed");
@@ -89,7 +89,7 @@ describe("the tally", () => {
     });
   });
 
-  test("a policy with two reasons fired once; escalations of test mode are nobody's work", () => {
+  test("a policy with two reasons counts once; escalations of test mode are not reviewer work", () => {
     const tally = new Tally(true);
     const twice = decision("block", [reason("p", "block"), reason("p", "escalate"), reason("q", "escalate")]);
     tally.add(replayed(1, "approve", "block", { decision: twice }));
@@ -103,7 +103,7 @@ describe("the tally", () => {
     expect(escalations_per_day).toEqual({ recorded: 2, candidate: 2 });
   });
 
-  test("several tallies joined are as one, whoever counted what", () => {
+  test("several tallies joined are equal to one, for any split", () => {
     const one = new Tally(true);
     const parts = [new Tally(true), new Tally(true)];
     const verdicts: Verdict[] = ["approve", "approve_modified", "escalate", "block"];

@@ -184,7 +184,7 @@ export class Tally {
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
     for (const { policy, effect, paths } of all) {
-      // A policy may give a second reason for the modified action; it is counted once.
+      // A policy may give a second reason for the modified action. It is counted once.
       const again: boolean = counted?.has(policy) ?? false;
       if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
       const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };

@@ -3,14 +3,14 @@ import type { CompiledPolicy } from "../policy/compile.ts";
 import { declareVariables } from "../policy/expressions.ts";
 import { type ChangePlace, placeOf } from "./change.ts";
 
-/** A condition taken apart down to what is not `&&`, `||`, `!` or `?:`; a policy's variables stand in their places. */
+/** A condition, split at `&&`, `||`, `!` and `?:`. A policy's variables are replaced by their expressions. */
 export type Condition =
   | { readonly kind: "leaf"; readonly program: Program; readonly clues: readonly Clue[] }
   | { readonly kind: "not"; readonly of: Condition }
   | { readonly kind: "all" | "any"; readonly of: readonly Condition[] }
   | { readonly kind: "if"; readonly test: Condition; readonly yes: Condition; readonly no: Condition };
 
-/** A place that a leaf reads, and what its surroundings say about values that might do there. */
+/** A place that a leaf reads, and what the expression around it says about suitable values. */
 export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "truth" | "presence" }
   | { readonly kind: "bound"; readonly side: "at_most" | "at_least"; readonly other: Program }
@@ -20,7 +20,7 @@ export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "argument"; readonly of: string }
 );
 
-/** The conditions of one policy; null: it has none. */
+/** The conditions of one policy, or null if it has none. */
 export interface PolicyConditions {
   readonly when: Condition | null;
   readonly require: Condition | null;
@@ -28,7 +28,7 @@ export interface PolicyConditions {
 
 const known = new WeakMap<CompiledPolicy, PolicyConditions>();
 
-/** The conditions of a policy, taken apart when first asked for and remembered as long as the policy is. */
+/** Returns the conditions of a policy. They are split at the first call and cached as long as the policy lives. */
 export function conditionsOf(policy: CompiledPolicy): PolicyConditions {
   const found = known.get(policy);
   if (found !== undefined) return found;
@@ -96,13 +96,13 @@ class Splitter {
     return { kind: "leaf", program: compilePart(expr, scope, BOOL), clues: this.cluesOf(expr, scope) };
   }
 
-  /** `vars.name`, or undefined for any other expression. */
+  /** Returns the variable of `vars.name`, or undefined for any other expression. */
   private variable(expr: Expr): Variable | undefined {
     const names = namesOf(expr);
     return names?.length === 2 && names[0] === "vars" ? this.variables.get(names[1] as string) : undefined;
   }
 
-  /** The place that an expression does nothing but read, also by way of variables. */
+  /** Returns the place if the expression only reads it, directly or through variables. Otherwise null. */
   private placed(expr: Expr): ChangePlace | null {
     let at = expr;
     for (let step = 0; step < this.variables.size + 1; step += 1) {
@@ -144,7 +144,7 @@ class Splitter {
       if (op === "==" || op === "!=") clues.push({ kind: "equal", place, other: program });
       else if (op === "in") clues.push({ kind: isLeft ? "one_of" : "member", place, other: program });
       else if (op.startsWith("<") || op.startsWith(">")) {
-        // Both directions are tried: the one that makes the comparison what it should be is kept.
+        // Both directions are tried. The one that gives the comparison the wanted result is kept.
         clues.push({ kind: "bound", side: "at_most", place, other: program });
         clues.push({ kind: "bound", side: "at_least", place, other: program });
       }
@@ -163,11 +163,11 @@ class Splitter {
 }
 
 function compilePart(root: Expr, { source, environment }: Scope, result: Type | null): Program {
-  // Numbers of nodes are those of the whole source, so that tables by number stay as they are.
+  // The numbers of nodes are those of the whole source, so that tables by number stay valid.
   return environment.compileUnchecked({ source, root, nodes: 0 }, { result });
 }
 
-/** The names along `a.b["c"].d`, or null when there is anything else in the chain. */
+/** Returns the names along `a.b["c"].d`, or null if the chain contains anything else. */
 function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

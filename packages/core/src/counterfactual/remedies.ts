@@ -9,7 +9,7 @@ import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./cha
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
-/** Changes that are made together, sorted by path, one for each path. In the empty set nothing has to change. */
+/** Changes that are made together, one for each path, sorted by path. The empty set means that no change is needed. */
 export type ChangeSet = readonly PlacedChange[];
 
 /** The most changes of one set. */
@@ -21,7 +21,7 @@ const values_max = 4;
 /** A distance beyond any bound of a rule. */
 const far = 1e12;
 
-/** The stopped action, and what it would be with changes. */
+/** The stopped action, and functions to compute it with changes. */
 export interface Situation {
   readonly now_us: number;
   readonly options: EvaluateOptions;
@@ -31,7 +31,7 @@ export interface Situation {
   readonly shown: (policy: CompiledPolicy) => Bindings;
   /** Returns the present value at a place. */
   readonly current: (place: ChangePlace) => unknown;
-  /** Whether a place must not change, because its value is redacted or an alarm. */
+  /** Returns true if a place must not change, because its value is redacted or an alarm. */
   readonly isBarred: (place: ChangePlace) => boolean;
   /** 0 for a missing or stale fact, 1 for a parameter, 2 for a fact with another value. */
   readonly rank: (place: ChangePlace) => number;
@@ -113,7 +113,7 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** Whether a value is a bound: the condition must also hold for values beyond it. */
+  /** Returns true if a value is a bound: the condition must also hold for values beyond it. */
   private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
@@ -154,7 +154,8 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // No value of a list is outside of it. Trying them was a quarter of what answers to blocks cost in the bench.
+        // No value of a list is outside of it. Trying the values took 25 % of the time of answers to blocks
+        // (benchmark).
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
@@ -189,13 +190,13 @@ class Finder {
   }
 }
 
-/** Rounds to hundredths; a number that is too large for them is returned unchanged. */
+/** Rounds to hundredths. A number that is too large for them is returned unchanged. */
 function hundredths(value: number): number {
   const rounded = Math.round(value * 100) / 100;
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** Whether a bound lies in its direction from the present value; true if that is not a number. */
+/** Returns true if a bound is in its direction from the present value, or if the present value is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
@@ -221,7 +222,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Returns the union of two sets; none if they contradict each other or have too many changes. */
+/** Returns the union of two sets. Empty if they contradict each other or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

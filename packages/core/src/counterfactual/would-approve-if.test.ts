@@ -25,7 +25,7 @@ describe("what is offered", () => {
     for (const [when, change] of cases) expect(offered([block("a", when)], amount(700)), when).toEqual([change]);
   });
 
-  test("nothing past a bound near the greatest number; the action is decided all the same", () => {
+  test("no value past a bound near the greatest number; the action is still decided", () => {
     const [near, greatest] = [1.7e308, Number.MAX_VALUE];
     expect(offered([block("a", `params.amount >= ${near}`)], amount(greatest))).toBeNull();
     expect(offered([block("a", `params.amount <= -${near}`)], amount(-greatest))).toBeNull();
@@ -34,7 +34,7 @@ describe("what is offered", () => {
     ]);
   });
 
-  test("a bound that a fact or a variable gives", () => {
+  test("a bound that comes from a fact or a variable", () => {
     const rule = block("limit", "params.amount > vars.limit", {
       variables: [{ name: "limit", expr: "facts.organizational.delegation_limit_usd" }],
     });
@@ -69,7 +69,7 @@ describe("what is offered", () => {
       expect(offered([require(text)]), text).toEqual([{ path: `facts.${path}`, op: "present", value }]);
   });
 
-  test("one of a list, a member more or less, and a parameter left out", () => {
+  test("a value of a list, a member more or less, and a removed parameter", () => {
     const on = { intent: { content: { currency: "GBP", to: ["a", "b"], bcc: "x" } } };
     expect(offered([block("a", "!(params.currency in ['EUR', 'USD'])")], on)).toEqual([
       { path: "params.currency", op: "equals", value: "EUR" },
@@ -78,7 +78,7 @@ describe("what is offered", () => {
     expect(offered([block("a", "has(params.bcc)")], on)).toEqual([{ path: "params.bcc", op: "absent" }]);
   });
 
-  test("changes of several rules together, the strictest bound of one place, and no more than three", () => {
+  test("changes of several rules together, the strictest bound of one place, and at most three", () => {
     const rules = [
       block("a", "params.amount > 500"),
       block("b", "params.amount > 400"),
@@ -92,7 +92,7 @@ describe("what is offered", () => {
     expect(offered([...rules, block("d", "params.d > 1"), block("e", "params.e > 1")], on)).toBeNull();
   });
 
-  test("another way out where the first one meets another rule", () => {
+  test("another remedy if the first one triggers another rule", () => {
     const on = { intent: { content: { amount: 700, limit: 10 } } };
     const over = block("over", "params.amount > params.limit");
     expect(offered([over], on)).toEqual([{ path: "params.limit", op: "at_least", value: 700 }]);
@@ -101,7 +101,7 @@ describe("what is offered", () => {
     ]);
   });
 
-  test("what brings the risk below the membrane's threshold", () => {
+  test("a change that brings the risk below the membrane's threshold", () => {
     const risky = (name: string, when: string, add: number): TestPolicy => ({
       name,
       spec: { when, effect: "none", risk: { add } },
@@ -113,7 +113,7 @@ describe("what is offered", () => {
     };
     const change = { path: "params.amount", op: "at_most", value: 500 };
     expect(offered(rules, on)).toEqual([change]);
-    // A rule of that name about other actions has no say in what this one is told.
+    // A rule with the same name about other actions must not affect the answer.
     const spec = {
       match: { actions: ["data.export"] },
       when: "params.amount > 1",
@@ -134,7 +134,7 @@ describe("what is not offered", () => {
     expect(offered([block("a", "true")])).toBeNull();
   });
 
-  test("anything where a rule in the way withholds it, whether it stops by itself or by its risk", () => {
+  test("anything if a rule that stops the action withholds it, by its effect or by its risk", () => {
     const open = block("open", "params.amount > 500");
     const hidden = block("hidden", "params.amount > 300", { explain: false });
     expect(offered([open, hidden], amount(700))).toBeNull();
@@ -146,7 +146,7 @@ describe("what is not offered", () => {
     expect(offered([risky], { ...amount(700), membrane: { thresholds } })).toBeNull();
   });
 
-  test("anything where a rule that withholds it adds its risk to the modified action only", () => {
+  test("anything if a rule that withholds it adds its risk to the modified action only", () => {
     const modify = [{ op: "set", path: "/channel", value: "'sms'" }];
     const rules = [
       { name: "p", spec: { when: "params.amount > 500", effect: "approve_modified", modify, risk: { add: 0.5 } } },
@@ -163,7 +163,7 @@ describe("what is not offered", () => {
     expect(offered([open, hidden], amount(700))).toBeNull();
   });
 
-  test("a person's review, what policies hide, and what lies in the action's nature", () => {
+  test("a person's review, redacted values, and the action's type or verb", () => {
     expect(offered([block("a", "!(has(params.human_reviewed) && params.human_reviewed)")])).toBeNull();
     expect(offered([block("a", "action.type == 'payment.transfer'")])).toBeNull();
     const hide: TestPolicy = {
@@ -175,7 +175,7 @@ describe("what is not offered", () => {
     expect(offered([hide, block("a", "params.ssn > 5")], on)).toBeNull();
   });
 
-  test("another word of a fact about security that has spoken; a missing one may be supplied", () => {
+  test("another value of a security fact that has one; a missing fact may be supplied", () => {
     const rule: TestPolicy = {
       name: "injection",
       spec: { require: "facts.security.prompt_injection_detected == false", effect: "block" },
@@ -187,7 +187,7 @@ describe("what is not offered", () => {
     expect(offered([rule], { ...alarm, as_of: { security: "2026-01-01T00:00:00Z" } })).toBeNull();
   });
 
-  test("anything beside so many parameters that their copies alone are past the budget", () => {
+  test("anything if copies of many parameters alone exceed the budget", () => {
     const beside = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, n]));
     for (const [path, on] of [
       ["params.amount", (count: number) => ({ ...beside(count), amount: 700 })],
@@ -200,7 +200,7 @@ describe("what is not offered", () => {
     }
   });
 
-  test("anything past the cost budget", () => {
+  test("anything beyond the cost budget", () => {
     const input = inputOf([block("a", "params.amount > 500")], { ...amount(700), cost_budget: 6 });
     const decided = decide(input);
     expect(decided.content.verdict).toBe("block");

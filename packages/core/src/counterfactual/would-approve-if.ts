@@ -19,12 +19,13 @@ const decisions_max = 24;
 const cost_budget = 50_000;
 
 /**
- * Returns the smallest set of changes under which this action would have been approved. The set is verified by another
- * decision, and none of its proper subsets suffices. The answer is deterministic. It is null in these cases:
+ * Returns the smallest set of changes under which this action would have been approved. Another decision verifies the
+ * set, and none of its proper subsets suffices. The answer is deterministic. It is null in these cases:
  * - the action is approved
  * - the membrane's default verdict stops it, or a policy with `explain: false`
  * - no set of at most three changes was found within the budget
- * Only parameters and facts change; never a redacted value, nor a claim that an agent may not make (docs/decisions/0014).
+ * Only parameters and facts change. Redacted values and claims that an agent may not make never change
+ * (docs/decisions/0014-what-would-have-been-approved.md).
  */
 export function wouldApproveIf(input: DecideInput, { content, shown_content }: Decided): ApprovalChange[] | null {
   if (content.verdict !== "block" && content.verdict !== "escalate") return null;
@@ -34,7 +35,7 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   );
   if (stopping_reasons.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name))
     return null;
-  // A threshold that only the modified action reached: the reasons do not name the contributors to that risk.
+  // Only the modified action reached a threshold, and the reasons do not name the contributors to that risk.
   const { escalate_at, block_at } = input.membrane.thresholds;
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
@@ -44,8 +45,11 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   const live = new Map(matching.map((placed) => [placed.policy.policy_id, placed]));
   const stopping_policies: PlacedPolicy[] = [];
   for (const { policy_id } of stopping_reasons) {
-    const placed = policy_id === null ? undefined : live.get(policy_id);
-    if (placed !== undefined && !stopping_policies.includes(placed)) stopping_policies.push(placed);
+    if (policy_id === null) continue;
+    const placed = live.get(policy_id);
+    // The policy matches only what a name of the action looks like, and no change of parameters or facts renames it.
+    if (placed === undefined) return null;
+    if (!stopping_policies.includes(placed)) stopping_policies.push(placed);
   }
   const risky = new Set(byThreshold ? content.risk_contributions.map(({ source }) => source) : []);
   const contributors = matching.filter(({ policy }) => risky.has(policy.name));
@@ -95,15 +99,15 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
       if (isSpent()) return null;
       if (approves(subset)) return subset.map(({ change }) => change);
     }
-    // Without budget nobody knows whether a subset suffices.
+    // Without budget it is unknown whether a subset suffices.
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
 }
 
 /**
- * Returns the changed input; null if it cannot be changed or the budget ran out. Each change costs one unit for each member that
- * it copies: with 60,000 parameters the copies of one answer took a second.
+ * Returns the changed input. Null if it cannot be changed or the budget ran out. Each change costs one unit for each
+ * member that it copies: with 60,000 parameters the copies of one answer took a second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
   const { budget } = trial;
@@ -167,7 +171,10 @@ function situationOf(
   };
 }
 
-/** Whether a security fact has a value, however old. Such a fact is never changed; a missing one may be supplied. */
+/**
+ * Returns true if a security fact has a value, even an old one. Such a fact is never changed. A missing one may be
+ * supplied.
+ */
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;

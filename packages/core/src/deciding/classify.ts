@@ -1,6 +1,7 @@
 import { type CatalogueEntry, foldName, unclassified_action_type } from "@countersign/contract";
 import type { ActionKey } from "../policy/action-index.ts";
 import type { Content, DecidableIntent, DecideInput } from "./decision.ts";
+import { type LookAlike, lookAlikesOf } from "./look-alikes.ts";
 import type { ParameterTypes } from "./parameter-types.ts";
 import type { PreparedMembrane } from "./policy-set.ts";
 
@@ -17,6 +18,8 @@ interface Action {
   readonly decided_as: ActionClass;
   /** The values that a policy's `match` is compared with. */
   readonly key: ActionKey;
+  /** Names of the action that only look like names of live policies or of the catalogue; mostly none. */
+  readonly look_alikes: readonly LookAlike[];
   /** payload.content as policies see it; null without content. */
   readonly content: Content | null;
   /** The recorded types of the tool's parameters; null: none are recorded. */
@@ -47,6 +50,7 @@ export function classify(input: DecideInput): Classified {
     prepared,
     decided_as,
     key: { type: decided_as.type, verb, agent_id: foldName(intent.agent.id) },
+    look_alikes: lookAlikesOf(intent, prepared.names.live),
     content: trustedContent(input),
     parameters: prepared.parameters.get(verb) ?? null,
     overrides: overrides === undefined || overrides.length === 0 ? noOverrides : new Set(overrides),

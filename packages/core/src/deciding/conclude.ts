@@ -1,15 +1,16 @@
-import type { Verdict } from "@countersign/contract";
+import { look_alike_reason, type Verdict } from "@countersign/contract";
 import { default_verdict_name, type MembraneSettings, risk_threshold_name, stricter, strictness } from "./decision.ts";
 import { isOverridden, type Vote } from "./evaluate.ts";
 import type { Reevaluated } from "./evaluate-again.ts";
+import { readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
 
-/** The vote of the membrane itself: its default verdict, or a threshold that the risk has reached. */
+/** The vote of the membrane itself: its default verdict, a threshold that the risk has reached, or names with too many readings. */
 export interface MembraneVote {
-  /** `default_verdict_name` or `risk_threshold_name`. */
+  /** `default_verdict_name`, `risk_threshold_name` or `look_alike_reason`. */
   readonly policy: string;
   readonly effect: "block" | "escalate";
-  /** Null for the default verdict. */
+  /** Null unless it is a threshold. */
   readonly threshold: number | null;
   /** The risk of the modified action if only that risk has reached the threshold; else null. */
   readonly modified_risk: number | null;
@@ -57,12 +58,18 @@ function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
 
 function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
   const { reevaluation } = record.modified;
-  const { overrides } = record.action;
+  const { overrides, look_alikes } = record.action;
   const { default_verdict, thresholds } = record.input.membrane;
   const votes: MembraneVote[] = [];
   if (default_verdict !== "approve" && !overrides.has(default_verdict_name)) {
     votes.push({ policy: default_verdict_name, effect: default_verdict, threshold: null, modified_risk: null });
   }
+  if (
+    look_alikes.length > 0 &&
+    !overrides.has(look_alike_reason) &&
+    readingsOf(record.input.intent, look_alikes) === null
+  )
+    votes.push({ policy: look_alike_reason, effect: "escalate", threshold: null, modified_risk: null });
   if (overrides.has(risk_threshold_name)) return votes;
   const reached = thresholdVote(thresholds, contributions);
   if (reached !== null) votes.push(reached);

@@ -5,7 +5,7 @@
  *        │
  *     classify ──────── action: type and data classes by the catalogue
  *     bindFacts ─────── views: the action and its facts, as expressions read them
- *     evaluate ──────── votes on the submitted action
+ *     evaluate ──────── votes on the submitted action, and on what its names look like
  *     planChanges ───── plan: the changes that the votes ask for, as one JSON patch
  *     evaluateAgain ─── objections: new votes on the modified action
  *     conclude ──────── verdict: the strictest effect of all votes          (the result of judge)
@@ -28,8 +28,8 @@ import { bindFacts } from "./bind-facts.ts";
 import { classify } from "./classify.ts";
 import { type Concluded, conclude } from "./conclude.ts";
 import type { Decided, DecideInput } from "./decision.ts";
-import { evaluate } from "./evaluate.ts";
 import { evaluateAgain } from "./evaluate-again.ts";
+import { evaluate } from "./evaluate-readings.ts";
 import { explain } from "./explain.ts";
 import { planChanges } from "./plan-changes.ts";
 

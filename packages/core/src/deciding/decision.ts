@@ -1,6 +1,7 @@
 import type { Budget } from "@countersign/cel";
 import type { Decision, Freeze, Membrane, PipelineMode, Reason, Verdict } from "@countersign/contract";
 import type { MergedFacts } from "../facts/merge.ts";
+import type { AgentNames } from "../names/known-names.ts";
 import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
 
@@ -46,6 +47,8 @@ export interface DecideInput {
   readonly overrides?: readonly string[];
   /** The freezes that stop this action; absent: none. No override cancels them. */
   readonly freezes?: readonly StandingFreeze[];
+  /** The agents with stored facts. An id that only looks like one of them is reported. Absent: not known. */
+  readonly agents_with_facts?: AgentNames | null;
   /** Whether the submitter's role may attest. Otherwise `human_reviewed` in payload.content is ignored. */
   readonly attested?: boolean;
   /** Whether a person has reviewed this action in the service. */
@@ -75,6 +78,8 @@ export interface EscalationTerms {
   readonly demands: readonly ReviewDemand[];
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";
+  /** How long an approval lives. */
+  readonly approval_valid_seconds: number;
 }
 
 /** The result of `decide`. */

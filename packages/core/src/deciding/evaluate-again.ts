@@ -2,7 +2,8 @@ import type { Change } from "../policy/compile.ts";
 import { coversPlace } from "../values/place-pattern.ts";
 import { type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import type { Content } from "./decision.ts";
-import { type Evaluation, evaluatePolicies, isOverridden, obstructed, type Vote } from "./evaluate.ts";
+import { type Evaluation, isOverridden, obstructed, type Vote } from "./evaluate.ts";
+import { evaluateReadings } from "./evaluate-readings.ts";
 import { mergeChanges } from "./merge-changes.ts";
 import { type Plan, type Planned, planOf } from "./plan-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
@@ -67,8 +68,9 @@ function settleObjections(record: Planned): ModifiedAction {
 function evaluateModified(record: Planned, plan: Plan): Reevaluation {
   const viewsFor = viewsOfContent(record, plan.content);
   const suppressed = plan.votes.flatMap(({ changes, suppresses }) => (changes.length > 0 ? suppresses : none));
-  const { group, candidates } = record.evaluation;
-  return { viewsFor, ...evaluatePolicies(group, candidates, viewsFor, record.input.now_us, suppressed) };
+  const { group } = record.evaluation;
+  const { look_alikes } = record.action;
+  return { viewsFor, ...evaluateReadings(record, group, look_alikes, plan.content, viewsFor, suppressed) };
 }
 
 /**

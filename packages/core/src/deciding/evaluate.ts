@@ -1,5 +1,6 @@
 import type { Budget, Cause, Program, Result } from "@countersign/cel";
 import { type PullFailure, pullFailures, type Reason } from "@countersign/contract";
+import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { Change, CompiledPolicy } from "../policy/compile.ts";
 import { clipText } from "../values/clip-text.ts";
 import { jsonValue } from "../values/json-value.ts";
@@ -61,14 +62,6 @@ export interface Evaluation {
 export interface Evaluated extends Bound {
   /** The evaluation of the submitted action. */
   readonly evaluation: Evaluation;
-}
-
-/** Stage 3: evaluates the live policies that match the submitted action. */
-export function evaluate(record: Bound): Evaluated {
-  const { input, action, viewsFor } = record;
-  const { live } = input.policySet;
-  const evaluation = evaluatePolicies(live, live.candidates(action.key), viewsFor, input.now_us);
-  return { input, action, viewsFor, evaluation };
 }
 
 const none: readonly never[] = Object.freeze([]);
@@ -266,7 +259,13 @@ function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
   });
 }
 
-function plainVote(placed: PlacedPolicy, unknowns: readonly Cause[], effect: Reason["effect"], risk: number): Vote {
+/** Returns a vote with this effect and without changes. */
+export function plainVote(
+  placed: PlacedPolicy,
+  unknowns: readonly Cause[],
+  effect: Reason["effect"],
+  risk: number,
+): Vote {
   return {
     placed,
     effect,
@@ -329,5 +328,8 @@ function byPath(a: Cause, b: Cause): number {
 export function causeText({ path, reason }: Cause): string {
   if (reason === "cost") return "the cost budget is used up";
   if (Object.hasOwn(pullFailures, reason)) return `${path} is missing (${pullFailures[reason as PullFailure]})`;
-  return path === "" ? reason : `${path} is ${reason === "type" ? "of the wrong type" : reason}`;
+  if (path === "") return reason;
+  return isLookAlikeCause({ path, reason })
+    ? `${path} ${reason}`
+    : `${path} is ${reason === "type" ? "of the wrong type" : reason}`;
 }

@@ -8,11 +8,13 @@ import { placesOf } from "../values/place-pattern.ts";
 import { viewsOfContent } from "./bind-facts.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Content, type Decided, type EscalationTerms, goesThrough } from "./decision.ts";
-import { evaluatePolicies, isOverridden, type Vote } from "./evaluate.ts";
+import { isOverridden, type Vote } from "./evaluate.ts";
+import { evaluateReadings } from "./evaluate-readings.ts";
 import { freezeReason, underFreezes } from "./freezes.ts";
+import { lookAlikeReason, lookAlikesOf } from "./look-alikes.ts";
 import { redactContent } from "./merge-changes.ts";
 import type { PlacedPolicy } from "./policy-set.ts";
-import { byEffect, fitReasons, membraneReason, reasonsOf } from "./reasons.ts";
+import { byEffect, fitReasons, membraneReason, reasonsOf, reportedLookAlikes } from "./reasons.ts";
 import { combineRisk, type RiskContribution } from "./risk.ts";
 import { validUntilUs } from "./valid-until.ts";
 
@@ -28,6 +30,7 @@ export function explain(record: Concluded): Decided {
   const reasons = liveReasons(record, shown, hiding);
   for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
   for (const freeze of input.freezes ?? none) reasons.push(freezeReason(freeze, shown.texts));
+  for (const alike of reportedLookAlikes(record)) reasons.push(lookAlikeReason(alike, shown.texts));
   const votes = [...plan.votes, ...objections];
   const is_modified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
   const until_us = validUntilUs(record, decidingPolicies(record, votes));
@@ -146,6 +149,7 @@ function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;
   const viewsFor = viewsOfContent(record, shown.content);
-  const { votes } = evaluatePolicies(shadow, shadow.candidates(record.action.key), viewsFor, record.input.now_us);
+  const look_alikes = lookAlikesOf(record.input.intent, record.action.prepared.names.shadow);
+  const { votes } = evaluateReadings(record, shadow, look_alikes, shown.content, viewsFor);
   return reasonsOf(votes, noOverrides, viewsFor, shown.texts).sort(byEffect);
 }

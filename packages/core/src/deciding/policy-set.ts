@@ -1,6 +1,7 @@
 import type { EvaluationContext, Timestamp } from "@countersign/cel";
 import { type CatalogueEntry, foldName } from "@countersign/contract";
 import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
+import { type KnownNamesByKind, knownNames } from "../names/known-names.ts";
 import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
 import { type CompiledPolicy, compilePolicy, type PolicySource } from "../policy/compile.ts";
@@ -49,6 +50,8 @@ export interface PreparedMembrane {
   /** By folded verb, of the tools with recorded types of parameters. */
   readonly parameters: ReadonlyMap<string, ParameterTypes>;
   readonly limits: readonly FactLimits[];
+  /** The names that the catalogue or a policy knows, by the group of the policy. */
+  readonly names: { readonly live: KnownNamesByKind; readonly shadow: KnownNamesByKind };
 }
 
 /** All policies of a membrane, compiled. Immutable; compiled once per change and used for every decision. */
@@ -104,6 +107,8 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
     compiled.policies.filter(({ policy }) => policy.mode === "shadow"),
     tables,
   );
+  const namesOf = ({ placed }: PolicyGroup) => knownNames(placed.map(({ policy }) => policy.names));
+  const names = { live: namesOf(live), shadow: namesOf(shadow) };
   const prepared = new WeakMap<MembraneSettings, PreparedMembrane>();
   const prepare = (membrane: MembraneSettings): PreparedMembrane => {
     const known = prepared.get(membrane);
@@ -117,6 +122,7 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
         }),
       ),
       limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
+      names: { live: names.live(membrane.action_catalogue), shadow: names.shadow(membrane.action_catalogue) },
     };
     prepared.set(membrane, made);
     return made;

@@ -1,5 +1,6 @@
 import type { Cause, Program } from "@countersign/cel";
-import type { PullFailure, Reason } from "@countersign/contract";
+import { look_alike_reason, type PullFailure, type Reason } from "@countersign/contract";
+import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import { clipMessage, shownValue } from "../policy/message.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -9,6 +10,7 @@ import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-fa
 import type { Concluded, MembraneVote } from "./conclude.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 import { freezeReasonName } from "./freezes.ts";
+import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
 /** Returns the reasons of these votes. Messages read their values from `viewsFor`, and quote none of the `redacted` texts. */
 export function reasonsOf(
@@ -104,21 +106,35 @@ function unknownFacts(
   redacted: readonly string[],
 ): Reason["unknown_facts"] {
   const causes = missing.length === 0 ? unknowns : mergeCauses(unknowns, missing);
-  return causes.slice(0, 64).map(({ path, reason }) => ({
-    path: clipText(withoutTexts(path, redacted), 256),
-    // Without a path the reason is the message of an error, which may contain a value.
-    reason: clipText(path === "" ? withoutTexts(reason, redacted) : reason, 64),
+  return causes.slice(0, 64).map((cause) => ({
+    path: clipText(withoutTexts(cause.path, redacted), 256),
+    // Without a path the reason is the message of an error, which may contain a value. A known name may be one, too.
+    reason: clipText(
+      cause.path === "" || isLookAlikeCause(cause) ? withoutTexts(cause.reason, redacted) : cause.reason,
+      64,
+    ),
   }));
 }
 
 /** Returns the reason of a vote of the membrane itself. */
 export function membraneReason({ policy, effect, threshold, modified_risk }: MembraneVote, risk_score: number): Reason {
   const score = modified_risk === null ? risk_score : `${modified_risk} of the modified action`;
+  const default_message =
+    policy === look_alike_reason
+      ? "The names of the action look like too many known names to evaluate the rules on all of them."
+      : `The membrane's default verdict is ${effect}.`;
   const message =
     threshold === null
-      ? `The membrane's default verdict is ${effect}.`
+      ? default_message
       : `The risk ${score} has reached the membrane's ${effect} threshold ${threshold}.`;
   return { policy_id: null, policy, version: null, effect, message, citations: [], unknown_facts: [] };
+}
+
+/** Returns the look-alikes that this record's decision reports. */
+export function reportedLookAlikes({ input, action, modified }: Concluded): readonly ReportedLookAlike[] {
+  const votes = action.look_alikes.length === 0 ? [] : [...modified.plan.votes, ...modified.objections];
+  const causes = votes.flatMap(({ unknowns, missing }) => [...unknowns, ...missing]);
+  return reported(action.look_alikes, causes, input);
 }
 
 /** A reason without its words. */
@@ -130,7 +146,8 @@ export interface BareReason {
 }
 
 /** Returns the reasons that `explain` gives for this record, without their words and in another order. */
-export function bareReasons({ input, action, modified, conclusion }: Concluded): BareReason[] {
+export function bareReasons(record: Concluded): BareReason[] {
+  const { input, action, modified, conclusion } = record;
   const reasons: BareReason[] = [];
   for (const votes of [modified.plan.votes, modified.objections]) {
     for (const vote of votes) {
@@ -142,6 +159,7 @@ export function bareReasons({ input, action, modified, conclusion }: Concluded):
   for (const { policy, effect } of conclusion.membrane_votes) reasons.push({ policy, effect, paths: [] });
   for (const freeze of input.freezes ?? [])
     reasons.push({ policy: freezeReasonName(freeze), effect: freeze.mode, paths: [] });
+  for (const _ of reportedLookAlikes(record)) reasons.push({ policy: look_alike_reason, effect: "none", paths: [] });
   return reasons;
 }
 

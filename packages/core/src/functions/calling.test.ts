@@ -33,7 +33,7 @@ describe("inFederalWindow", () => {
     expect(inFederalWindow(hour)).toBe(expected);
   });
 
-  test("a big integer is an hour like any other", () => {
+  test("a big integer is accepted as an hour", () => {
     expect(inFederalWindow(12n)).toBe(true);
     expect(inFederalWindow(21n)).toBe(false);
   });
@@ -41,14 +41,14 @@ describe("inFederalWindow", () => {
 
 describe("localHourConsistent", () => {
   test("an hour that some US clock shows is possible, any other is not", () => {
-    // 18:00 UTC: 14:00 in Puerto Rico (UTC-4) down to 07:00 in Samoa (UTC-11); 04:00 the next day on Guam (UTC+10).
+    // 18:00 UTC: from 14:00 in Puerto Rico (UTC-4) to 07:00 in Samoa (UTC-11); 04:00 the next day on Guam (UTC+10).
     const possible = Array.from({ length: 26 }, (_, hour) => hour).filter((hour) =>
       localHourConsistent(WEDNESDAY_18_UTC, hour),
     );
     expect(possible).toEqual([4, 7, 8, 9, 10, 11, 12, 13, 14]);
   });
 
-  test.each(["12", null, 12.5, Number.NaN, {}, -1, 24])("%j is no hour", (hour) => {
+  test.each(["12", null, 12.5, Number.NaN, {}, -1, 24])("%j is not an hour", (hour) => {
     expect(localHourConsistent(WEDNESDAY_18_UTC, hour)).toBe(false);
   });
 });
@@ -86,7 +86,7 @@ describe("inCallingWindow", () => {
     expect(inCallingWindow(at(now), states, hour)).toBe(expected);
   });
 
-  test("knowing the state never allows less than not knowing it", () => {
+  test("a known state never permits less than an unknown one", () => {
     const state = fc.constantFrom(...STATES);
     const now = fc.integer({ min: at("2026-01-01T00:00:00Z"), max: at("2027-12-31T00:00:00Z") });
     fc.assert(
@@ -115,7 +115,7 @@ describe("nextCallingWindow", () => {
     expect(nextCallingWindow(at(now), states, hour)).toBe(expected);
   });
 
-  test("what it promises is allowed when that hour comes", () => {
+  test("the promised hour is permitted when it comes", () => {
     const start = at("2026-11-18T00:00:00Z");
     fc.assert(
       fc.property(
@@ -151,7 +151,7 @@ describe("recipientStates", () => {
   });
 });
 
-test("every row of the table names a real state, stays inside the federal window and says where it stands in the law", () => {
+test("every row of the table names a real state, is inside the federal window and cites its law", () => {
   for (const row of callingHours) {
     expect(STATES.includes(row.state), row.state).toBe(true);
     expect(row.source.length).toBeGreaterThan(5);
@@ -163,7 +163,7 @@ test("every row of the table names a real state, stays inside the federal window
   expect(callingHours.map((row) => row.state)).toEqual([...callingHours.map((row) => row.state)].sort());
 });
 
-test("no junk makes any of these functions throw", () => {
+test("no input makes any of these functions throw", () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything({ withBigInt: true }), (states, hour) => {
       expect(typeof inCallingWindow(WEDNESDAY_18_UTC, states, hour)).toBe("boolean");

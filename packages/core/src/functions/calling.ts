@@ -4,12 +4,12 @@ import { copiesOf } from "./tcpa-fallback.ts";
 
 const hour_ms = 3_600_000;
 const day_ms = 86_400_000;
-/** Military "states" say nothing of the place, so they count as unknown. */
+/** Military "states" do not name a place, so they count as unknown. */
 const MILITARY: readonly string[] = ["AA", "AE", "AP"];
 const PLACES: ReadonlySet<string> = new Set(usStateCodes.filter((code) => !MILITARY.includes(code)));
 const byState: ReadonlyMap<string, StateCallingHours> = new Map(callingHours.map((row) => [row.state, row]));
 
-/** An hour of the day, 0 to 23, or undefined for anything else. */
+/** Returns an hour of the day, 0 to 23, or undefined for any other value. */
 const hourOf = (value: unknown): number | undefined => {
   const hour = typeof value === "bigint" ? Number(value) : value;
   return typeof hour === "number" && Number.isInteger(hour) && hour >= 0 && hour <= 23 ? hour : undefined;
@@ -18,8 +18,8 @@ const hourOf = (value: unknown): number | undefined => {
 const utcHour = (now_ms: number): number => Math.floor((((now_ms % day_ms) + day_ms) % day_ms) / hour_ms);
 
 /**
- * Hours that a local clock is ahead of UTC, by what it shows now: US time zones lie 4 to 11 hours behind, Guam and the
- * Northern Marianas 10 ahead. Undefined when no place in the United States shows that hour.
+ * Returns by how many hours a local clock is ahead of UTC, given its current hour. US time zones are 4 to 11 hours
+ * behind UTC. Guam and the Northern Marianas are 10 ahead. Undefined: no place in the United States shows that hour.
  */
 const offsetHours = (now_ms: number, hour: number): number | undefined => {
   const behind = (utcHour(now_ms) - hour + 24) % 24;
@@ -30,8 +30,8 @@ const offsetHours = (now_ms: number, hour: number): number | undefined => {
 const weekdayAt = (instant_ms: number): number => new Date(instant_ms).getUTCDay();
 
 /**
- * The weekdays (Sunday 0) that it may be at the recipient's: one when the hour is possible, else yesterday, today and
- * tomorrow, since a clock that cannot be right proves nothing about the day.
+ * Returns the possible weekdays (Sunday 0) at the recipient's place. One if the hour is possible. Otherwise yesterday,
+ * today and tomorrow, because a wrong clock says nothing about the day.
  */
 const weekdays = (now_ms: number, hour: number): readonly number[] => {
   const offset = offsetHours(now_ms, hour);
@@ -42,7 +42,9 @@ const weekdays = (now_ms: number, hour: number): readonly number[] => {
 
 const within = (hour: number, hours: DayHours): boolean => hours !== null && hour >= hours[0] && hour <= hours[1];
 
-/** The states to satisfy: those named, or every one in the table when none is known or one is no US state. */
+/**
+ * Returns the rows of the states to satisfy: the named ones. Every row if no state is known or one is not a US state.
+ */
 const rowsFor = (states: readonly string[]): readonly StateCallingHours[] =>
   states.length === 0 || states.some((state) => !PLACES.has(state))
     ? callingHours
@@ -54,29 +56,29 @@ const statesOf = (value: unknown): readonly string[] => {
 };
 
 /**
- * The recipient's state by every copy of the fact, upper case, each once; more than one where copies differ, none where
- * nothing is known. Source: policies.md §5 "the most protective of duplicate facts wins".
+ * Returns the recipient's states from every copy of the fact, upper case, without duplicates. More than one if copies
+ * differ, none if nothing is known. Duplicate facts are combined so that the most protective one wins.
  */
 export const recipientStates = (facts: unknown): string[] => [
   ...statesOf(copiesOf(facts, "recipient_state").filter((copy) => typeof copy === "string" && copy.trim() !== "")),
 ];
 
-/** Whether some place in the United States shows this hour now. Catches stale hours and server time. */
+/** Returns true if some place in the United States shows this hour now. Detects stale hours and server time. */
 export const localHourConsistent = (now_ms: number, hour: unknown): boolean => {
   const value = hourOf(hour);
   return value !== undefined && offsetHours(now_ms, value) !== undefined;
 };
 
-/** Whether the hour lies in the federal window, 08:00 to 20:59. Source: 47 CFR 64.1200(c)(1). */
+/** Returns true if the hour is in the federal window, 08:00 to 20:59 (47 CFR 64.1200(c)(1)). */
 export const inFederalWindow = (hour: unknown): boolean => {
   const value = hourOf(hour);
   return value !== undefined && within(value, federalWindow);
 };
 
 /**
- * Whether a person may be called at this hour under the federal window and the hours of every state named, on the
- * weekday that follows from now and the local hour. No state, or one that is none, must satisfy every state.
- * Source: policies.md §5.
+ * Returns true if a person may be called at this hour under the federal window and the hours of every named state. The
+ * weekday follows from the current time and the local hour. Without a state, or with an unknown one, the hours of every
+ * state must permit the call.
  */
 export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown): boolean => {
   const value = hourOf(hour);
@@ -86,8 +88,8 @@ export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown):
 };
 
 /**
- * Whether summer time may end between two instants: on the first Sunday of November at two, which is 06:00 UTC on the east
- * coast and 11:00 in the Aleutians.
+ * Returns true if summer time may end between two instants. It ends on the first Sunday of November at two: 06:00 UTC
+ * on the east coast, 11:00 UTC in the Aleutians.
  */
 const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
   const november = Date.UTC(new Date(to_ms).getUTCFullYear(), 10, 1);
@@ -96,10 +98,10 @@ const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
 };
 
 /**
- * The instant, RFC 3339 in UTC, at which the next permitted hour begins for a recipient whose clock shows `hour` now; ""
- * when the hour is no hour, or none is permitted within eight days. Where summer time ends before, the hour is permitted
- * with and without it; where it begins, the instant may be an hour late. An hour that no US clock shows is taken at its
- * word, which is why a deferred action is decided again when its time comes.
+ * Returns the instant, RFC 3339 in UTC, when the next permitted hour begins for a recipient whose clock shows `hour`
+ * now. "" if `hour` is not an hour, or no hour is permitted within eight days.
+ * If summer time ends before, the hour is permitted with and without it. If it begins, the instant may be an hour late.
+ * An hour that no US clock shows is not verified. Therefore a deferred action is decided again when its time comes.
  */
 export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown): string => {
   const value = hourOf(hour);

@@ -1,7 +1,10 @@
 import { instantOf } from "./dates.ts";
 import { at, given, isRecord, squash } from "./text.ts";
 
-/** What a consent record says today. A withdrawal beats a status; doubt is `unknown`, never `granted`. */
+/**
+ * The current state of a consent record. A withdrawal overrides a status. A doubtful record is `unknown`, never
+ * `granted`.
+ */
 export type ConsentState = "granted" | "refused" | "unknown";
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
@@ -12,19 +15,19 @@ const REFUSED = words(
   "refused denied declined rejected no false withdrawn revoked expired optedout optout objected cancelled canceled " +
     "notgiven notgranted none lapsed terminated inactive invalid",
 );
-/** Keys, squashed, under which a record says that it was taken back, as a flag, a date or otherwise. */
+/** Keys that mark a withdrawal, squashed. Their value is a flag, a date or a text. */
 const withdrawnKey =
   /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|unsubscribed|terminated|suspended|invalidated|^donot(?:call|contact)$|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
-/** Of those, the ones that only tell how it can be taken back. */
+/** Keys of those that only describe how to withdraw. */
 const howKey = /right|instruction|procedure|link|url/;
-/** Keys that say it when they are false. */
+/** Keys that mark a withdrawal if they are false. */
 const inForceKey = /^(?:is)?(?:active|valid|inforce)$/;
 const denyingKey = /^(?:is|was)?(?:not|never|non)/;
 const expiryKey =
   /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
 const givenKey = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
 const statusKey = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
-/** A consent dated ahead of now is not given yet; so much difference between two clocks is let pass. */
+/** A consent dated in the future is not given yet. This much difference between two clocks is tolerated. */
 const clock_skew_ms = 5 * 60_000;
 
 const stateOfText = (text: string): ConsentState => {
@@ -41,7 +44,7 @@ const stateOfStatus = (status: unknown): ConsentState =>
         ? stateOfText(status)
         : "unknown";
 
-/** A mark of withdrawal: a date, also one to come, true, or any text that does not deny it. */
+/** Returns true for a mark of withdrawal: a date, also in the future, true, or any text that does not deny it. */
 const marks = (value: unknown): boolean =>
   given(value) &&
   value !== false &&
@@ -49,7 +52,7 @@ const marks = (value: unknown): boolean =>
   !(typeof value === "string" && ["no", "false", "none"].includes(squash(value))) &&
   !(Array.isArray(value) && value.length === 0);
 
-/** What a record gives, under its keys squashed. */
+/** The members of a record, with squashed keys. */
 type Fields = readonly (readonly [key: string, value: unknown])[];
 const fieldsOf = (record: Readonly<Record<string, unknown>>): Fields =>
   Object.entries(record)
@@ -77,9 +80,9 @@ const notYetGiven = (now_ms: number, fields: Fields): boolean =>
   });
 
 /**
- * Whether a consent record is in force at `now_ms`: given, not withdrawn, not expired, not dated ahead. An expiry at
- * this very instant has expired. Keys count without case and punctuation. Texts and booleans are read as a status.
- * Source: policies.md §5; GDPR Art. 7(3).
+ * Returns the state of a consent record at `now_ms`. In force means: given, not withdrawn, not expired, not dated in
+ * the future. An expiry at this instant has expired. Keys are compared without case and punctuation. Texts and booleans
+ * are read as a status. See GDPR Art. 7(3).
  */
 export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
@@ -96,10 +99,10 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
 type OptOut = "out" | "in" | "unknown";
 
 const outKey = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
-/** A refusal of one of the two that the law names together. Its "no" says nothing of the other. */
+/** A refusal of sale or sharing alone, which the law names together. A "no" here says nothing about the other one. */
 const partOutKey =
   /^(?:opt(?:ed)?out|donot(?:sell|share))(?:of|from)?(?:sale|selling|sharing|saleorsharing|saleandsharing)$|^(?:sale|selling|sharing|saleorsharing|saleandsharing)opt(?:ed)?out$/;
-/** These say "permitted" when true. */
+/** Keys that mean "permitted" if true. */
 const permissionKey = /^(?:sale|sharing)$/;
 const outDateKey = /^opt(?:ed)?out(?:at|on|date)$/;
 const OUT_STATUS = words("optedout optout out donotsell donotshare yes true");
@@ -135,7 +138,7 @@ const optOut = (value: unknown): OptOut => {
   return said.length > 0 && !said.includes("unknown") ? "in" : "unknown";
 };
 
-/** A later opt-in, with a date after the opt-out's, takes an opt-out date back. */
+/** Returns true if a later opt-in, with a date after the opt-out's, cancels an opt-out date. */
 const optedInLater = (record: Readonly<Record<string, unknown>>, out_dates: readonly unknown[]): boolean => {
   const back = instantOf(at(record, "opted_in_at"));
   const isBefore = (date: unknown): boolean => back !== undefined && (instantOf(date) ?? Infinity) < back;
@@ -143,10 +146,10 @@ const optedInLater = (record: Readonly<Record<string, unknown>>, out_dates: read
 };
 
 /**
- * Whether a consumer's record says that sale or sharing was opted out of; the most protective of its fields wins. Keys
- * count without case and punctuation.
+ * Returns true if a consumer's record says that sale or sharing was opted out of. The most protective of its fields
+ * wins. Keys are compared without case and punctuation.
  */
 export const optedOut = (value: unknown): boolean => optOut(value) === "out";
 
-/** Whether a consumer's record says, either way, and in nothing but readable flags, whether it was opted out. */
+/** Returns true if a consumer's record says whether it was opted out, and all its flags are readable. */
 export const optOutKnown = (value: unknown): boolean => optOut(value) !== "unknown";

@@ -2,18 +2,21 @@ const day_ms = 86_400_000;
 const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
-/** What `daysSince` answers for a date that is no date, or not yet. Larger than any limit a rule would set. */
+/** The result of `daysSince` for an invalid or future date. Larger than any limit of a rule. */
 const infinitely_old_days = 1e9;
 
-/** The first instant of a day; months go on after 12. `Date.UTC` takes the years 0 to 99 for those of the twentieth century. */
+/**
+ * Returns the first instant of a day. Months may exceed 12. `Date.UTC` reads the years 0 to 99 as those of the
+ * twentieth century.
+ */
 const midnightOf = (year: number, month: number, day: number): number =>
   new Date(0).setUTCFullYear(year, month - 1, day);
 
 const daysInMonth = (year: number, month: number): number => new Date(midnightOf(year, month + 1, 0)).getUTCDate();
 
 /**
- * The instant of an ISO 8601 date or date-time in milliseconds, or undefined for junk. A date alone is its first
- * instant in UTC, a time without a zone is UTC. 30 February is junk, not 2 March (which is what `Date` makes of it).
+ * Returns the instant of an ISO 8601 date or date-time in milliseconds, or undefined for other values. A date alone is
+ * its first instant in UTC, a time without a zone is UTC. 30 February is invalid, although `Date` reads it as 2 March.
  */
 export const instantOf = (value: unknown): number | undefined => {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
@@ -34,7 +37,7 @@ export const instantOf = (value: unknown): number | undefined => {
   return Number.isFinite(instant) ? instant : undefined;
 };
 
-/** Calendar days in UTC from a date to now; the same day is 0; junk and days to come are 1e9. Source: policies.md §5. */
+/** Returns the calendar days in UTC from a date to now. The same day is 0. Invalid values and future days are 1e9. */
 export const daysSince = (now_ms: number, value: unknown): number => {
   const instant = instantOf(value);
   if (instant === undefined) return infinitely_old_days;
@@ -43,9 +46,8 @@ export const daysSince = (now_ms: number, value: unknown): number => {
 };
 
 /**
- * Whether today is no later than the anniversary `months` after the date, that day included, by the UTC calendar; a
- * month too short for the day takes its last one. Junk, a day to come and a count that is no whole number are false.
- * Source: policies.md §5.
+ * Returns true if today is not after the anniversary `months` after the date, by the UTC calendar. In a month without
+ * that day, the last day counts. False for an invalid or future date, and for a count that is not a whole number.
  */
 export const withinMonths = (now_ms: number, value: unknown, months: unknown): boolean => {
   const count = typeof months === "bigint" ? Number(months) : months;
@@ -58,7 +60,7 @@ export const withinMonths = (now_ms: number, value: unknown, months: unknown): b
   return Math.floor(now_ms / day_ms) * day_ms <= midnightOf(year, month, day);
 };
 
-/** Whether now is strictly before the date; junk is false. Source: policies.md §5. */
+/** Returns true if now is strictly before the date. False for an invalid date. */
 export const nowBefore = (now_ms: number, value: unknown): boolean => {
   const instant = instantOf(value);
   return instant !== undefined && now_ms < instant;

@@ -1,27 +1,27 @@
 import { frameworkSpellings, notApplicableWords } from "./tables/frameworks.ts";
 import { at, given, isRecord, phrase, squash } from "./text.ts";
 
-/** Whether a framework applies, as far as the facts say. */
+/** Whether a framework applies according to the facts. */
 export type FrameworkState = "yes" | "no" | "unknown";
 
 const depth_max = 12;
 /**
- * What may follow a framework's name without making it another one: its version, level or section. No word here may be put
- * together from others ("lvl", "li" are), or a long text could be read in too many ways.
+ * Text that may follow a framework's name: its version, level or section. No word here may be composed of others
+ * ("lvl", "li" are), because a long text could then be read in too many ways.
  */
 const version =
   /^(?:\d|v|version|r|rev|revision|i|l|level|low|moderate|medium|high|impact|saas|baseline|tailored|section|act|x)*$/;
-/** Words that a text may have in all, and after a framework's name; more tell of something else. */
+/** Maximum words of a text, and maximum words after a framework's name. More words mean something else. */
 const words_max = 16;
 const words_after_max = 6;
-/** Words that make it say that the framework does not apply. */
+/** Words that mean that the framework does not apply. */
 const denying = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
-/** Several frameworks in one text. */
+/** Separators of several frameworks in one text. */
 const between = /[,;/&+|\n]|\sand\s/i;
-/** Keys inside a framework's own record that say whether it applies. */
+/** Keys in a framework's own record that say whether it applies. */
 const scopeKeys = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
 
-/** Walks the facts once; a finding of "yes" anywhere is the most protective and ends the walk. */
+/** Walks the facts once. A "yes" anywhere is the most protective finding and ends the walk. */
 class Search {
   readonly spellings: readonly string[];
   no = false;
@@ -36,8 +36,9 @@ class Search {
   }
 
   /**
-   * Whether a text begins with the name: "CMMC Level 2 (C3PAO)", "GDPR (EU) 2016/679". Reason enough for yes, never for no:
-   * `fedramp_authorized: false` and "GDPR (UK)" among what does not apply say nothing of FedRAMP or the GDPR.
+   * Returns true if a text begins with the name: "CMMC Level 2 (C3PAO)", "GDPR (EU) 2016/679". A match may mean yes,
+   * but never no: `fedramp_authorized: false` and "GDPR (UK)" in a list of inapplicable frameworks say nothing about
+   * FedRAMP or the GDPR.
    */
   private begins(text: string): boolean {
     return text.split(between).some((part) => {
@@ -54,7 +55,10 @@ class Search {
     return this.spellings.some((spelling) => word.startsWith(spelling) && version.test(word.slice(spelling.length)));
   }
 
-  /** True when the framework is found to apply. `denied`: some key above says that what is listed does not apply. */
+  /**
+   * Returns true if the framework is found to apply. `denied`: a key above says that the listed frameworks do not
+   * apply.
+   */
   finds(value: unknown, denied: boolean, depth: number): boolean {
     if (depth > depth_max) return false;
     if (typeof value === "string")
@@ -79,7 +83,10 @@ class Search {
   }
 }
 
-/** What the value beside a framework's name says: a record may carry a scope flag, anything else with content is yes. */
+/**
+ * Returns the meaning of the value beside a framework's name. A record may have a scope flag. Any other value with
+ * content is yes.
+ */
 const said = (value: unknown): FrameworkState => {
   if (value === null || value === undefined) return "unknown";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -97,13 +104,15 @@ const said = (value: unknown): FrameworkState => {
   return Object.keys(value).length === 0 ? "unknown" : "yes";
 };
 
-/** Answers by facts object: a decision asks some ten policies the same few questions about the same, never changing, object. */
+/**
+ * The answers by facts object, because about ten policies ask the same few questions about the same immutable object.
+ */
 const answers = new WeakMap<object, Map<string, FrameworkState>>();
 
 /**
- * Whether `regulatory.applicable_frameworks` names a framework as applying, looking at keys and values at any depth
- * without regard to case and punctuation. Where two places differ, "yes" wins: a framework is only out of scope when
- * nothing says it is in. Source: policies.md §5.
+ * Returns whether `regulatory.applicable_frameworks` names a framework as applying. Searches keys and values at any
+ * depth without regard to case and punctuation. If two places differ, "yes" wins: a framework is out of scope only if
+ * no place includes it.
  */
 export const framework = (facts: unknown, name: unknown): FrameworkState => {
   const value = at(facts, "regulatory", "applicable_frameworks");

@@ -16,7 +16,7 @@ const CALLS = domainFunctions.map(({ name, parameters }) => {
   return [name, `${name}(${args.join(", ")})`] as const;
 });
 
-test("all functions of the design are there, and what the packs need beside them", () => {
+test("all specified functions exist, and those that the packs need", () => {
   expect(domainFunctions.map(({ name }) => name).sort()).toEqual(
     [
       ..."documented tls daysSince withinMonths consentState optedOut optOutKnown framework aiVoice aiDisclosed".split(
@@ -30,7 +30,7 @@ test("all functions of the design are there, and what the packs need beside them
 });
 
 describe.each(CALLS)("%s in the expression language", (name, call) => {
-  test("is unknown when its argument is missing, null or stale, unless it asks for that", () => {
+  test("is unknown if its argument is missing, null or stale, except for the function that tests this", () => {
     const stale = { facts: { a: { s: unknown("facts.a.s", "stale"), n: null } }, y: 1 };
     for (const [path, reason] of [
       ["facts.a.m", "missing"],
@@ -43,7 +43,7 @@ describe.each(CALLS)("%s in the expression language", (name, call) => {
     }
   });
 
-  test("never throws and never fails, whatever it is given", () => {
+  test("never throws and never fails, for any argument", () => {
     const json = fc.oneof(
       fc.jsonValue(),
       fc.string(),
@@ -81,7 +81,7 @@ describe("the budget", () => {
     "nextCallingWindow([x], 12) == ''",
     "size(addresses([x])) == 1",
     "size(unnamedLinks({'a': x}, {})) == 1",
-  ])("ends a loop over %s for what it looks at", (call) => {
+  ])("ends a loop over %s because of what the function reads", (call) => {
     const bindings = { x: "a".repeat(300_000), y: Array.from({ length: 20_000 }, (_, n) => n + 0.5) };
     expect(evaluate(`y.all(a, ${call} || true)`, bindings)).toEqual({
       kind: "unknown",
@@ -89,7 +89,7 @@ describe("the budget", () => {
     });
   });
 
-  test("counts what functions look at, however deep, and nothing that they do not", () => {
+  test("counts what functions read, at any depth, and nothing else", () => {
     const evidence = { a: [1, 2, { b: "x".repeat(64) }], c: "draft" };
     expect(left("documented(x)", { x: evidence }) - left("documented(x)", { x: 1 })).toBe(5);
     expect(left("subset(x, y)", { x: [[evidence]], y: [1] })).toBe(left("subset(x, y)", { x: [1], y: [1] }));
@@ -97,7 +97,7 @@ describe("the budget", () => {
     expect(left("aiVoice(facts)", { facts: { security: evidence } })).toBe(left("aiVoice(facts)", {}));
   });
 
-  test("counts many frameworks once for each name in an evaluation, however often it is asked for", () => {
+  test("counts many frameworks once for each name in an evaluation, for any number of calls", () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`framework_${n}`, "no"]));
     const facts = { regulatory: { applicable_frameworks: many } };
     const ask = (...names: string[]) =>
@@ -106,7 +106,7 @@ describe("the budget", () => {
     expect(once).toBeGreaterThan(500);
     expect(ask("gdpr", "gdpr", "gdpr")).toBeLessThan(once + 20);
     expect(ask("gdpr", "hipaa", "gdpr", "hipaa")).toBeGreaterThan(once * 2 - 20);
-    // And so again in the next evaluation, though the answer is known.
+    // The next evaluation is charged again, although the answer is cached.
     expect(ask("gdpr")).toBe(once);
   });
 });
@@ -123,7 +123,7 @@ test("functions see the clock of the decision and maps written in the expression
   });
 });
 
-test("functions read moments and numbers that an expression makes as those that are written in facts", () => {
+test("functions read timestamps and numbers of an expression like those in facts", () => {
   for (const source of [
     'daysSince(timestamp("2026-11-08T23:00:00Z")) == 10.0 && daysSince(now) == 0.0',
     "daysSince(now + duration('24h')) == 1000000000.0",
@@ -147,7 +147,7 @@ test("without a clock no consent is in force and no date is recent", () => {
   expect(timeless('nowBefore("2099-01-01")')).toEqual({ kind: "value", value: false });
 });
 
-test("a marker for a stale fact inside all facts is never a value: it counts as missing, or what it bears on is unknown", () => {
+test("a stale fact inside all facts is never a value: it counts as missing, or the result is unknown", () => {
   const facts = {
     environmental: {
       recipient_state: unknown("facts.environmental.recipient_state", "stale"),
@@ -165,7 +165,7 @@ test("a marker for a stale fact inside all facts is never a value: it counts as 
   expect(evaluate('framework(facts, "gdpr")', { facts })).toEqual({ kind: "value", value: "unknown" });
 });
 
-test("every row of the country tables names a country once and says where it stands in the law", () => {
+test("every row of the country tables names a country once and cites its law", () => {
   const rows = [...adequateCountries, ...eeaCountries];
   expect(new Set(rows.map((row) => row.country)).size).toBe(45);
   for (const row of rows) {

@@ -28,7 +28,9 @@ import { transferOk } from "./transfer.ts";
 import { aiDisclosed, aiVoice } from "./voice.ts";
 import { addresses, unnamedAddresses, unnamedLinks } from "./web-addresses.ts";
 
-/** Without a clock every date is infinitely long ago and every deadline over: doubt never helps a consent. */
+/**
+ * Without a clock every date is infinitely old and every deadline has passed, because doubt must never help a consent.
+ */
 const nowMs = (call: CallContext): number => call.now?.toMilliseconds() ?? Number.POSITIVE_INFINITY;
 
 const declared = (
@@ -68,10 +70,9 @@ const STATES = listOf(DYN);
 
 /**
  * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
- * value, and the doubtful one is the protective one (where neither is, as of `listed` and `aiVoice`, the result is unknown). A missing, null or stale argument makes the result unknown, save for
- * `known`, which exists to ask exactly that. `facts` as a whole may hold markers for stale facts; they count as missing.
- * Source: policies.md §5. `known`, `intersect`, `entries`, `listed`, `flagged`, `nextCallingWindow`, `addresses`,
- * `unnamedAddresses` and `unnamedLinks` are additions that the packs need.
+ * value. In doubt the value is the protective one. If neither value is protective (`listed`, `aiVoice`), the result is
+ * unknown. A missing, null or stale argument makes the result unknown, except for `known`, which tests this. If `facts`
+ * is passed as a whole, markers for stale facts count as missing.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),

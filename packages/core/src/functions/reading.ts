@@ -2,15 +2,17 @@ import { type CallContext, CelMap, type Size, Timestamp, Uint } from "@countersi
 import { copiesOf } from "./tcpa-fallback.ts";
 import { at, isRecord } from "./text.ts";
 
-/** How a function reads its arguments, and what that takes from the budget. */
+/** How a function reads its arguments, and its cost in units of the budget. */
 export interface Reading {
   readonly as: (value: unknown) => unknown;
   readonly units: (call: CallContext, args: readonly unknown[]) => number;
-  /** The most units for arguments within these sizes. */
+  /** Returns the maximum units for arguments within these sizes. */
   readonly most: (sizes: readonly Size[]) => number;
 }
 
-/** What an expression made of a kind that JSON does not have: an int or uint, a moment, a map, a list of those. */
+/**
+ * Returns true for values that expressions create but JSON lacks: an int or uint, a timestamp, a map, a list of those.
+ */
 const isOwnKind = (value: unknown): boolean =>
   typeof value === "bigint" ||
   value instanceof Uint ||
@@ -18,17 +20,17 @@ const isOwnKind = (value: unknown): boolean =>
   value instanceof CelMap ||
   (Array.isArray(value) && value.some(isOwnKind));
 
-/** An int as a number, where it is exact. */
+/** Returns an int as a number, if exact. */
 const plainNumber = (value: unknown): unknown => {
   if (value instanceof Uint) return plainNumber(value.unsigned);
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 };
 
-/** The same, and a moment as the date that it is. */
+/** Returns an int as a number, and a timestamp as its date. */
 const plainScalar = (value: unknown): unknown =>
   value instanceof Timestamp ? new Date(value.toMilliseconds()) : plainNumber(value);
 
-/** A value as JSON, save for moments, which are dates: ints as numbers, maps as plain records. */
+/** Returns a value as JSON, except that timestamps become dates: ints as numbers, maps as plain records. */
 const plain = (value: unknown): unknown => {
   if (!isOwnKind(value)) return value;
   if (Array.isArray(value)) return value.map(plain);
@@ -37,13 +39,13 @@ const plain = (value: unknown): unknown => {
 };
 
 /**
- * One unit for two values in it, and one for 32 characters of texts and keys (twice `chars_a_half`). Counts no further than past
- * `enough`.
+ * Counts one unit for two values, and one for 32 characters of texts and keys (twice `chars_a_half`). Stops counting
+ * after `enough`.
  */
 const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY, chars_a_half = 16): number => {
   if (typeof value === "string") return Math.floor(value.length / (2 * chars_a_half));
   if (typeof value !== "object" || value === null) return 0;
-  // Without recursion: what an expression made may be nested deeper than the stack.
+  // Not recursive, because a value of an expression may be nested deeper than the stack.
   const pending: unknown[] = [value];
   let halves = 0;
   while (pending.length > 0 && halves <= enough * 2) {
@@ -66,21 +68,23 @@ const total = <T>(values: readonly T[], of: (value: T) => number): number =>
   values.reduce((sum, value) => sum + of(value), 0);
 const mostOfAll = (sizes: readonly Size[]): number => total(sizes, ({ values, text }) => values / 2 + text / 32);
 
-/** All that the arguments hold. */
+/** Reads everything in the arguments. */
 export const whole: Reading = {
   as: plain,
   units: ({ left }, args) => total(args, (arg) => unitsOf(arg, left)),
   most: mostOfAll,
 };
 
-/** The same, but several patterns are run over each text of the first argument: one unit for 8 characters. */
+/**
+ * Reads everything, and matches several patterns against each text of the first argument: one unit for 8 characters.
+ */
 export const texts: Reading = {
   as: plain,
   units: ({ left }, [first, ...others]) => unitsOf(first, left, 4) + total(others, (arg) => unitsOf(arg, left)),
   most: ([first, ...others]) => (first === undefined ? 0 : first.values / 2 + first.text / 8) + mostOfAll(others),
 };
 
-/** Texts and numbers; nothing else is looked into. */
+/** Reads texts and numbers only. */
 export const scalars: Reading = {
   as: plainScalar,
   units: (_call, args) => total(args, (arg) => (typeof arg === "string" ? arg.length >> 5 : 0)),
@@ -90,27 +94,27 @@ export const scalars: Reading = {
 const unitsOfNames = (value: unknown): number =>
   Array.isArray(value) ? value.length >> 2 : typeof value === "string" ? value.length >> 3 : 0;
 
-/** Lists, and texts that list names; what the entries hold is not looked at. */
+/** Reads lists, and texts that list names, but not the contents of entries. */
 export const names: Reading = {
   as: (value) => (Array.isArray(value) ? value.map(plainNumber) : plainNumber(value)),
   units: (_call, args) => total(args, unitsOfNames),
   most: (sizes) => total(sizes, ({ items, chars }) => items / 4 + chars / 8),
 };
 
-/** Every copy of one fact, where all facts are given. */
+/** Reads every copy of one fact when all facts are passed. */
 export const copies = (name: string): Reading => ({
   as: plain,
   units: ({ left }, [facts]) => unitsOf(facts instanceof CelMap ? facts : copiesOf(facts, name), left),
   most: mostOfAll,
 });
 
-/** Facts this small are charged for at every question, which is cheaper than keeping count. */
+/** Facts this small are charged at every call, which is cheaper than counting calls. */
 const small = 32;
-/** What larger ones take, and by the bindings of an evaluation: in which of them a name was looked for last. */
+/** The sizes of larger facts, and by the bindings of an evaluation the facts in which a name was last searched. */
 const sizesKnown = new WeakMap<object, number>();
 const lookedThrough = new WeakMap<object, Map<unknown, unknown>>();
 
-/** All frameworks, once for each name in an evaluation: `framework` remembers the answer. */
+/** Reads all frameworks, once for each name in an evaluation, because `framework` caches the answer. */
 export const frameworks: Reading = {
   as: plain,
   units: (call, [facts, name]) => {

@@ -1,6 +1,9 @@
 import { type Unknown, unknown } from "@countersign/cel";
 
-/** The entries of a list, or of a text that lists names with commas, semicolons or line breaks between; else undefined. */
+/**
+ * Returns the entries of a list, or of a text that lists names separated by commas, semicolons or line breaks.
+ * Otherwise undefined.
+ */
 const entriesOf = (value: unknown): readonly unknown[] | undefined => {
   if (Array.isArray(value)) return value;
   if (typeof value !== "string") return undefined;
@@ -13,9 +16,9 @@ const entriesOf = (value: unknown): readonly unknown[] | undefined => {
 const NAMES = new Set(["string", "number", "bigint", "boolean"]);
 
 /**
- * Whether every entry of the first stands in the second. Both may be lists or texts that list names; anything else, and
- * an entry that is no plain value, is not a subset. The empty list is a subset of every list; no entry is a wildcard.
- * Source: policies.md §5.
+ * Returns true if every entry of the first is in the second. Both may be lists or texts that list names. False for any
+ * other value, and for an entry that is not a plain value. The empty list is a subset of every list. No entry is a
+ * wildcard.
  */
 export const subset = (inner: unknown, outer: unknown): boolean => {
   const [wanted, allowed] = [entriesOf(inner), entriesOf(outer)];
@@ -24,23 +27,26 @@ export const subset = (inner: unknown, outer: unknown): boolean => {
   return wanted.every((entry) => NAMES.has(typeof entry) && names.has(entry));
 };
 
-/** The entries of the first that also stand in the second, in the first's order, each once; [] for anything unreadable. */
+/**
+ * Returns the entries of the first that are also in the second, in the first's order, without duplicates. [] for an
+ * unreadable value.
+ */
 export const intersect = (inner: unknown, outer: unknown): unknown[] => {
   const allowed = new Set(entriesOf(outer) ?? []);
   return [...new Set(entriesOf(inner) ?? [])].filter((entry) => NAMES.has(typeof entry) && allowed.has(entry));
 };
 
-/** The entries of a list or of a text that lists names, each once; [] for anything else. */
+/** Returns the entries of a list or of a text that lists names, without duplicates. [] for any other value. */
 export const entries = (value: unknown): unknown[] => [...new Set(entriesOf(value) ?? [])];
 
 const folded = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
 const isReadable = (value: unknown): boolean => value === null || value === undefined || NAMES.has(typeof value);
-const unreadable = unknown("", "a name that is no text or number");
+const unreadable = unknown("", "a name that is neither a text nor a number");
 
 /**
- * Whether a name is the other value or stands among its entries. Capitals and spaces around it do not count: it is asked of
- * what a rule forbids, where another spelling must not get past. Nor must what cannot be read: where the name is a list or an
- * object, or one of those that it is not found among, that is unknown. Source: policies.md §3 rule 3.
+ * Returns true if a name is the other value or one of its entries. Case and surrounding spaces are ignored, because
+ * rules use this to forbid names, and another spelling must not pass. Unreadable values must not pass either: the
+ * result is unknown if the name is a list or an object, or if it is not found and an entry is one.
  */
 export const listed = (name: unknown, value: unknown): boolean | Unknown => {
   if (!isReadable(name)) return unreadable;

@@ -1,7 +1,7 @@
 import { isAbsence } from "@countersign/cel";
 import { at, given, isRecord } from "./text.ts";
 
-/** The flat TCPA facts, and the names each goes by inside the container `regulatory.tcpa`. */
+/** The flat TCPA facts, and their names in the container `regulatory.tcpa`. */
 const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ["tcpa_consent", ["tcpa_consent", "consent"]],
   ["dnc_registry_status", ["dnc_registry_status", "registry_status"]],
@@ -16,9 +16,8 @@ const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The regulatory facts with every flat TCPA fact that is missing filled from the container `regulatory.tcpa`; a flat fact
- * that is given stays. Answers its argument unchanged (the same object) where nothing is to be filled.
- * Source: policies.md §5 "fallback container".
+ * Returns the regulatory facts with every missing flat TCPA fact filled from the container `regulatory.tcpa`. A given
+ * flat fact stays. Returns the same object if nothing is missing.
  */
 export const withTcpaFallback = <T>(regulatory: T): T => {
   const container = at(regulatory, "tcpa");
@@ -32,14 +31,14 @@ export const withTcpaFallback = <T>(regulatory: T): T => {
   return Object.keys(filled).length === 0 ? regulatory : ({ ...regulatory, ...filled } as T);
 };
 
-/** Where the contract lists copies of one fact: two categories, and the container. */
+/** The places of the copies of one fact in the contract: two categories, and the container. */
 const COPIES = [["environmental"], ["regulatory"], ["regulatory", "tcpa"]] as const;
 
-/** Every given copy of one fact that the contract lists under `environmental` and `regulatory`, and the container's. */
+/** Returns every given copy of one fact from `environmental`, `regulatory` and the container. */
 export const copiesOf = (facts: unknown, name: string): readonly unknown[] =>
   COPIES.map((place) => at(facts, ...place, name)).filter(isGiven);
 
-/** The path of the first of those copies that is not as wanted; undefined where all are. */
+/** Returns the path of the first copy that is not as wanted. Undefined: all are. */
 export const copyUnlike = (facts: unknown, name: string, isWanted: (copy: unknown) => boolean): string | undefined => {
   const place = COPIES.find((each) => {
     const copy = at(facts, ...each, name);

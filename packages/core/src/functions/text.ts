@@ -1,6 +1,6 @@
 /**
- * In lower case and one spelling, whatever the keyboard: full-width letters, and accents that are sent apart, are the plain
- * ones. Not NFKC: that would make the letters "TM" of a sign that is no part of a name.
+ * Returns the text in lower case and one spelling: full-width letters and separate accents become plain letters. NFKC
+ * is not used, because it turns the sign "™" into the letters "TM", which would become part of a name.
  */
 const plain = (text: string): string =>
   text
@@ -8,16 +8,18 @@ const plain = (text: string): string =>
     .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
     .toLowerCase();
 
-/** A word for comparing: lower case, letters and digits only (any script). */
+/** Returns a word for comparing: lower case, letters and digits only (any script). */
 export const squash = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]+/gu, "");
 
-/** A phrase for comparing: lower case, every run of other characters one space, trimmed. */
+/** Returns a phrase for comparing: lower case, every run of other characters as one space, trimmed. */
 export const phrase = (text: string): string =>
   plain(text)
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Whether a value is a plain record: not null, not a list, not an instance of a class (such as a marker for stale facts). */
+/**
+ * Returns true for a plain record: not null, not a list, not an instance of a class (such as a marker for stale facts).
+ */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -25,7 +27,8 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 };
 
 /**
- * The own property at a path, or undefined. Facts may carry keys such as `constructor`: inherited ones are never read.
+ * Returns the own property at a path, or undefined. Inherited properties are never read, because facts may have keys
+ * such as `constructor`.
  */
 export const at = (value: unknown, ...path: readonly string[]): unknown => {
   let here = value;
@@ -36,5 +39,5 @@ export const at = (value: unknown, ...path: readonly string[]): unknown => {
   return here;
 };
 
-/** Whether a fact was given at all: null counts as missing. */
+/** Returns true if a fact was given. Null counts as missing. */
 export const given = (value: unknown): boolean => value !== undefined && value !== null;

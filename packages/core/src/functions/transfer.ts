@@ -2,7 +2,7 @@ import { adequateCountries, dataPrivacyFramework, eeaCountries, transferMechanis
 import { squash } from "./text.ts";
 
 const FREE: ReadonlySet<string> = new Set([...adequateCountries, ...eeaCountries].map((row) => row.country));
-/** Two-letter codes that are in use beside the ISO ones. */
+/** Common two-letter codes that are not ISO codes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["UK", "GB"],
   ["EL", "GR"],
@@ -10,9 +10,9 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const article49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
 
 /**
- * Whether personal data may go to a country: inside the EEA, to a country with an adequacy decision, to the United
- * States under the Data Privacy Framework, or to any other country under a named Chapter V mechanism. A country that is no
- * two-letter code never passes, whatever the mechanism. Source: GDPR Art. 44 to 49.
+ * Returns true if personal data may be transferred to a country (GDPR Art. 44 to 49). True inside the EEA, to a country
+ * with an adequacy decision, and to the United States under the Data Privacy Framework. True for other countries under a
+ * named mechanism of Chapter V. A country without a two-letter code never passes.
  */
 export const transferOk = (country: unknown, mechanism: unknown): boolean => {
   const given = typeof country === "string" ? country.trim().toUpperCase() : "";

@@ -6,9 +6,9 @@ import { at, squash } from "./text.ts";
 const ARTIFICIAL = new Set(["aivoice", "artificialvoice", "syntheticvoice", "ai"]);
 
 /**
- * Whether a call uses an AI voice: any copy of `ai_voice_detected` is true, or the method names one. No copy saying
- * "false" takes that back. Where none says so but one is stale or no boolean, that is unknown: else an old "true", or one that is
- * a text, would switch the rules on AI voices off. Source: policies.md §5, §3 rule 3; FCC 24-17.
+ * Returns true if a call uses an AI voice (FCC 24-17): any copy of `ai_voice_detected` is true, or the method names
+ * one. Another copy with "false" does not change this. Without a true copy, a stale copy or one that is not a boolean
+ * makes the result unknown. Otherwise an old "true" or a text would switch the rules on AI voices off.
  */
 export const aiVoice = (facts: unknown): boolean | Unknown => {
   const method = at(facts, "environmental", "communication_method");
@@ -21,8 +21,7 @@ export const aiVoice = (facts: unknown): boolean | Unknown => {
 };
 
 /**
- * Whether an AI voice is disclosed: at least one copy of `ai_voice_disclosure` documents it and none denies it.
- * Source: policies.md §5.
+ * Returns true if an AI voice is disclosed: at least one copy of `ai_voice_disclosure` documents it and none denies it.
  */
 export const aiDisclosed = (facts: unknown): boolean => {
   const copies = copiesOf(facts, "ai_voice_disclosure");

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";
 import { addresses, unnamedAddresses, unnamedLinks } from "./web-addresses.ts";
 
-/** The links of a parameter without letters, and all addresses. */
+/** Returns the links of a parameter without letters, and all addresses. */
 const links = (value: unknown) => unnamedLinks({ p: value }, {});
 const both = (value: unknown) => [links(value), addresses(value)];
 
@@ -86,7 +86,7 @@ describe("links and addresses are found, in one spelling:", () => {
   });
 });
 
-describe("no address is", () => {
+describe("no address is in", () => {
   test.each([
     ["a text", "Hi Bob, see you at 10:30 a.m. on 12.05.2026, e.g. in room 3.2"],
     ["mail addresses", "bob.smith@corp.example and mailto: bob@corp.example"],
@@ -112,7 +112,7 @@ describe("no address is", () => {
   });
 });
 
-test("no address holds a character that a database refuses", () => {
+test("no address contains a character that a database refuses", () => {
   const text = "http://a&#0;b http://c%00d http://&#xd800; //e\u0000.example \\\\f\u0000\\g";
   expect(addresses(text).join("")).not.toMatch(/[\p{Cc}\p{Cs}]/u);
 });
@@ -132,7 +132,7 @@ test("addresses come in the order of the texts, each once", () => {
   expect(links(value)).toEqual(["two.example", "one.example", "www.three.example"]);
 });
 
-test("no host gets past, whatever stands around its address and however it is written", () => {
+test("no host is missed, with any text around its address and any spelling", () => {
   const host = fc.tuple(fc.domain(), fc.boolean()).map(([name, upper]) => (upper ? name.toUpperCase() : name));
   const around = fc.constantFrom("", " ", "(", '"', "<", "[x](", "see ", "\n", "=", ",", ">");
   const start = fc.constantFrom(
@@ -154,7 +154,7 @@ test("no host gets past, whatever stands around its address and however it is wr
   );
 });
 
-describe("unnamed are the addresses of a parameter", () => {
+describe("the addresses of a parameter are unnamed", () => {
   const params = { url: "https://evil.example/x", note: "ask evil.example" };
 
   test.each([
@@ -170,7 +170,7 @@ describe("unnamed are the addresses of a parameter", () => {
     expect(unnamedAddresses(params, letters)).toEqual(unnamed);
   });
 
-  test("letters that are no text or no object make it unknown, unless there is no address", () => {
+  test("letters that are not a text or an object make the result unknown, unless there is no address", () => {
     for (const unnamed of [unnamedLinks, unnamedAddresses]) {
       expect(unnamed(params, { url: "P", note: 7 })).toBeInstanceOf(Unknown);
       expect(unnamed(params, "P")).toBeInstanceOf(Unknown);
@@ -179,7 +179,7 @@ describe("unnamed are the addresses of a parameter", () => {
   });
 });
 
-test("every link is an address, and no value makes either of them throw", () => {
+test("every link is an address, and no value makes either function throw", () => {
   const part = fc.constantFrom(
     "http",
     ":",

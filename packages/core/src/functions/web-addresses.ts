@@ -2,14 +2,14 @@ import { type Unknown, unknown } from "@countersign/cel";
 import { fileExtensions } from "./tables/file-extensions.ts";
 import { at, isRecord } from "./text.ts";
 
-/** Names of parameters that hold an address: the whole text counts, as a client reads it. */
+/** Names of parameters that hold an address. Their whole text is read as a client would read it. */
 const addressWords = new Set(
   ["url", "uri", "href", "link", "host", "hostname", "domain", "website", "webhook", "endpoint"].flatMap((word) => [
     word,
     `${word}s`,
   ]),
 );
-/** HTML entities for the characters of an address, and for those that nobody sees. */
+/** HTML entities for the characters of an address, and for invisible characters. */
 const entities: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ period: ".", colon: ":", sol: "/", bsol: "\\", commat: "@", quest: "?", num: "#", percnt: "%" }),
   ...Object.entries({ amp: "&", shy: "", zwj: "", zwnj: "", ZeroWidthSpace: "", NoBreak: "", Tab: "", NewLine: "" }),
@@ -34,7 +34,7 @@ const unslashed = new RegExp(
   String.raw`(?<![a-z0-9])(?:https?|ftp|wss?):[\\/]?(?<after>[^\s<>"'${"`"}\\/]${rest})`,
   "giu",
 );
-/** Links that begin a mail or a call to somebody. */
+/** Links that start a mail or a call. */
 const contact = /(?<![a-z0-9])(?:mailto|tel):[^\s<>"'`|]+/giu;
 /** A Windows share: `\\host\share`. */
 const share = /(?<![^\s"'(<[])\\\\[^\s\\/<>"'`]+\\[^\s\\/<>"'`]+/gu;
@@ -43,23 +43,25 @@ const wholeAddress = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}${tail}$`, "i
 const hostFirst = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}`, "iu");
 
 /**
- * Returns the web addresses in the texts of a value, each once, in one spelling. A name with a dot (`evil.example`) and an IP
- * address count wherever they stand. Mail addresses and phone numbers count only where they are links (`mailto:`, `tel:`).
+ * Returns the web addresses in the texts of a value, without duplicates, in one spelling. A name with a dot
+ * (`evil.example`) and an IP address count anywhere. Mail addresses and phone numbers count only as links (`mailto:`,
+ * `tel:`).
  */
 export const addresses = (value: unknown): string[] => [...addressesIn(value, "", true)];
 
 /**
- * Returns the addresses in an action's parameters that nobody on the user's side named. `letters` says for each parameter where
- * its addresses stand: P, K and T are the user's side. A parameter without letters is nobody's. Letters that are no text make the
- * result unknown.
+ * Returns the addresses in an action's parameters that nobody on the user's side named. `letters` says for each
+ * parameter where its addresses come from: P, K and T are the user's side. A parameter without letters has no such
+ * origin. Letters that are not a text make the result unknown.
  */
 export const unnamedAddresses = (params: unknown, letters: unknown): string[] | Unknown =>
   unnamed(params, letters, true);
 
 /**
- * Returns the same as far as a client that is given the parameters would connect to it. In a parameter without letters a bare
- * name (`public.users`, `notes.md`) does not count, because it is more often a table or a file. Counted are a scheme, `//`,
- * `www.`, `mailto:`, `tel:`, a text that is nothing but an address with a path or a port, and any address under a name such as `url`.
+ * Returns those of the addresses that a client would connect to when it is given the parameters. In a parameter without
+ * letters a bare name (`public.users`, `notes.md`) does not count, because it is more often a table or a file. These
+ * count: a scheme, `//`, `www.`, `mailto:`, `tel:`, a text that is only an address with a path or a port, and any
+ * address under a name such as `url`.
  */
 export const unnamedLinks = (params: unknown, letters: unknown): string[] | Unknown => unnamed(params, letters, false);
 
@@ -80,7 +82,7 @@ function unnamed(params: unknown, letters: unknown, takesNames: boolean): string
 /** `key` is the name of the value; `takesNames` says whether bare names count. */
 function addressesIn(value: unknown, key: string, takesNames: boolean): Set<string> {
   const found = new Set<string>();
-  // Without recursion: what an expression made may be nested deeper than the stack.
+  // Not recursive, because a value of an expression may be nested deeper than the stack.
   const pending: [value: unknown, isAddress: boolean][] = [[value, namesAddress(key)]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [here, isAddress] = next;
@@ -102,14 +104,16 @@ const namesAddress = (key: string): boolean =>
 
 function* inText(text: string, takesNames: boolean, isAddress: boolean): Generator<string> {
   if (isAddress) yield* asAddress(text.trim());
-  // Most texts hold nothing of an address.
+  // Most texts cannot contain an address.
   if (!/[.:\\/%&]|[^\0-\x7f]/.test(text)) return;
   const shown = readable(text);
   for (const spelling of new Set([shown, shown.replace(percentCodes, decoded)]))
     yield* inSpelling(spelling.replace(/[\p{Cc}\p{Cs}]/gu, " "), takesNames || isAddress);
 }
 
-/** The text as its readers see it: HTML entities and compatibility forms resolved, without characters that nobody sees. */
+/**
+ * Returns the text as its readers see it: HTML entities and compatibility forms resolved, without invisible characters.
+ */
 const readable = (text: string): string =>
   text
     .replace(entity, (written, hex: string | undefined, decimal: string | undefined, word: string | undefined) => {
@@ -119,21 +123,24 @@ const readable = (text: string): string =>
     })
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
-    // Only between Latin letters, because it also ends sentences that no space follows.
+    // Only between Latin letters, because it also ends sentences without a space after it.
     .replace(/(?<=[a-z0-9])。(?=[a-z0-9])/giu, ".");
 
 const decoded = (codes: string): string => Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8");
 
-/** The text as a client reads it that takes it for an address: `2130706433`, `evil%2Ecom`. */
+/** Yields the text as a client reads it if it expects an address: `2130706433`, `evil%2Ecom`. */
 function* asAddress(text: string): Generator<string> {
-  // A path on the same host, or a number by which something is known.
+  // A path on the same host, or a number that identifies something.
   if (/^[\\/](?![\\/])/.test(text) || /^\d{1,7}$/.test(text)) return;
   const hasScheme = /^[a-z][a-z0-9+.-]*:[\\/]{2}|^(?:https?|ftp|wss?):/iu.test(text);
   const url = parsed(hasScheme ? text : `http://${text.replace(/^[\\/]+/, "")}`);
   if (url !== null && isPublicName(url.hostname, hasScheme)) yield spelled(url);
 }
 
-/** Whether a host can be reached from outside: a name with a dot or an IP address. Without a scheme `notes.txt` is a file. */
+/**
+ * Returns true if a host can be reached from outside: a name with a dot or an IP address. Without a scheme `notes.txt`
+ * is a file.
+ */
 const isPublicName = (hostname: string, hasScheme: boolean): boolean =>
   /[.:]/.test(hostname.replace(/\.$/, "")) && (hasScheme || !isFileName(hostname));
 
@@ -143,7 +150,7 @@ const isFileName = (hostname: string): boolean =>
 function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   for (const { 0: written, groups } of text.matchAll(slashed)) {
     const { scheme, slashes = "", after = "" } = groups ?? {};
-    // `file:///etc/hosts` leads to no other machine.
+    // `file:///etc/hosts` does not lead to another machine.
     if (scheme !== undefined && !(scheme.toLowerCase() === "file" && slashes.length > 2)) yield address(written);
     else if (hostFirst.test(after) && !isFileName(hostOf(after))) yield address(`http://${after}`);
   }
@@ -160,7 +167,7 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   if ((port ?? path) !== undefined && !isFileName(hostOf(text.trim()))) yield address(`http://${text.trim()}`);
   for (const { 0: written, index, groups } of text.matchAll(bare)) {
     const isMarked = /^www\d*\./iu.test(written);
-    // What follows an @ without a path is the end of a mail address.
+    // A name after an @ without a path is the end of a mail address.
     if (text[index - 1] === "@" && groups?.["path"] === undefined) continue;
     if (isMarked || (takesNames && !isFileName(hostOf(written)))) yield address(`http://${written}`);
   }
@@ -170,23 +177,23 @@ const hostOf = (written: string): string => hostFirst.exec(written)?.[0] ?? "";
 
 const parsed = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
 
-/** An address in one spelling; as it is written where no client could read it. */
+/** Returns an address in one spelling, or unchanged if no client can read it. */
 function address(written: string): string {
   const address = trimmed(written);
   const url = parsed(address.replaceAll("\\", "/"));
   return url === null ? address.toLowerCase() : spelled(url);
 }
 
-/** Without the marks that end a sentence or a link. */
+/** Removes the marks that end a sentence or a link. */
 function trimmed(written: string): string {
-  // Not by a pattern such as /[.,]+$/: it takes quadratic time for a long row of marks that ends in another character.
+  // Not by a pattern such as /[.,]+$/, which takes quadratic time for a long row of marks before another character.
   let to = written.length;
   while (to > 0 && endMarks.has(written[to - 1])) to -= 1;
   return written.slice(0, to);
 }
 const endMarks: ReadonlySet<unknown> = new Set(".,;:!?)]}*_~|");
 
-/** Without user and password, which only hide the host, and without the scheme where it says no more than "web". */
+/** Removes user and password, which only hide the host, and a scheme that only means "web". */
 function spelled({ protocol, hostname, port, pathname, search, hash }: URL): string {
   const place = hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
   const below = `${pathname}${search}${hash}`;

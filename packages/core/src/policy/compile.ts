@@ -1,5 +1,6 @@
 import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
 import type { MaxAgeSeconds } from "../facts/staleness.ts";
+import { type PolicyNames, policyNames } from "../names/policy-names.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
 import type { Effect, EscalationSettings, ModifyOp, OnUnknown, OverrideClass, PolicyDocument } from "./document.ts";
 import { declareVariables } from "./expressions.ts";
@@ -75,6 +76,8 @@ export interface CompiledPolicy {
   readonly when_facts: readonly string[];
   /** Facts that `require` and the expressions of a fired policy may read. */
   readonly require_facts: readonly string[];
+  /** The verbs, agents and targets that the policy names. */
+  readonly names: PolicyNames;
   readonly explain: boolean;
 }
 
@@ -142,6 +145,7 @@ export function compilePolicy(
       ...(spec.modify ?? []).map((step) => step.value),
       typeof spec.risk?.add === "string" ? spec.risk.add : undefined,
     ),
+    names: policyNames(document),
     explain: spec.explain ?? true,
   };
 }

@@ -280,7 +280,10 @@ describe("a review", () => {
     const handed = after(apart, approve("a"), { kind: "reassign", reviewers, at: at(2) });
     const replaces = apart.demands.map(({ policy }) => policy);
     expect(handed.demands).toEqual([
-      { policy: "escalation.reassigned", reviewers, quorum: 2, approved_by: ["a"], replaces },
+      {
+        ...{ policy: "escalation.reassigned", reviewers, quorum: 2, approved_by: ["a"], replaces },
+        carried: [{ person: "a", demand: { reviewers: [] } }],
+      },
     ]);
     expect(after(handed, approve("usr_1")).record.status).toBe("decided");
   });

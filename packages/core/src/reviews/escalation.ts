@@ -11,8 +11,9 @@ import { isReached } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { clipText } from "../values/clip-text.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
-import { strictestPace } from "./pace.ts";
-import { type CountedDemand, hasTurn, isMet, panelsOf, reassigned_demand_name, requiredOf } from "./panels.ts";
+import { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./panels.ts";
+import { reassigned } from "./reassigned.ts";
+import { isCounted } from "./standing.ts";
 import { openTiers } from "./tiers.ts";
 
 /*
@@ -25,6 +26,8 @@ import { openTiers } from "./tiers.ts";
  *   demand    who must approve for one rule, and how many of them; one approval may count for several demands. Readers see
  *             demands as panels
  *   turn      a demand may wait until another one is met; until then its turn has not come
+ *   lapsed    the vote's person may not vote any more (standing.ts), so the vote does not count
+ *   party     a person for whom the action is, and who therefore cannot be its only approver
  *   overtaken policies changed, so the approved change no longer gives the approved ruling
  *   redacted  replaced by a mark, because policies hide the text from people
  *
@@ -88,6 +91,10 @@ export type ReviewStep =
       readonly self_reviewed: boolean;
       /** The places of the demands whose reviewers include this person. */
       readonly meets: readonly number[];
+      /** For those of these demands that the reviewer meets in place of an absent one: that person. Absent: none. */
+      readonly in_place_of?: ReadonlyMap<number, string>;
+      /** The places of the demands that the reviewer meets as a party. Absent: none. */
+      readonly party?: readonly number[];
       readonly outcome: Outcome;
       /** What the vote lets through; null exactly for a block. */
       readonly ruling: Ruling | null;
@@ -104,6 +111,8 @@ export type ReviewStep =
       readonly overtaken: boolean;
       /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
       readonly hidden?: readonly string[];
+      /** How long an approval lives that this vote completes. Absent: the default. */
+      readonly approval_valid_seconds?: number;
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }
@@ -181,44 +190,101 @@ function vote(review: Review, step: VoteStep): Stepped {
     ...(fast === undefined ? {} : { fast }),
   };
   const others = record.votes.filter((each) => each.reviewer !== person);
+  const standing = others.filter((each) => isCounted(each, review.demands));
   const approved = review.ruling;
   const disagrees =
     ruling !== null &&
     approved !== null &&
-    others.length > 0 &&
+    standing.length > 0 &&
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
   // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
-  const votes = [...(disagrees ? [] : others), { reviewer: person, outcome, comment, ...said, at }];
+  const own = { reviewer: person, outcome, comment, ...said, ...capacityOf(step), at };
+  const votes = [...(disagrees ? [] : others), own];
   const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
-  const demands = review.demands.map((demand, place) => counted(demand, place, step, approvers));
-  const approvals = approvers.length;
-  const missing = Math.max(...demands.map((demand) => requiredOf(demand) - demand.approved_by.length));
+  const met = review.demands.map((demand, place) => counted(demand, place, step, approvers));
+  const { demands, reviewers } = withWeakerPanels(record.reviewers, met, step);
+  const approvals = votes.filter((each) => isCounted(each, demands)).length;
+  const missing = Math.max(...demands.map(missingApprovals));
   const { required: least } = record.quorum;
   // The record of an approved review shows as many approvals as it took.
   const required = ruling === null ? least : missing > 0 ? Math.max(least, approvals + missing) : approvals;
-  const quorum = { required, approvals, rejections: votes.length - approvals };
+  const rejections = votes.length - approvers.length;
+  const quorum = { required, approvals, rejections };
   const self_reviewed = record.self_reviewed || step.self_reviewed;
-  const voted = {
-    record: { ...record, votes, quorum, panels: panelsOf(demands, record.expires_at), self_reviewed },
-    ruling,
-    demands,
-  };
+  const panels = panelsOf(demands, record.expires_at);
+  const voted = { record: { ...record, reviewers, votes, quorum, panels, self_reviewed }, ruling, demands };
   if (ruling !== null && missing > 0) return moved(voted);
-  const deciding = votes.filter((each) => (each.outcome === "block") === (ruling === null));
+  const deciding = ruling === null ? [own] : votes.filter((each) => isCounted(each, demands));
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
 }
 
-/** Returns a demand with the approvals that count for it after a vote. */
-function counted(demand: CountedDemand, place: number, step: VoteStep, approvers: readonly string[]): CountedDemand {
-  const { needs_second: before = [], ...rest } = demand;
-  const standing = (people: readonly string[], places: readonly number[]) =>
-    approvers.filter((each) => (each === step.person ? places.includes(place) : people.includes(each)));
-  const needs_second = standing(before, step.needs_second ?? []);
+/** Returns a demand with the approvals of these people, where the vote's own one counts as the step says. */
+function counted(
+  demand: CountedDemand,
+  place: number,
+  { person, meets, in_place_of, party = [], needs_second: fast = [] }: VoteStep,
+  approvers: readonly string[],
+): CountedDemand {
+  const { parties: before = [], in_place_of: places = {}, carried = [], needs_second: asked = [], ...rest } = demand;
+  const approved_by = approvers.filter((each) =>
+    each === person ? meets.includes(place) : demand.approved_by.includes(each),
+  );
+  const is_party = (each: string): boolean => (each === person ? party.includes(place) : before.includes(each));
+  const parties = approved_by.filter(is_party);
+  const needs_second = approved_by.filter((each) => (each === person ? fast.includes(place) : asked.includes(each)));
+  const absent = approved_by.flatMap((each) => {
+    const whose = each === person ? in_place_of?.get(place) : places[each];
+    return whose === undefined ? [] : [[each, whose] as const];
+  });
+  // A new vote counts by the panel of now.
+  const still_carried = carried.filter((each) => each.person !== person);
   return {
     ...rest,
-    approved_by: standing(demand.approved_by, step.meets),
+    approved_by,
+    ...(still_carried.length === 0 ? {} : { carried: still_carried }),
+    ...(parties.length === 0 ? {} : { parties }),
     ...(needs_second.length === 0 ? {} : { needs_second }),
+    ...(absent.length === 0 ? {} : { in_place_of: Object.fromEntries(absent) }),
+  };
+}
+
+/**
+ * Returns who may vote after a vote. A demand may have left its own reviewers out, because the reviewers of another one meet it too
+ * (`met_with`). If a delegate voted for that other one, the delegate does not meet the demand, so its own reviewers may vote again.
+ */
+function withWeakerPanels(
+  reviewers: readonly Reviewer[],
+  demands: readonly CountedDemand[],
+  { in_place_of }: VoteStep,
+): { readonly reviewers: Reviewer[]; readonly demands: readonly CountedDemand[] } {
+  const delegated = new Set([...(in_place_of?.keys() ?? [])].map((place) => demands[place]?.policy));
+  const isOpen = (demand: CountedDemand): boolean =>
+    demand.met_with !== undefined && delegated.has(demand.met_with) && !isMet(demand);
+  const open = demands.filter(isOpen);
+  if (open.length === 0) return { reviewers: [...reviewers], demands };
+  const all = open.some((demand) => demand.reviewers.length === 0) || reviewers.length === 0;
+  const named = new Map(
+    [...reviewers, ...open.flatMap((demand) => demand.reviewers)].map((each) => [`${each.type}:${each.id}`, each]),
+  );
+  const left = demands.map((demand) => {
+    if (!isOpen(demand)) return demand;
+    const { met_with: _, ...own } = demand;
+    return own;
+  });
+  return { reviewers: all ? [] : [...named.values()], demands: left };
+}
+
+/** Returns what the record of a vote says about the capacity in which the reviewer voted. */
+function capacityOf({
+  ruling,
+  party = [],
+  in_place_of,
+}: VoteStep): Pick<Escalation["votes"][number], "party" | "in_place_of"> {
+  const absent = [...new Set(in_place_of?.values())];
+  return {
+    ...(ruling === null || party.length === 0 ? {} : { party: true as const }),
+    ...(absent.length === 0 ? {} : { in_place_of: absent }),
   };
 }
 
@@ -232,25 +298,6 @@ function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDeman
   if (own.some((demand) => hasTurn(demand, demands))) return null;
   const [first] = own;
   return demands.find((other) => other.policy === first?.after && !(isMet(other) && hasTurn(other, demands))) ?? null;
-}
-
-/**
- * Returns the review in the hands of these reviewers. All votes of a pending review are approvals, and still count. The strictest pace
- * stays. Second tiers end, and persons whom fast approvals need are part of the required approvals already.
- */
-function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
-  const approved_by = record.votes.map(({ reviewer }) => reviewer);
-  const replaces = [...new Set(demands.flatMap((each) => [each.policy, ...(each.replaces ?? [])]))];
-  const pace = strictestPace(demands.map((each) => each.pace));
-  const demand: CountedDemand = {
-    ...{ policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces },
-    ...(pace === undefined ? {} : { pace }),
-  };
-  return {
-    record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand], record.expires_at) },
-    ruling,
-    demands: [demand],
-  };
 }
 
 function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<ReviewStep, { kind: "cancel" }>): Stepped {

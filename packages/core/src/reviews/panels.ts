@@ -21,23 +21,48 @@ export interface CountedDemand extends ReviewDemand {
   readonly tier_left_us?: number;
   /** True: the second tier is open, and `reviewers` includes it. */
   readonly tier_open?: true;
+  /** Those of them for whom the action is: they cannot be its only approvers. Absent: none. */
+  readonly parties?: readonly string[];
+  /** Those of them who approved in place of an absent reviewer, with that reviewer: the two have one vote. Absent: none. */
+  readonly in_place_of?: Readonly<Record<string, string>>;
   /** True: its reviewers got a mail. Kept only for reviews in which a demand waits for another one. */
   readonly told?: boolean;
   /** The policies whose demands a reassignment replaced by this one. Absent: none. */
   readonly replaces?: readonly string[];
+  /** Of a reassignment: which demands its earlier approvals counted for. Those people must still be among the reviewers of each. */
+  readonly carried?: readonly {
+    readonly person: string;
+    readonly demand: Pick<CountedDemand, "reviewers" | "in_place_of">;
+  }[];
 }
+
+type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "needs_second" | "parties" | "in_place_of">;
 
 /** The `policy` of the demand of a review that was reassigned. */
 export const reassigned_demand_name = "escalation.reassigned";
 
-/** Returns how many people must approve. */
-export function requiredOf({ quorum, needs_second = [] }: Pick<CountedDemand, "quorum" | "needs_second">): number {
-  return quorum + (needs_second.length > 0 ? 1 : 0);
+/** Returns how many people must approve: one more if an approval that counts needs a second person. */
+function requiredOf({ quorum, approved_by, needs_second = [] }: Approvals): number {
+  return quorum + (needs_second.some((person) => approved_by.includes(person)) ? 1 : 0);
 }
 
 /** Whether as many people have approved as the demand takes. */
-export function isMet(demand: Pick<CountedDemand, "quorum" | "needs_second" | "approved_by">): boolean {
-  return demand.approved_by.length >= requiredOf(demand);
+export function isMet(demand: Approvals): boolean {
+  return missingApprovals(demand) === 0;
+}
+
+/** Returns how many approvals a demand has. A reviewer and whoever approved in that reviewer's place count as one. */
+function countApprovals({ approved_by, in_place_of = {} }: Approvals): number {
+  return new Set(approved_by.map((person) => in_place_of[person] ?? person)).size;
+}
+
+/** Returns how many approvals are missing. If the action is for everybody who approved, one by somebody else is missing. */
+export function missingApprovals(demand: Approvals): number {
+  return Math.max(requiredOf(demand) - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
+}
+
+function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
+  return approved_by.every((person) => parties.includes(person));
 }
 
 /** Whether the turn of a demand has come: what it waits for is met, and the turn of that has come too. */
@@ -59,7 +84,7 @@ export function panelsOf(demands: readonly CountedDemand[], expires_at: string):
     policy: demand.policy,
     reviewers: [...demand.reviewers],
     required: requiredOf(demand),
-    approvals: demand.approved_by.length,
+    approvals: countApprovals(demand),
     approved_by: [...demand.approved_by],
     missing: missingText(demand),
     after: demand.after ?? null,
@@ -87,12 +112,22 @@ const named_max = 10;
 
 /** Says who is missing, such as "1 more approval by any operator or usr_1"; null if nobody is. */
 export function missingText(demand: CountedDemand): string | null {
-  if (isMet(demand)) return null;
-  const missing = requiredOf(demand) - demand.approved_by.length;
+  const missing = missingApprovals(demand);
+  if (missing === 0) return null;
   const count = `${missing} more ${missing === 1 ? "approval" : "approvals"}`;
-  if (demand.met_with !== undefined) return `${count} by reviewers of ${demand.met_with}`;
-  const left = demand.reviewers.filter(({ type, id }) => type === "role" || !demand.approved_by.includes(id));
-  return clipText(`${count} by ${reviewersText(left)}`, limits.comment_chars_max);
+  const { approved_by, parties = [], in_place_of = {} } = demand;
+  const alone = parties.length > 0 && isByPartiesOnly(demand);
+  const other = alone ? `, one of them not ${parties.join(" or ")}, because the action is for that person` : "";
+  if (demand.met_with !== undefined) return clipped(`${count} by reviewers of ${demand.met_with}${other}`);
+  const voted = new Set(approved_by.flatMap((person) => [person, in_place_of[person] ?? person]));
+  const left = demand.reviewers.filter(({ type, id }) => type === "role" || !voted.has(id));
+  return clipped(
+    `${count} by ${left.length === 0 && voted.size > 0 && demand.reviewers.length > 0 ? "other reviewers" : reviewersText(left)}${other}`,
+  );
+}
+
+function clipped(text: string): string {
+  return clipText(text, limits.comment_chars_max);
 }
 
 function reviewersText(reviewers: readonly Reviewer[]): string {

@@ -173,7 +173,11 @@ function repeatedRuling({ review, person, input: { modifications = [] } }: Wante
   const sent = canonicalJson(modifications);
   if (!sent.includes(redacted_text)) return null;
   const shown = review.record.votes.some(
-    (vote) => vote.reviewer !== person && vote.modifications !== null && canonicalJson(vote.modifications) === sent,
+    (vote) =>
+      vote.reviewer !== person &&
+      vote.lapsed === undefined &&
+      vote.modifications !== null &&
+      canonicalJson(vote.modifications) === sent,
   );
   return shown ? review.ruling : null;
 }

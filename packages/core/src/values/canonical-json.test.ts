@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, eventJson } from "./canonical-json.ts";
 
-/** RFC 8785 Appendix B: IEEE 754 bits and the text they must become. */
+/** Appendix B of RFC 8785: IEEE 754 bits and the required text. */
 const numberVectors: readonly (readonly [bits: string, text: string])[] = [
   ["0000000000000000", "0"],
   ["8000000000000000", "0"],
@@ -37,7 +37,7 @@ describe("canonicalJson", () => {
     expect(canonicalJson(Buffer.from(bits, "hex").readDoubleBE())).toBe(text);
   });
 
-  test("gives the text of the sample in RFC 8785 §3.2.2 to §3.2.4", () => {
+  test("returns the text of the sample in RFC 8785, sections 3.2.2 to 3.2.4", () => {
     const sample = JSON.parse(`{
       "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
       "string": "\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\"\\/",
@@ -48,7 +48,7 @@ describe("canonicalJson", () => {
     );
   });
 
-  test("orders members by UTF-16 code unit, not by code point or as integers (RFC 8785 §3.2.3)", () => {
+  test("orders members by UTF-16 code unit, not by code point or as integers (RFC 8785, section 3.2.3)", () => {
     const names = ["\u20ac", "\r", "\ufb33", "1", "\ud83d\ude00", "\u0080", "\u00f6"];
     const value = Object.fromEntries(names.map((name, index) => [name, index]));
     const order = ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\ud83d\ude00", "\ufb33"];
@@ -60,7 +60,7 @@ describe("canonicalJson", () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":1}}'))).toBe('{"__proto__":{"x":1},"b":1}');
   });
 
-  test("reads back as the same JSON, whatever the order of members was", () => {
+  test("parses as the same JSON, for any order of members", () => {
     fc.assert(
       fc.property(jsonObject, (value) => {
         const reversed = Object.fromEntries(Object.entries(value).reverse());
@@ -93,7 +93,7 @@ describe("eventJson", () => {
     fc.assert(fc.property(jsonObject, (value) => void expect(eventJson(value)).toBe(canonicalJson(value))));
   });
 
-  test("writes half a surrogate pair as its escape, in names and texts, and is valid UTF-8", () => {
+  test("writes a lone surrogate as its escape, in names and texts, and is valid UTF-8", () => {
     const text = eventJson({ "b\udc00": ["x\ud83d", "\ud83d\ude00"], a: 1 });
     expect(text).toBe(String.raw`{"a":1,"b\udc00":["x\ud83d","😀"]}`);
     expect(Buffer.from(text, "utf8").toString("utf8")).toBe(text);

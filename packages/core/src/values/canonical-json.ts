@@ -1,31 +1,34 @@
-/** Printable ASCII that JSON writes as it stands: nearly every name and most texts, and far cheaper than JSON.stringify. */
+/**
+ * Matches printable ASCII that JSON writes unchanged: nearly every name and most texts. Much cheaper than
+ * JSON.stringify.
+ */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** Matches half of a surrogate pair without its other half: not text, and RFC 8785 has no bytes for it. */
+/** Matches a lone surrogate. It is not text, and RFC 8785 has no bytes for it. */
 const loneSurrogate = /\p{Surrogate}/u;
 
 /**
- * The one JSON text of a value: no white space, members sorted by UTF-16 code unit of their names, numbers and escapes
- * as ECMAScript writes them. Two values that are equal as JSON give the same text, so the text may be hashed.
+ * Returns the canonical JSON text of a value (RFC 8785): no white space, members sorted by UTF-16 code unit of their
+ * names, numbers and escapes as in ECMAScript. Two values that are equal as JSON have the same text, so the text may be
+ * hashed.
  *
- * Throws TypeError on whatever JSON cannot hold: numbers that are not finite, lone surrogates, undefined, functions,
- * objects with a prototype of their own (a Map or Date would otherwise silently hash as `{}`).
- * Source: RFC 8785.
+ * Throws TypeError for a value that JSON cannot represent: numbers that are not finite, lone surrogates, undefined,
+ * functions, objects with a prototype (a Map or Date would otherwise silently become `{}`).
  */
 export function canonicalJson(value: unknown): string {
   return write(value, wholeText);
 }
 
 /**
- * The text of what happened, to be stored, signed and sent: as `canonicalJson`, except that a lone surrogate is written as
- * its escape (`\ud800`), which is ASCII. No request may hold one; but where a record has one all the same, it must not
- * keep an escalation from being closed. Not to be hashed as RFC 8785: that has no bytes for it.
+ * Returns the text of an event, to be stored, signed and sent. As `canonicalJson`, but a lone surrogate is written as
+ * its escape (`\ud800`), which is ASCII. Requests with one are refused. But if an old record has one, its escalation
+ * must still be closable. Must not be hashed as RFC 8785, which has no bytes for lone surrogates.
  */
 export function eventJson(value: unknown): string {
   return write(value, JSON.stringify);
 }
 
-/** How a text that is not plain is written. */
+/** Writes a text that is not plain. */
 type WriteText = (value: string) => string;
 
 function write(value: unknown, otherText: WriteText): string {
@@ -33,7 +36,7 @@ function write(value: unknown, otherText: WriteText): string {
     case "string":
       return text(value, otherText);
     case "number":
-      // JSON.stringify is ECMAScript's Number::toString, which RFC 8785 §3.2.2.3 prescribes; -0 becomes 0.
+      // JSON.stringify uses ECMAScript's Number::toString, which RFC 8785 requires in section 3.2.2.3. -0 becomes 0.
       if (!Number.isFinite(value)) throw new TypeError(`canonical JSON has no number ${value}`);
       return value === 0 ? "0" : String(value);
     case "boolean":
@@ -64,7 +67,7 @@ function list(values: readonly unknown[], otherText: WriteText): string {
   return `${out}]`;
 }
 
-/** Writes the text directly: an object rebuilt from sorted entries would put integer-like names first again. */
+/** Writes the text directly, because an object rebuilt from sorted entries would put integer-like names first again. */
 function members(value: object, otherText: WriteText): string {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype) {
@@ -72,7 +75,8 @@ function members(value: object, otherText: WriteText): string {
   }
   const record = value as Readonly<Record<string, unknown>>;
   const names = Object.keys(record);
-  // Both compare UTF-16 code units, the order that RFC 8785 §3.2.3 asks for. What the service writes itself is in order.
+  // Both compare UTF-16 code units, the order of RFC 8785, section 3.2.3. Texts by the service itself are already
+  // sorted.
   if (!isSorted(names)) names.sort();
   let out = "{";
   for (const name of names) {

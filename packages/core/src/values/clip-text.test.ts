@@ -15,7 +15,7 @@ test.each([
   expect(clipText(text, units_max)).toBe(expected);
 });
 
-test("what is cut from a text is a text again, its beginning, and at most one unit shorter than it may be", () => {
+test("a clipped text is valid text, a prefix, and at most one unit shorter than allowed", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), fc.nat(40), (text, units_max) => {
       const cut = clipText(text, units_max);

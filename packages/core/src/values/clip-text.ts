@@ -1,9 +1,9 @@
 const highSurrogateLast = /[\ud800-\udbff]$/;
 
 /**
- * The beginning of a text, at most `units_max` UTF-16 units long and never with half a character at its end. Half a
- * surrogate pair is no text: canonical JSON, and with it every event and audit row, has no bytes for it, and PostgreSQL
- * reads no document that holds one.
+ * Returns the beginning of a text, at most `units_max` UTF-16 units long, without half a character at its end. A lone
+ * surrogate is not text: canonical JSON, and so every event and audit row, has no bytes for it. PostgreSQL cannot read
+ * a document that contains one.
  */
 export function clipText(text: string, units_max: number): string {
   if (text.length <= units_max) return text;

@@ -46,7 +46,7 @@ test.each([
   "sk-a-name-of-words-with-dashes pypi-publish-workflow-name",
   "task-force risk-1234567890123456789012 eyJ is short",
   "x".repeat(200),
-])("prose and other values are none: %s", (text) => {
+])("prose and other values do not match: %s", (text) => {
   expect(credentials(text)).toEqual([]);
 });
 
@@ -74,11 +74,11 @@ test.each([
   "idempotency_key",
   "key",
   "token_count",
-])("a member named %s holds none", (name) => {
+])("a member named %s does not", (name) => {
   expect(isCredentialName(name)).toBe(false);
 });
 
-test("a long text without spaces takes no long time", () => {
+test("a long text without spaces does not take long", () => {
   const begun = performance.now();
   for (const unit of ["a", "a-", "a:", "bearer ", "eyJ", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----'", 'a="', "x://"])
     credentialSpans(unit.repeat(100_000));

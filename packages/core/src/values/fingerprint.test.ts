@@ -33,7 +33,7 @@ describe("the fingerprint of an action", () => {
     expect(actionFingerprint({ ...action, [field]: value })).not.toBe(actionFingerprint(action));
   });
 
-  test("stays what it is: stored overrides rest on it", () => {
+  test("never changes, because stored overrides depend on it", () => {
     expect(actionFingerprint(action)).toMatchInlineSnapshot(
       `"accac4af6f1fc7c071db437ab72b847e47fe518d241d7151fec049d7225cf640"`,
     );

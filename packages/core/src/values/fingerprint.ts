@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
 
-/** What makes two intents the same action. `type` is the type that was decided on, after the membrane's catalogue. */
+/** The members that make two intents the same action. `type` is the decided type, after the membrane's catalogue. */
 export interface ActionIdentity {
   readonly org_id: string;
   readonly membrane_id: string;
@@ -13,16 +13,16 @@ export interface ActionIdentity {
 }
 
 /**
- * The fingerprint of an action, 64 lower-case hex digits: equal for the same organization, membrane, agent, action type
- * and verb, target and payload.content, whatever the order of keys or the spelling of numbers. Summary, context, impact
- * and idempotency key do not count.
+ * Returns the fingerprint of an action, 64 lower-case hex digits. Equal for the same organization, membrane, agent,
+ * action type and verb, target and payload.content. The order of keys and the spelling of numbers do not matter.
+ * Summary, context, impact and idempotency key do not count.
  */
 export function actionFingerprint(action: ActionIdentity): string {
   const { org_id, membrane_id, agent_id, type, verb, target, content } = action;
   return sha256Hex(canonicalJson({ agent_id, content, membrane_id, org_id, target, type, verb }));
 }
 
-/** SHA-256 of a text in UTF-8, as lower-case hex. */
+/** Returns the SHA-256 of a text in UTF-8, as lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash("sha256", text);
 }

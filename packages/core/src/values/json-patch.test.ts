@@ -30,13 +30,13 @@ test.each([
   expect(applyPatch<object>(document, [operation])).toMatchObject({ ok: false, index: 0 });
 });
 
-test("a path that leads nowhere is told with what to write instead, the empty one too", () => {
+test("a path that does not exist is reported with what to write instead, also the empty path", () => {
   const refusal = (path: string) => applyPatch({ a: 1 }, [{ op: "replace", path, value: 1 }]);
-  expect(refusal("")).toMatchObject({ message: "the whole content is no place in it: name a member, such as /amount" });
+  expect(refusal("")).toMatchObject({ message: "the path must name a member of the content, such as /amount" });
   expect(refusal("a")).toMatchObject({ message: "a is not a place in the content: write a JSON Pointer" });
 });
 
-test("what no operation leads through is shared, and nothing of the document is changed", () => {
+test("unchanged parts are shared, and the document itself does not change", () => {
   const document = { rows: [1, 2], a: { b: [{ c: 1 }, { d: 1 }], e: {} } };
   const before = JSON.stringify(document);
   const patched = applyPatch<typeof document>(document, [
@@ -52,7 +52,7 @@ test("what no operation leads through is shared, and nothing of the document is 
   expect(JSON.stringify(document)).toBe(before);
 });
 
-test("inherited names and list properties are not there", () => {
+test("inherited names and list properties do not exist", () => {
   expect(valueAt({ a: [1] }, pointerNames("/a/length"))).toBe(nothing);
   expect(valueAt({}, pointerNames("/constructor"))).toBe(nothing);
   expect(valueAt({ a: "text" }, pointerNames("/a/0"))).toBe(nothing);

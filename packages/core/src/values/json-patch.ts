@@ -1,6 +1,6 @@
 /** JSON Pointer (RFC 6901) and the three JSON Patch operations (RFC 6902) that a modification may use. */
 
-/** One patch operation; `add` and `replace` have a `value`. */
+/** One patch operation. `add` and `replace` have a `value`. */
 export interface PatchOperation {
   readonly op: "add" | "remove" | "replace";
   readonly path: string;
@@ -10,7 +10,7 @@ export interface PatchOperation {
 /** A JSON Pointer (RFC 6901) to a part of a document. */
 const pointer = /^\/(?:[^~]|~[01])*$/s;
 
-/** Returns the unescaped names of a JSON Pointer; none for "", the whole document. */
+/** Returns the unescaped names of a JSON Pointer. Empty for "", the whole document. */
 export function pointerNames(path: string): string[] {
   if (path === "") return [];
   return path
@@ -39,31 +39,33 @@ export function valueAt(document: unknown, names: readonly string[]): unknown {
   return at;
 }
 
-/** True for an array index as RFC 6901 spells it: no sign, no leading zero. */
+/** Returns true for an array index as RFC 6901 spells it: no sign, no leading zero. */
 export function isIndex(name: string): boolean {
   return /^(0|[1-9]\d{0,8})$/.test(name);
 }
 
-/** The patched document, or why the patch failed. */
+/** The patched document, or the reason for the failure. */
 export type Patched<T> =
   | { readonly ok: true; readonly document: T }
   | { readonly ok: false; readonly index: number; readonly message: string };
 
-/** A document during a patch, and the parts of it that are copies. */
+/** A document during a patch, and its copied parts. */
 export interface Draft {
   document: unknown;
   readonly own: Set<unknown>;
 }
 
-/** Returns a draft of a document. The document never changes; the draft copies only the parts that operations change. */
+/**
+ * Returns a draft of a document. The document never changes. The draft copies only the parts that operations change.
+ */
 export function openDraft(document: unknown): Draft {
   return { document, own: new Set() };
 }
 
 /**
- * Applies operations in order to a draft of the document, because 32 full copies of a content of 0.7 MB took a second. An
- * operation may not name the whole document ("") or `__proto__`. The first operation that fails ends the patch, as RFC 6902
- * demands.
+ * Applies operations in order to a draft of the document, because 32 full copies of a content of 0.7 MB took a second.
+ * An operation may not name the whole document ("") or `__proto__`. The first failed operation ends the patch, as RFC
+ * 6902 requires.
  */
 export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
   const draft = openDraft(document);
@@ -74,20 +76,20 @@ export function applyPatch<T>(document: T, operations: readonly PatchOperation[]
   return { ok: true, document: draft.document as T };
 }
 
-/** Applies one operation to a draft. Returns why it failed, or null. */
+/** Applies one operation to a draft. Returns the reason for a failure, or null. */
 export function applyTo(draft: Draft, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
-  if (last === undefined) return "the whole content is no place in it: name a member, such as /amount";
+  if (last === undefined) return "the path must name a member of the content, such as /amount";
   if (!pointer.test(operation.path)) return `${operation.path} is not a place in the content: write a JSON Pointer`;
   if (last === "__proto__" || names.includes("__proto__")) return "__proto__ is never a field";
   const found = valueAt(draft.document, names);
-  if (typeof found !== "object" || found === null) return `nothing stands at the parent of ${operation.path}`;
+  if (typeof found !== "object" || found === null) return `the parent of ${operation.path} does not exist`;
   const parent = ownAt(draft, names);
   return Array.isArray(parent) ? applyToList(parent, last, operation) : applyToObject(parent, last, operation);
 }
 
-/** Returns the object or list at a place that exists, after it and everything above it was copied. */
+/** Returns the object or list at an existing place, after copying it and everything above it. */
 function ownAt(draft: Draft, names: readonly string[]): Record<string, unknown> {
   let holder = draft as unknown as Record<string, unknown>;
   for (const key of ["document", ...names]) {
@@ -103,7 +105,7 @@ function ownAt(draft: Draft, names: readonly string[]): Record<string, unknown> 
 }
 
 function applyToObject(parent: Record<string, unknown>, name: string, operation: PatchOperation): string | null {
-  if (operation.op !== "add" && !Object.hasOwn(parent, name)) return `nothing stands at ${operation.path}`;
+  if (operation.op !== "add" && !Object.hasOwn(parent, name)) return `${operation.path} does not exist`;
   if (operation.op === "remove") delete parent[name];
   else parent[name] = structuredClone(operation.value);
   return null;

@@ -11,7 +11,7 @@ async function linesIn(pieces: readonly Uint8Array[]): Promise<string[]> {
   return lines;
 }
 
-test("lines end at line feeds only, wherever the text is cut into pieces", async () => {
+test("lines end at line feeds only, for any split into pieces", async () => {
   const line = fc.string({ unit: fc.constantFrom("a", "é", "🐱", "\u2028", "\u2029", "\u0085", "\r", "\t", "{") });
   await fc.assert(
     fc.asyncProperty(fc.array(line), fc.boolean(), fc.array(fc.nat(60)), async (written, ended, cuts) => {
@@ -19,7 +19,7 @@ test("lines end at line feeds only, wherever the text is cut into pieces", async
       const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort((a, b) => a - b);
       const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
       const expected = written.map((text) => text.replace(/\r$/, ""));
-      // A text without an end of its last line has no empty line there.
+      // A text without a line end on its last line has no empty line there.
       if (!ended && written.at(-1) === "") expected.pop();
       if (ended && written.length === 0) expected.push("");
       expect(await linesIn(pieces)).toEqual(expected);
@@ -30,11 +30,11 @@ test("lines end at line feeds only, wherever the text is cut into pieces", async
 test.each([
   ["in its middle", [0x61, 0xe9, 0x62, 0x0a]],
   ["at its end", [0x61, 0x0a, 0xc3]],
-])("a text that is no UTF-8 %s is not read as another", async (_place, bytes) => {
+])("a text that is not UTF-8 %s is rejected", async (_place, bytes) => {
   await expect(linesIn([Uint8Array.from(bytes)])).rejects.toThrow(TypeError);
 });
 
-test("a source that fails is heard of, also while nobody reads from it", async () => {
+test("a source's failure is reported, also while nobody reads from it", async () => {
   async function* failing() {
     yield new TextEncoder().encode("a\nb\n");
     throw new Error("cut off");

@@ -1,4 +1,4 @@
-/** A list read item by item is what it is when it is read whole, and one item cannot cost more than a body. */
+/** Tests that a list read item by item has the same value as read whole, and that one item has the limits of a body. */
 import { limits } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { parseItems } from "./parse-items.ts";
 
 const items_max = 50;
 
-/** Reads all steps; `turns` is how often others could go on meanwhile. */
+/** Reads all steps. `turns` is how often other work could run meanwhile. */
 function read(text: string | Buffer) {
   const steps = parseItems(Buffer.from(text), "intents", items_max);
   for (let turns = 0; ; turns += 1) {
@@ -29,7 +29,7 @@ function codeOf(work: () => unknown): string | null {
 const spaces = fc.constantFrom("", " ", "\n\t", "  \r\n");
 
 describe("a list", () => {
-  test("has the same value as JSON.parse gives, whatever stands around it", () => {
+  test("has the same value as with JSON.parse, for any text around it", () => {
     const member = fc.tuple(
       fc.string().filter((name) => name !== "intents" && name !== "__proto__"),
       fc.jsonValue(),
@@ -64,12 +64,12 @@ describe("a list", () => {
     ['{"intents":["\\"]}'],
     [""],
     ['{"intents":[1]} x'],
-  ])("that is no JSON text is refused whole: %s", (text) => {
+  ])("in a text that is not JSON is refused as a whole: %s", (text) => {
     expect(codeOf(() => read(text))).toBe("invalid_json");
   });
 
   test.each([['{"intents":{}}'], ["[1]"], ['{"other":[1]}'], ['{"\\u0069ntents":[1]}'], ['{"intents":[]}']])(
-    "that is not there or is named by escapes is read as any body is: %s",
+    "that is missing or whose name has escapes is read as any body is: %s",
     (text) => {
       expect(read(text).value).toEqual(JSON.parse(text));
     },
@@ -96,18 +96,18 @@ describe("an item", () => {
     expect(codeOf(second(withItem(values(limits.json_values_max + 3))))).toBe("payload_too_large");
   });
 
-  test("may be as large as a body, white space left out, and a larger one fails alone", () => {
+  test("may be as large as a body without white space, and a larger one fails alone", () => {
     const sized = (bytes: number, space = "") => `{"a":"${"x".repeat(bytes - 8)}"${space}}`;
     expect(second(withItem(sized(limits.body_bytes_max, " ".repeat(1_000))))()).toEqual([]);
     expect(codeOf(second(withItem(sized(limits.body_bytes_max + 1))))).toBe("payload_too_large");
   });
 
-  test("with what must not be kept is told with its place in the item", () => {
+  test("with a value that must not be stored is reported with the place in the item", () => {
     expect(second(withItem('{"b":"\\u0000"}'))()).toMatchObject([{ path: "/b", code: "forbidden_character" }]);
   });
 });
 
-test("others can go on between the items of a large list, and a small one is read at once", () => {
+test("other work can run between the items of a large list, and a small one is read at once", () => {
   const item = JSON.stringify({ text: "x".repeat(10_000) });
   expect(read(`{"intents":[${Array.from({ length: 50 }, () => item).join()}]}`).turns).toBe(24);
   expect(read(`{"intents":[{},{},{}]}`).turns).toBe(0);

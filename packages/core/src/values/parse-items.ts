@@ -1,10 +1,10 @@
-/** Reads the items of a long list one by one, so that no step takes longer than one item does. */
+/** Reads the items of a long list one by one, so that no step takes longer than one item. */
 import { isUtf8 } from "node:buffer";
 import { limits } from "@countersign/contract";
 import { Fault, faultAt } from "../fault.ts";
 import { type JsonInParts, parseInParts } from "./parse-json.ts";
 
-/** Bytes that one step reads at least, if there are as many. */
+/** The minimum number of bytes that one step reads, if there are as many. */
 const step_bytes_min = 16_384;
 
 /**
@@ -14,7 +14,7 @@ const step_bytes_min = 16_384;
  */
 export function* parseItems(bytes: Buffer, name: string, items_max: number): Generator<void, JsonInParts> {
   const start = isUtf8(bytes) ? listStart(bytes, name) : null;
-  // A text of another form is read whole, because that tells what is wrong with it.
+  // A text of another form is read as a whole, because that reports its problem.
   if (start === null) return parseInParts(bytes, limits.json_depth_max);
   const items: unknown[] = [];
   const examiners = new Map<unknown, JsonInParts["examine"]>();
@@ -24,7 +24,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
     if (items.length === items_max)
       throw faultAt("invalid_request", `/${name}`, "too_long", `Send at most ${items_max} items.`);
     const end = endOfValue(bytes, at);
-    // If nothing stands between two commas, parsing must refuse the text.
+    // The text between two commas may be empty. Then parsing must refuse the text.
     const { value, examine } = parseItem(end === at ? Buffer.from(" ") : bytes.subarray(at, end));
     items.push(value);
     examiners.set(value, examine);
@@ -61,7 +61,7 @@ function parseItem(bytes: Buffer): JsonInParts {
   }
 }
 
-/** An item may be as large as a body of its own, white space left out. */
+/** An item may be as large as a body, without white space. */
 function notTooLarge(item: unknown): unknown {
   if (Buffer.byteLength(JSON.stringify(item)) > limits.body_bytes_max)
     throw new Fault("payload_too_large", { details: [{ body_bytes_max: limits.body_bytes_max }] });
@@ -77,7 +77,10 @@ const closing_bracket = 0x5d;
 const opening_brace = 0x7b;
 const closing_brace = 0x7d;
 
-/** Where the list of the outer object's member `name` begins, behind its bracket; null: there is none, or the text has another form. */
+/**
+ * Returns where the list of the outer object's member `name` begins, after its bracket. Null: there is none, or the
+ * text has another form.
+ */
 function listStart(bytes: Buffer, name: string): number | null {
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== opening_brace) return null;
@@ -100,14 +103,14 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** The place behind the text that begins at `from` with its quote. */
+/** Returns the place after the text that begins at `from` with its quote. */
 function endOfText(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
   return at + 1;
 }
 
-/** The place of the comma or closing bracket behind the value that begins at `from`, or the end of the bytes. */
+/** Returns the place of the comma or closing bracket after the value that begins at `from`, or the end of the bytes. */
 function endOfValue(bytes: Buffer, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at++) {

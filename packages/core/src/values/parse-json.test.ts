@@ -15,7 +15,7 @@ function faultOf(text: string | Buffer) {
 }
 
 describe("parseJson", () => {
-  test("gives what JSON.parse gives for every text that has nothing forbidden in it", () => {
+  test("returns the same as JSON.parse for every text without forbidden values", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 20 }), (text) => {
         fc.pre(!/\\u0000|\\ud[89a-f]|__proto__/i.test(text));
@@ -42,7 +42,7 @@ describe("parseJson", () => {
     [`{${'"long":{'.repeat(30)}"x":1,"x" :\n2${"}".repeat(31)}`, '"x"'],
     ['{"__proto__":1,"__proto__":2}', '"__proto__"'],
     [`{"text":"${"\\\\".repeat(4_000_000)}","text":""}`, '"text"'],
-  ])("refuses a name that stands twice in one object: %.40s", (text, name) => {
+  ])("refuses a name that occurs twice in one object: %.40s", (text, name) => {
     let message: unknown;
     try {
       parse(text);
@@ -50,15 +50,15 @@ describe("parseJson", () => {
       message = (error as { details: { message: string }[] }).details[0]?.message;
     }
     expect(faultOf(text)?.code).toBe("invalid_json");
-    expect(message).toBe(`Give each name of an object once: ${name} stands there twice.`);
+    expect(message).toBe(`Use each name of an object once: ${name} occurs twice.`);
   });
 
-  test("takes a name in objects beside and within each other, and colons in strings", () => {
+  test("accepts a name in objects beside and within each other, and colons in strings", () => {
     const text = '[{"a":{"a":":","b":{"a":"\\":{"}}},{"a":"a\\\\"},{"A":1,"a":2,"1":3,"01":4,"":5}]';
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  test("takes 32 levels, and brackets in strings are no levels", () => {
+  test("accepts 32 levels, and brackets in strings do not count", () => {
     expect(faultOf(`${"[".repeat(32)}${"]".repeat(32)}`)).toBeNull();
     expect(faultOf(`["${"[".repeat(50_000)}\\"${"{".repeat(50_000)}"]`)).toBeNull();
   });
@@ -99,13 +99,13 @@ describe("parseJson", () => {
     ["100.10", true],
     ["-0", true],
     ["1e-400", false],
-  ])("a number that a double does not hold as it is written is refused, at its place: %s", (text, taken) => {
+  ])("a number that a double cannot represent exactly is refused at its place: %s", (text, taken) => {
     const fault = { code: "invalid_request", places: ["/n/0 out_of_range", '/é/" out_of_range'] };
     const body = `{"n":[${text}, "${text}"],"é":{"\\"":${text}},"m":[12345678901234567000,1.0,true,false,null]}`;
     expect(faultOf(body)).toEqual(taken ? null : fault);
   });
 
-  test("a text with a number of many digits is no JSON where it would be none with another number", () => {
+  test("a text with a number of many digits is refused as JSON if it would be with another number", () => {
     for (const text of ["01234567890123456789012", "1234567890123456789012.", "-", "[1234567890123456789012 1]"])
       expect(faultOf(text)?.code).toBe("invalid_json");
   });
@@ -128,7 +128,7 @@ describe("parseInParts", () => {
     nested(32),
     nested(33),
     nested(1_000),
-  ])("says of a value what parseJson says of its text: %.40s", (text) => {
+  ])("reports for a value what parseJson reports for its text: %.40s", (text) => {
     let found: ReturnType<typeof faultOf> = null;
     try {
       const { value, examine } = parsed(text);
@@ -140,13 +140,13 @@ describe("parseInParts", () => {
     expect(found).toEqual(faultOf(text));
   });
 
-  test("a large text is not even parsed where it is nested deeper than asked for", () => {
+  test("a large text with too many levels is refused before parsing", () => {
     const text = (levels: number) => `["${"x".repeat(20_000)}",${nested(levels - 1)}]`;
     expect(() => parsed(text(1_000))).not.toThrow();
     expect(() => parsed(text(1_001))).toThrow("invalid_json");
   });
 
-  test("a text has at most so many values; commas and brackets in strings are none", () => {
+  test("the number of values in a text is limited; commas and brackets in strings do not count", () => {
     const text = (values: number) => `[${"1,".repeat(values - 3)}1,",,[[{{"]`;
     expect(() => parsed(text(limits.json_values_max - 1))).not.toThrow();
     expect(() => parsed(text(limits.json_values_max))).not.toThrow();

@@ -1,4 +1,4 @@
-/** From bytes that somebody sent to a JSON value that nothing behind here has to mistrust. */
+/** Parses bytes from callers into a JSON value that later code can trust. */
 import { isUtf8 } from "node:buffer";
 import { isExactNumber, limits, type Problem } from "@countersign/contract";
 import { Fault } from "../fault.ts";
@@ -7,7 +7,7 @@ import { pointerToken } from "./json-patch.ts";
 
 const unstorable = /\0|\p{Surrogate}/u;
 
-/** The value of a JSON text. Faults: invalid_request, and as `parseInParts`. */
+/** Returns the value of a JSON text. Faults: invalid_request, and as `parseInParts`. */
 export function parseJson(bytes: Buffer): unknown {
   const { value, examine } = parseInParts(bytes, limits.json_depth_max);
   const problems = examine(value);
@@ -15,16 +15,20 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** A JSON value of whose parts each is to be examined for itself. */
+/** A JSON value with a function that examines each part separately. */
 export interface JsonInParts {
   readonly value: unknown;
-  /** What `parseJson` would refuse as invalid_request in a text of this part alone. Faults: invalid_json (nested too deeply). */
+  /**
+   * Returns the problems for which `parseJson` would refuse a text of this part alone as invalid_request. Faults:
+   * invalid_json (too many levels).
+   */
   readonly examine: (part: unknown) => readonly Problem[];
 }
 
 /**
- * The value of a JSON text. Faults: payload_too_large (more than `values_max` values), invalid_json, also where it is nested more than
- * `depth_max` levels deep (a text of less than 16 KiB is let pass: `examine` looks again).
+ * Returns the value of a JSON text. Faults: payload_too_large (more than `values_max` values); invalid_json, also if it
+ * is nested more than `depth_max` levels deep. The depth of a text of less than 16 KiB is not checked here, because
+ * `examine` checks it.
  */
 export function parseInParts(
   bytes: Buffer,
@@ -46,8 +50,8 @@ export function parseInParts(
     throw notJson("The body is not one JSON text.", cause);
   }
   if (members !== membersOf(value)) throw notJson(twiceMessage(bytes));
-  // A text without \u escapes cannot hold NUL or half a surrogate pair, and shows a forbidden key as it is: most bodies are
-  // found clean by two searches that run at memory speed and a walk that builds no paths.
+  // A text without \u escapes cannot contain NUL or a lone surrogate, and shows a forbidden key unescaped. So two
+  // searches at memory speed and a walk that builds no paths are enough for most bodies.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
   if (inexact.length > 0) value = JSON.parse(marked(bytes, inexact));
@@ -63,14 +67,15 @@ function tooDeep(depth_max: number): Fault {
 }
 
 /**
- * JSON.parse takes 0.3 µs a level and 1 µs a value: 8 MiB of `[` or of `{},` would hold everybody up for seconds, and take a
- * hundred times their size. Smaller bodies may be parsed first, which tells the items of a batch apart.
+ * JSON.parse takes 0.3 µs a level and 1 µs a value. 8 MiB of `[` or of `{},` would block the thread for seconds, and
+ * take a hundred times their size. Smaller bodies are parsed first, so that the items of a batch can fail separately.
  */
 const small_bytes_max = 16_384;
 
 /**
- * Refuses what nests deeper, or holds more values, than allowed, by the signs outside of strings; some milliseconds a MiB, a
- * third of JSON.parse. Returns how many members the objects of the text have, and the places of numbers that no double holds.
+ * Refuses a text with too many levels or values, by the brackets and commas outside of strings. Takes some milliseconds
+ * a MiB, a third of JSON.parse. Returns how many members the objects of the text have, and the places of numbers that a
+ * double cannot represent exactly.
  */
 function measureShape(
   bytes: Buffer,
@@ -113,26 +118,28 @@ function measureShape(
   return { members, inexact };
 }
 
-/** Where something begins in a text, and where it has ended. */
+/** Start and end of a part of a text. */
 interface Place {
   readonly from: number;
   readonly to: number;
 }
 
-/** Whether a number begins with this byte, outside of strings. */
+/** Returns true if a number may begin with this byte, outside of strings. */
 function startsNumber(byte = 0): boolean {
   return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d;
 }
 
-/** Whether a number may go on with this byte: a digit, a sign, a point or an e. */
+/** Returns true if a number may continue with this byte: a digit, a sign, a point or an e. */
 function isOfNumber(byte = 0): boolean {
   return startsNumber(byte) || byte === 0x2e || byte === 0x2b || byte === 0x65 || byte === 0x45;
 }
 
-/** Fifteen digits are held by a double, wherever the point is. */
+/** A double represents fifteen digits exactly, wherever the point is. */
 const held_chars_max = 15;
 
-/** Whether a double holds the number at this place as it is written. What is no number is seen when it is parsed. */
+/**
+ * Returns true if a double represents the number at this place exactly. Parsing refuses a text that is not a number.
+ */
 function isHeld(bytes: Buffer, from: number, to: number): boolean {
   if (to - from <= held_chars_max && !hasExponent(bytes, from, to)) return true;
   return isExactNumber(bytes.toString("latin1", from, to));
@@ -143,10 +150,16 @@ function hasExponent(bytes: Buffer, from: number, to: number): boolean {
   return false;
 }
 
-/** Stands in the value for a finite number that no double holds as it is written: the rounded one could be taken for another. */
+/**
+ * Replaces a finite number that a double cannot represent exactly, because the rounded number could be mistaken for
+ * another.
+ */
 const inexact_mark = Number.NEGATIVE_INFINITY;
 
-/** The text with other numbers at these places: one that reads as `inexact_mark`, or as infinity where it is too large. */
+/**
+ * Returns the text with other numbers at these places: one that parses as `inexact_mark`, or as infinity for a number
+ * that is too large.
+ */
 function marked(bytes: Buffer, places: readonly Place[]): string {
   const copy = Buffer.from(bytes);
   for (const { from, to } of places) {
@@ -157,7 +170,10 @@ function marked(bytes: Buffer, places: readonly Place[]): string {
   return copy.toString("utf8");
 }
 
-/** How many members the objects of a value have. Not by recursion: a small text may be nested thousands of levels deep. */
+/**
+ * Returns how many members the objects of a value have. Not recursive, because a small text may be nested thousands of
+ * levels deep.
+ */
 function membersOf(value: unknown): number {
   let members = 0;
   const within = [value];
@@ -178,8 +194,8 @@ function membersOf(value: unknown): number {
 }
 
 /**
- * A name that stands twice in one object: JSON.parse takes the last value, others take the first, and what was decided on
- * would not be what they carry out.
+ * Returns the message for a name that occurs twice in one object. JSON.parse takes the last value, other programs take
+ * the first. So the caller could execute another action than the decided one.
  */
 function twiceMessage(bytes: Buffer): string {
   const objects: Set<string>[] = [];
@@ -203,16 +219,16 @@ function twiceMessage(bytes: Buffer): string {
         const name = bytes.toString("utf8", from, to);
         const key: string = name.includes("\\") ? JSON.parse(name) : name.slice(1, -1);
         const names = objects.at(-1);
-        if (names?.has(key)) return `Give each name of an object once: ${clipText(name, 200)} stands there twice.`;
+        if (names?.has(key)) return `Use each name of an object once: ${clipText(name, 200)} occurs twice.`;
         names?.add(key);
         break;
       }
     }
   }
-  throw new Error("no name stands twice");
+  throw new Error("no name occurs twice");
 }
 
-/** False when `problemsOf` has something to say. Throws where the value is nested too deeply. */
+/** Returns false if `problemsOf` would report a problem. Throws if the value is nested too deeply. */
 function clean(value: unknown, depth: number, keys: boolean, texts: boolean): boolean {
   if (typeof value === "string") return !texts || !unstorable.test(value);
   if (typeof value === "number") return Number.isFinite(value);
@@ -230,16 +246,16 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
 }
 
 /**
- * What no body may hold, whatever its schema: keys named __proto__ (they change the prototype of whatever they are copied
- * to), NUL and lone surrogates (PostgreSQL cannot store them), numbers beyond a double (they would become null), and numbers
- * that a double does not hold as they are written.
+ * Returns the values that no body may contain, with any schema. Keys named __proto__ change the prototype of an object
+ * that they are copied to. PostgreSQL cannot store NUL and lone surrogates. Numbers beyond a double would become null,
+ * and inexact numbers would be rounded.
  */
 function problemsOf(body: unknown): Problem[] {
   const problems: Problem[] = [];
   const add = (path: string, code: Problem["code"], message: string): void => {
     if (problems.length < limits.error_details_max) problems.push({ path, code, message });
   };
-  const character = "Remove NUL characters and halves of surrogate pairs.";
+  const character = "Remove NUL characters and lone surrogates.";
   function look(value: unknown, path: string, depth: number): void {
     if (depth > limits.json_depth_max || problems.length >= limits.error_details_max) return;
     if (typeof value === "string" && unstorable.test(value)) add(path, "forbidden_character", character);
@@ -260,7 +276,7 @@ function problemsOf(body: unknown): Problem[] {
 
 const inexact = "Send this number as a text: it has more digits than a number keeps, and would be rounded.";
 
-/** A name as one part of a JSON Pointer (RFC 6901), cut where it is too long to be of help. */
+/** Returns a name as one part of a JSON Pointer (RFC 6901), clipped if it is very long. */
 export function pointerPart(name: string): string {
   return pointerToken(clipText(name, 200));
 }

@@ -1,7 +1,10 @@
-/** Paths of policies that may name many places: a JSON Pointer in which `*` stands for every entry of a list and every member of an object. */
+/**
+ * Paths of policies that may name many places: JSON Pointers in which `*` matches every entry of a list and every
+ * member of an object.
+ */
 import { isIndex, pointerNames, pointerToken } from "./json-patch.ts";
 
-/** Whether a path may name more than one place. */
+/** Returns true if a path may name more than one place. */
 export function isStarred(path: string): boolean {
   return path.includes("*") && pointerNames(path).includes("*");
 }
@@ -23,7 +26,7 @@ function membersOf(value: unknown, name: string): [string, unknown][] {
   return [[name, (value as Record<string, unknown>)[name]]];
 }
 
-/** Whether a place is one that the path names, or lies within one. */
+/** Returns true if the path names the place, or a place above it. */
 export function coversPlace(path: string, place: string): boolean {
   const names = pointerNames(place);
   const wanted = pointerNames(path);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";
 import { holdsAnyText, withoutTexts } from "./redacted-texts.ts";
 
-test("what policies hide stands nowhere in a text, and what is still shown stays", () => {
+test("redacted values occur nowhere in a text, and other values stay", () => {
   const content = { ssn: "123-45-6789", account: 99887766, note: "pay rent", list: ["abcd", "shown twice"], pin: "12" };
   const shown = { ssn: "[redacted]", note: "pay rent", list: ["shown twice"] };
   const hidden = hiddenTexts(content, shown);
@@ -18,7 +18,7 @@ test("what policies hide stands nowhere in a text, and what is still shown stays
   expect(hiddenTexts(content, content)).toEqual([]);
 });
 
-test("names of hidden members that are somebody's data are hidden, in paths too, and names of fields are not", () => {
+test("names of redacted members that are data are redacted, in paths too, but not names of fields", () => {
   const names = ["123-45-6789", "ann@example.com", "MRN00412", 'Ann "Al" Ox'];
   const patients = Object.fromEntries(names.map((name) => [name, { consent: true, address_line_1: null }]));
   const hidden = hiddenTexts({ patients, rooms: { "12-34": 1 } }, { rooms: { "12-34": 1 } });
@@ -30,7 +30,7 @@ test("names of hidden members that are somebody's data are hidden, in paths too,
   expect(withoutTexts(plain, hidden)).toBe(plain);
 });
 
-test("a hidden value is found where it is quoted without the spaces and line ends around it", () => {
+test("a redacted value is found without the spaces and line ends around it", () => {
   const content = { ssn: "123-45-6789\n", names: { " Ann Ox ": 1 }, list: ["\tabcd"], pin: " 12 " };
   const hidden = hiddenTexts(content, {});
   expect(withoutTexts("Ann Ox (123-45-6789) has abcd and 12", hidden)).toBe(
@@ -43,7 +43,7 @@ test("a hidden value is found where it is quoted without the spaces and line end
   ]);
 });
 
-test("members with hidden names stay apart: what is told of one is not lost for another", () => {
+test("members with redacted names stay distinct: no value is lost", () => {
   const said = { "123-45-6789": "paid", "987-65-4321": "failed", at: "noon" };
   expect(withoutTexts(said, ["123-45-6789", "987-65-4321"])).toEqual({
     "[redacted]": "paid",
@@ -52,23 +52,23 @@ test("members with hidden names stay apart: what is told of one is not lost for 
   });
 });
 
-test("of two hidden texts the longer one goes first", () => {
+test("of two redacted texts the longer one is replaced first", () => {
   const hidden = hiddenTexts({ a: "12345", b: "123456" }, {});
   expect(withoutTexts("123456 12345", hidden)).toBe("[redacted] [redacted]");
 });
 
-test("a list of as many entries as a request may have is looked through", () => {
+test("a list of the maximum number of entries is searched", () => {
   const rows = Array.from({ length: 250_000 }, () => 1);
   expect(hiddenTexts({ rows, ssn: "123-45-6789" }, { rows })).toEqual(["123-45-6789"]);
   expect(holdsAnyText([rows, "for 123-45-6789"], ["123-45-6789"])).toBe(true);
 });
 
-test("of hidden texts that overlap nothing is left", () => {
+test("overlapping redacted texts are removed completely", () => {
   expect(withoutTexts("xabcdefx abcd", ["abcd", "cdef"])).toBe("x[redacted]x [redacted]");
   expect(withoutTexts("abcdabcd", ["abcd"])).toBe("[redacted][redacted]");
 });
 
-test("hidden texts are found wherever one stands, and nothing else is struck out", () => {
+test("all redacted texts are found, and nothing else is removed", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "🐱"), minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), fc.array(word), (hidden, words) => {
@@ -85,7 +85,7 @@ test("hidden texts are found wherever one stands, and nothing else is struck out
   );
 });
 
-test("a hidden text that is longer than what was searched before is found where it is not", () => {
+test("a redacted text longer than the previously searched text is found in a longer one", () => {
   const long = "ab c".repeat(200_000);
   const hidden = [long, "abcd", "x".repeat(50)];
   expect(withoutTexts(["to abcd", "x".repeat(51)], hidden)).toEqual(["to [redacted]", "[redacted]"]);
@@ -96,7 +96,7 @@ test("a hidden text that is longer than what was searched before is found where 
   ]);
 });
 
-test("tens of thousands of hidden texts are looked for in a long one at once: one after the other they took nine seconds", () => {
+test("tens of thousands of redacted texts are searched at once: one after the other took nine seconds", () => {
   const rows = Array.from({ length: 30_000 }, (_, i) => `row-${String(i).padStart(6, "0")}`);
   const long = ["row-xyz ".repeat(60_000), ...Array.from({ length: 10_000 }, (_, i) => `note ${i}`)];
   expect(withoutTexts(long, rows)).toEqual(long);
@@ -117,7 +117,7 @@ test.each([
   ["123456", "code 123 456", "code [redacted]"],
   ["1000000", "1,000,000 or 1 000 000 USD", "[redacted] or [redacted] USD"],
   ["1,000,000", "1000000 USD", "[redacted] USD"],
-])("a hidden number is found in other groups: %s", (hidden, said, told) => {
+])("a redacted number is found with other grouping: %s", (hidden, said, told) => {
   expect(withoutTexts(said, [hidden])).toBe(told);
 });
 
@@ -131,11 +131,11 @@ test.each([
   ["1234", "12 34"],
   ["pay the rent", "paytherent"],
   ["2026", "20 26"],
-])("what is another number, or no number at all, stays: %s", (hidden, said) => {
+])("another number, or a text that is not a number, stays: %s", (hidden, said) => {
   expect(withoutTexts(said, [hidden])).toBe(said);
 });
 
-test("a number that is hidden is found however it is grouped", () => {
+test("a redacted number is found with any grouping", () => {
   const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 6, maxLength: 20 });
   const between = fc.array(fc.constantFrom("", " ", "-", ") ", "\u2011", "\u200b", " – "), {
     minLength: 20,
@@ -150,7 +150,7 @@ test("a number that is hidden is found however it is grouped", () => {
   );
 });
 
-test("numbers are looked for in other groups in a long text at once", () => {
+test("numbers with other grouping are searched in a long text at once", () => {
   const cards = Array.from({ length: 20_000 }, (_, i) => `4111-${String(i).padStart(8, "0")}`);
   const long = "4111 0000 x. ".repeat(40_000);
   expect(withoutTexts(long, cards)).toBe(long);

@@ -16,7 +16,7 @@ class RedactedTextFinder {
     this.texts = new TextFinder(redacted);
   }
 
-  /** Whether this text contains a redacted text, in the same spelling. */
+  /** Returns true if this text contains a redacted text, in the same spelling. */
   isIn(text: string): boolean {
     return this.texts.isIn(text);
   }
@@ -37,7 +37,7 @@ class RedactedTextFinder {
   }
 }
 
-/** Whether a JSON value contains one of these texts, in a text or a number. */
+/** Returns true if a JSON value contains one of these texts, in a text or a number. */
 export function holdsAnyText(value: unknown, texts: readonly string[]): boolean {
   if (texts.length === 0) return false;
   const finder = finderOf(texts);

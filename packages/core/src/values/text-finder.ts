@@ -13,8 +13,8 @@ export class TextFinder {
   /** The total length of those texts. */
   private chars = 0;
   /**
-   * The automaton's nodes have numbers: the root is 0, and nodes near the root come first. The children of a node have the
-   * numbers from `below[node]` to `below[node + 1]`, sorted by the UTF-16 unit that leads to each.
+   * The automaton's nodes have numbers: the root is 0, and nodes near the root come first. The children of a node have
+   * the numbers from `below[node]` to `below[node + 1]`, sorted by the UTF-16 unit that leads to each.
    */
   private below = new Int32Array(2);
   private units = new Uint16Array(1);
@@ -75,7 +75,7 @@ export class TextFinder {
     this.below.fill(count, above + 1);
   }
 
-  /** Whether this text contains one of the texts. */
+  /** Returns true if this text contains one of the texts. */
   isIn(text: string): boolean {
     return this.scan(text, () => true);
   }

@@ -1,20 +1,20 @@
 /**
- * Every reason for which an attempt fails, each as a sentence for the person who runs the receiver. The list is closed:
- * what is recorded is one of these. Source: contract §2.4, api.md §8.
+ * Every reason of a failed attempt, as a sentence for the operator of the receiver. The list is closed: each recorded
+ * reason is one of these.
  */
 
 const texts = {
-  // Before anything is sent.
+  // Before the request is sent.
   refused: "{sentence}",
   secret_not_readable: "The webhook's secret was sealed with another master key than this service has.",
   interrupted: "The service stopped during this attempt; whether it arrived is not known.",
-  // The name.
+  // Name lookup.
   name_unknown: "The receiver's name does not resolve.",
   name_without_address: "The receiver's name has no address.",
   name_server_silent: "The name server did not answer.",
   name_server_failed: "The name server could not resolve the receiver's name.",
   name_server_refused: "The name server refused to resolve the receiver's name.",
-  // The connection.
+  // Connection.
   connection_refused: "The receiver refused the connection.",
   no_route: "There is no route to the receiver.",
   connection_closed: "The receiver closed the connection before it answered.",
@@ -28,11 +28,11 @@ const texts = {
   certificate_self_signed: "The receiver's certificate is self-signed.",
   certificate_of_unknown_authority: "The receiver's certificate comes from an authority that is not trusted.",
   certificate_chain_incomplete: "The receiver does not send the certificates between its own and a trusted authority.",
-  // The answer.
+  // Answer.
   out_of_time: "The receiver did not answer within {seconds} seconds.",
   head_too_large: "The head of the receiver's answer is too large.",
   not_http: "The receiver's answer is not HTTP/1.1 ({code}).",
-  protocol_switched: "The receiver answered 101, a switch of protocols that was not asked for.",
+  protocol_switched: "The receiver answered 101, a switch of protocols that was not requested.",
   redirected: "The receiver answered {status}; redirects are not followed.",
   not_taken: "The receiver answered {status} instead of a 2xx status.",
 } as const satisfies Readonly<Record<string, string>>;
@@ -40,10 +40,10 @@ const texts = {
 /** The name of a reason. */
 export type DeliveryFailure = keyof typeof texts;
 
-/** All of them, with their sentences; words in braces are filled in. */
+/** The sentences of all reasons. Words in braces are filled in. */
 export const deliveryFailureTexts: Readonly<Record<DeliveryFailure, string>> = texts;
 
-/** What sentences have places for. `code`: the system's or a library's name of an error, or the HTTP parser's reason. */
+/** The values for words in braces. `code`: an error code of the system or a library, or the HTTP parser's reason. */
 export interface DeliveryFailureValues {
   readonly sentence?: string;
   readonly code?: string;
@@ -51,7 +51,7 @@ export interface DeliveryFailureValues {
   readonly status?: number;
 }
 
-/** The sentence that is recorded. Throws when a value that it needs is missing. */
+/** Returns the sentence to record. Throws if a value that it needs is missing. */
 export function deliveryFailureText(failure: DeliveryFailure, values: DeliveryFailureValues = {}): string {
   return texts[failure].replace(/\{(\w+)\}/g, (_all, name: keyof DeliveryFailureValues) => {
     const value = values[name];

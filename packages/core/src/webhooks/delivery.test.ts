@@ -11,7 +11,7 @@ test("a failure waits 5 s after the first attempt, 25 s after the second, and en
   ]);
 });
 
-test("whatever attempt the receiver takes, the delivery is delivered", () => {
+test("if any attempt succeeds, the delivery is delivered", () => {
   for (const number of [1, 2, 3]) expect(afterAttempt(number, judgeAnswer(204))).toEqual({ status: "delivered" });
 });
 
@@ -31,6 +31,6 @@ test.each([
   [400, false],
   [410, false],
   [500, false],
-])("a receiver's %i takes the event: %s", (status, taken) => {
+])("a receiver's %i counts as delivered: %s", (status, taken) => {
   expect(judgeAnswer(status).error === null).toBe(taken);
 });

@@ -1,12 +1,12 @@
-/** What becomes of a delivery after an attempt. Source: contract §3 and §6 rule 3, api.md §8. */
+/** Computes the state of a delivery after an attempt. */
 import { limits } from "@countersign/contract";
 import { deliveryFailureText } from "./delivery-failure.ts";
 
-/** What one attempt came to. */
+/** The result of one attempt. */
 export interface AttemptResult {
   /** Null: no answer. */
   readonly response_status: number | null;
-  /** Null exactly when the receiver took the event. */
+  /** Null if and only if the receiver accepted the event. */
   readonly error: string | null;
 }
 
@@ -14,7 +14,7 @@ export interface AttemptResult {
 export type AfterAttempt =
   | { readonly status: "delivered" }
   | { readonly status: "failed" }
-  /** Again after this long, counted from the end of the attempt. */
+  /** The next attempt follows after this time, counted from the end of this attempt. */
   | { readonly status: "pending"; readonly wait_ms: number };
 
 /** Waits after attempt 1 and after attempt 2. */
@@ -23,7 +23,7 @@ export const delivery_waits_ms: readonly number[] = [
   limits.delivery_wait_2_seconds * 1_000,
 ];
 
-/** Settles attempt `number` (1, 2 or 3). Source: contract §6 rule 3. */
+/** Settles attempt `number` (1, 2 or 3). */
 export function afterAttempt(
   number: number,
   result: AttemptResult,
@@ -34,7 +34,7 @@ export function afterAttempt(
   return wait_ms === undefined ? { status: "failed" } : { status: "pending", wait_ms };
 }
 
-/** What a receiver's answer means: any 2xx takes the event, everything else is a failure with its reason. */
+/** Classifies a receiver's answer: any 2xx is a success, every other status is a failure with its reason. */
 export function judgeAnswer(response_status: number): AttemptResult {
   if (response_status >= 200 && response_status < 300) return { response_status, error: null };
   const redirected = response_status >= 300 && response_status < 400 && response_status !== 304;

@@ -2,7 +2,7 @@ import type { EventBody, EventType } from "@countersign/contract";
 import { formatTimestampUs } from "../time.ts";
 import { eventJson } from "../values/canonical-json.ts";
 
-/** What happened, before it is known which webhook will be told. Fields left out are null in the body. */
+/** An event before its webhooks are known. Omitted fields are null in the body. */
 export interface EventFacts {
   readonly event_type: EventType;
   readonly organization_id: string;
@@ -15,9 +15,9 @@ export interface EventFacts {
 }
 
 /**
- * The event without `webhook_id`, as it is stored: canonical JSON text of eleven of the twelve keys of contract 2.5, null
- * where unset. The twelfth sorts last: the dispatch statement appends it and has the bytes of `eventBodyText`. Throws
- * TypeError when `data` holds what JSON cannot.
+ * Returns the event without `webhook_id` as it is stored: canonical JSON text of eleven of the twelve keys, null where
+ * unset. The twelfth sorts last. The dispatch statement appends it, and the result has the bytes of `eventBodyText`.
+ * Throws TypeError if `data` contains a value that JSON cannot represent.
  */
 export function eventDraftText(event: EventFacts): string {
   return eventJson({
@@ -36,14 +36,13 @@ export function eventDraftText(event: EventFacts): string {
 }
 
 /**
- * The bytes that every attempt of a delivery sends: compact, keys sorted recursively by UTF-16 code unit.
- * Source: contract §2.5, api.md §8.
+ * Returns the bytes that every attempt of a delivery sends: compact JSON, keys sorted recursively by UTF-16 code unit.
  */
 export function eventBodyText(draft: Omit<EventBody, "webhook_id">, webhook_id: string): string {
   return eventJson({ ...draft, webhook_id });
 }
 
-/** The one time that the contract writes with a numeric offset. Source: contract §2.6. */
+/** Returns a time with a numeric offset. All other times of the API end with `Z`. */
 export function decisionEventTimestamp(at_us: number): string {
   return formatTimestampUs(at_us).replace("Z", "+00:00");
 }

@@ -1,21 +1,21 @@
-/** Which addresses of the network are anybody's, and which are somebody's inside. Source: api.md §8. */
+/** Distinguishes public addresses from those inside a network. */
 import ipaddr from "ipaddr.js";
 import { isWithin, type NetworkList } from "../access/client-ip.ts";
 
-/** Answers queries of the host itself on Azure; lies in a public block, so no general rule finds it. */
+/** Answers queries of the host itself on Azure. It is in a public block, so no general rule finds it. */
 const azure_wire_server = "168.63.129.16";
 
-/** The only IPv6 space that is given out for the public network; everything special inside it is told apart by range. */
+/** The only IPv6 space that is assigned to the public network. Special ranges inside it are listed below. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Why the service may not connect to this address, as half a sentence ("is a loopback address"), or null when it may: it
- * is global unicast, or in one of the allowed networks. IPv4 mapped into IPv6 is judged as the IPv4 address that it is;
- * every other way of hiding one in the other (NAT64, 6to4, Teredo, -compatible, -translated) is refused.
- * `ip` is any text that DNS or a URL gives; what is no address is refused.
+ * Returns why the service may not connect to this address, as half a sentence ("is a loopback address"). Null: it may,
+ * because the address is global unicast or in an allowed network. IPv4 mapped into IPv6 is judged as its IPv4 address.
+ * All other ways to embed IPv4 in IPv6 (NAT64, 6to4, Teredo, -compatible, -translated) are refused. `ip` is any text
+ * from DNS or a URL. A text that is not an address is refused.
  */
 export function addressRefusal(ip: string, allowed: NetworkList = []): string | null {
-  // The parser takes 1.2.3 and 0x7f.1 too, and zone ids.
+  // The parser also accepts 1.2.3 and 0x7f.1, and zone ids.
   const written = ipaddr.IPv4.isValidFourPartDecimal(ip) || ipaddr.IPv6.isValid(ip);
   if (!written || ip.includes("%")) return "is not an address";
   const address = ipaddr.process(ip);

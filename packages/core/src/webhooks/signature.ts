@@ -1,33 +1,34 @@
-/** What proves to a receiver that a delivery is ours. Source: contract §6, api.md §8. */
+/** Signs deliveries, so that a receiver can verify that the service sent them. */
 import { createHmac } from "node:crypto";
 import { webhook_secret_prefix } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
 
-/** `sha256=` and the lower-case hex HMAC-SHA256 of the raw body under the whole `whsec_` text. Source: contract §6. */
+/** Returns `sha256=` and the lower-case hex HMAC-SHA256 of the raw body. The key is the whole `whsec_` text. */
 export function contractSignature(secret: string, body: string | Uint8Array): string {
   return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 }
 
 /**
- * The signature of the Standard Webhooks specification: `v1,` and base64 HMAC-SHA256 over `id.timestamp.body` under the
- * bytes that the part after `whsec_` is base64 of. `timestamp_seconds`: Unix time of the attempt.
+ * Returns the signature of the Standard Webhooks specification: `v1,` and the base64 HMAC-SHA256 of
+ * `id.timestamp.body`. The key is the base64-decoded part after `whsec_`. `timestamp_seconds`: Unix time of the
+ * attempt.
  */
 function standardSignature(secret: string, id: string, timestamp_seconds: number, body: string): string {
   const key = Buffer.from(secret.slice(webhook_secret_prefix.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp_seconds}.${body}`).digest("base64")}`;
 }
 
-/** One delivery as its headers describe it. */
+/** The parts of a delivery that its headers contain. */
 export interface SignedDelivery {
   readonly delivery_id: string;
   readonly event_type: string;
-  /** Exactly what is sent. */
+  /** The body as it is sent, byte for byte. */
   readonly body: string;
-  /** True: somebody asked for this delivery by hand. */
+  /** True: a person requested this delivery by hand. */
   readonly manual_retry: boolean;
 }
 
-/** Every header of a delivery but those of HTTP itself. `now_us`: the attempt. */
+/** Returns every header of a delivery except those of HTTP itself. `now_us`: time of the attempt. */
 export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
   const timestamp_seconds = Math.floor(now_us / us_per_second);
@@ -44,8 +45,8 @@ export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us
 }
 
 /**
- * The headers of one question to a context source: those of a delivery, without an event. `request_id` is a new one for
- * each question; `now_us`: when it is asked.
+ * Returns the headers of one request to a context source: those of a delivery, without an event. `request_id` is new
+ * for each request. `now_us`: time of the request.
  */
 export function contextRequestHeaders(
   request_id: string,

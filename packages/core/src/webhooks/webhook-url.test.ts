@@ -64,7 +64,7 @@ describe("checkWebhookUrl", () => {
     expect(verdict(base + "é".repeat(400))).toBe("refuse");
   });
 
-  test("what is accepted is stored as the parser's own text, and that is accepted again as it stands", () => {
+  test("an accepted URL is stored as the parser's own text, and that text is accepted unchanged", () => {
     for (const { url } of urls) {
       const first = checkWebhookUrl(url);
       if (!("href" in first)) continue;
@@ -80,17 +80,17 @@ describe("checkWebhookUrl", () => {
     }
   });
 
-  test("never throws, whatever the text", () => {
+  test("never throws, for any text", () => {
     const text = fc.oneof(
       fc.string({ unit: anyCharacter }),
-      // Not fc.webUrl(), which takes a second of the processor when it is first used.
+      // Not fc.webUrl(), because its first use takes a second of processor time.
       fc.tuple(fc.domain(), fc.string()).map(([host, rest]) => `https://${host}/${rest}`),
       fc.string().map((rest) => `https://${rest}`),
     );
     fc.assert(fc.property(text, (url) => void checkWebhookUrl(url)));
   });
 
-  test("an operator's switches let in plain http, private networks and their names, and nothing beside them", () => {
+  test("an operator's settings permit plain http, private networks and their names, and nothing else", () => {
     const rules = { allow_http: true, allow_networks: networkList(["127.0.0.0/8", "fd00::/8"]) };
     expect(verdict("http://127.0.0.1:8080/hook", rules)).toBe("accept");
     expect(verdict("http://localhost:8080/hook", rules)).toBe("accept");
@@ -106,17 +106,19 @@ describe("checkWebhookUrl", () => {
     "metadata.goog",
     "a.metadata.goog",
     "instance-data",
-  ])("what clouds call their metadata is refused also where private networks are allowed: %s", (host) => {
+  ])("names of cloud metadata are refused even if private networks are allowed: %s", (host) => {
     const rules = { allow_http: true, allow_networks: networkList(["0.0.0.0/0"]) };
     expect(verdict(`http://${host}/hook`, rules)).toBe("refuse");
     expect(verdict(`https://${host}/hook`)).toBe("refuse");
   });
 });
 
-describe("checkWebhookUrl of a name that resolves nowhere", () => {
-  test.each(["hooks.onion", "HOOKS.example.Onion.", "hooks.alt"])("refuses it for everybody: %s", (host) => {
+describe("checkWebhookUrl of a name that never resolves", () => {
+  test.each(["hooks.onion", "HOOKS.example.Onion.", "hooks.alt"])("refuses it with any settings: %s", (host) => {
     const rules = { allow_http: true, allow_networks: networkList(["0.0.0.0/0", "::/0"]) };
-    const refused = expect.stringMatching(/^Names under (onion|alt) have no address: they are not part of DNS\.$/);
+    const refused = expect.stringMatching(
+      /^Names under (onion|alt) have no address, because they are not part of DNS\.$/,
+    );
     expect(checkWebhookUrl(`https://${host}/hook`, rules)).toEqual({ refused });
     expect(checkWebhookUrl(`https://${host}/hook`)).toEqual({ refused });
     expect(verdict(`https://${host.replace(/\.$/, "")}.example/hook`, rules)).toBe("accept");
@@ -135,7 +137,7 @@ describe("refusedAddresses", () => {
 });
 
 describe("addressRefusal", () => {
-  test("never accepts an IPv4 address of a special block, however it is written into IPv6", () => {
+  test("never accepts an IPv4 address of a special block, in any IPv6 form", () => {
     const special = fc.constantFrom("10.", "127.", "169.254.", "192.168.", "172.16.", "100.64.", "0.", "224.", "240.");
     const octet = fc.nat(255);
     fc.assert(

@@ -1,47 +1,56 @@
-/** The guard on receivers' addresses, as far as it needs no network. Source: contract §4, api.md §8. */
+/** Checks the URLs of receivers, as far as this is possible without network access. */
 import { limits } from "@countersign/contract";
 import type { NetworkList } from "../access/client-ip.ts";
 import { addressRefusal } from "./public-address.ts";
 
-/** What the instance's operator permits beyond the rule. */
+/** The exceptions that the instance's operator permits. */
 export interface WebhookUrlRules {
-  /** `http:` receivers too. */
+  /** Permits `http:` receivers. */
   readonly allow_http: boolean;
   /**
-   * Networks that receivers may be in although private; with any, names that are local by definition may be looked up.
-   * What clouds call their metadata may not: no receiver is behind it, whatever network it leads to.
+   * Private networks that receivers may be in. With any entry, local names may be looked up, too. Names of cloud
+   * metadata are never permitted, because no receiver has one.
    */
   readonly allow_networks: NetworkList;
 }
 
-/** The default: the public network by https and nothing else. */
+/** The default: only https to the public network. */
 export const publicHttpsOnly: WebhookUrlRules = { allow_http: false, allow_networks: [] };
 
-/** A URL in the one spelling that is stored and dialled, or why it is refused (a whole sentence). */
+/** A URL in the single spelling that is stored and dialled, or the reason for its refusal as a sentence. */
 export type WebhookUrlVerdict =
   | {
       readonly href: string;
       /** A name without a dot at its end, or an address without brackets. */
       readonly host: string;
-      /** True: `host` is an address, already judged; false: every address that the name has is still to be judged. */
+      /**
+       * True: `host` is an address, which is already judged. False: the caller must still judge every address of the
+       * name.
+       */
       readonly literal: boolean;
     }
   | { readonly refused: string };
 
-/** Suffixes that never resolve in the public DNS. Single labels are refused as such. */
+/** Suffixes that never resolve in the public DNS. A name with a single label is refused for that reason. */
 const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
 
-/** Suffixes under which no DNS has names, public or private. Source: RFC 7686, RFC 9476. */
+/** Suffixes without names in any DNS, public or private (RFC 7686, RFC 9476). */
 const foreignSuffixes = ["onion", "alt"];
 
-/** What clouds call their metadata. */
+/** Names of cloud metadata. */
 const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
-/** What can be a name in DNS, after the parser has lower-cased it and written it in ASCII: labels of 1 to 63 characters. */
+/**
+ * Matches a possible DNS name after the parser has lower-cased it and converted it to ASCII: labels of 1 to 63
+ * characters.
+ */
 const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 const name_chars_max = 253;
 
-/** Ports of other protocols, as the Fetch standard lists them for browsers: a POST there could be read as commands. */
+/**
+ * Ports of other protocols, as the Fetch standard lists them for browsers. Such a service could read a POST as
+ * commands.
+ */
 const otherProtocols: ReadonlySet<number> = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
   ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515],
@@ -50,17 +59,18 @@ const otherProtocols: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Judges the text of a URL. Everything but the userinfo is judged on the parsed URL, which is what is dialled: a check of
- * the text would see another host than the parser does. Names are judged by their form only; look them up next.
+ * Judges the text of a URL. Only the userinfo is checked in the text. The rest is checked in the parsed URL, which is
+ * dialled, because a check of the text could see another host than the parser. Names are judged by their form only. The
+ * caller must look them up next.
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHttpsOnly): WebhookUrlVerdict {
-  if (/\p{Cc}/u.test(text)) return { refused: "The URL has a control character in it." };
+  if (/\p{Cc}/u.test(text)) return { refused: "The URL contains a control character." };
   if (text !== text.trim()) return { refused: "The URL begins or ends with a space." };
   const scheme = /^(https?):\/\/(?!\/)/i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined || (scheme === "http" && !rules.allow_http)) {
     return { refused: "The URL is not an absolute https URL." };
   }
-  // The parser drops an empty userinfo, and takes a backslash for the end of the host where other programs do not.
+  // The parser drops an empty userinfo. It also reads a backslash as the end of the host, which other programs do not.
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? "";
   if (authority.includes("@")) return { refused: "The URL has a user:password part." };
   if (!URL.canParse(text)) return { refused: "The URL has no valid host or port." };
@@ -78,8 +88,8 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHtt
 }
 
 /**
- * Judges the addresses of a name: null when every one may be connected to, else why not. One bad address condemns them
- * all: which of them a socket would choose is nobody's promise.
+ * Judges the addresses of a name. Returns null if all may be connected to, else the reason. One refused address refuses
+ * all, because a socket may choose any of them.
  */
 export function refusedAddresses(host: string, addresses: readonly string[], rules: WebhookUrlRules): string | null {
   for (const address of addresses) {
@@ -95,12 +105,13 @@ function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
 }
 
 function refusedName(host: string, rules: WebhookUrlRules): string | null {
-  // The parser takes "localhost..", "*.example.com" and "a,b": names that no rule below would know, and nobody can have.
+  // The parser accepts "localhost..", "*.example.com" and "a,b". The rules below would not recognise these names, and
+  // no host can have them.
   if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
   const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
-  if (metadataSuffixes.some(isUnder)) return `${host} is a name of a cloud's metadata.`;
+  if (metadataSuffixes.some(isUnder)) return `${host} is a name of cloud metadata.`;
   const foreign = foreignSuffixes.find((suffix) => host.endsWith(`.${suffix}`));
-  if (foreign !== undefined) return `Names under ${foreign} have no address: they are not part of DNS.`;
+  if (foreign !== undefined) return `Names under ${foreign} have no address, because they are not part of DNS.`;
   if (rules.allow_networks.length > 0) return null;
   if (!host.includes(".")) return `${host} is a name of a private network.`;
   const suffix = localSuffixes.find(isUnder);

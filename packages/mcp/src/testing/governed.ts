@@ -5,7 +5,13 @@ import { createGovernor, type GovernorOptions } from "../governor.ts";
 
 type Answering = (submission: IntentSubmission) => Partial<Decision>;
 
-/** A governor whose service gives what `answering` says; without it every call is approved. */
+/** The tools of the test's server. */
+const tools = ["pay", "look", "peek", "other", "send_money"].map((name) => ({ name }));
+
+/**
+ * A governor whose service gives what `answering` says; without it every call is approved. Its client has listed the server's
+ * tools, unless the test has a server of its own (`toServer`).
+ */
 export function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
   const toServer: string[] = [];
   const toClient: string[] = [];
@@ -46,6 +52,11 @@ export function governed(answering: Answering = () => ({ outcome: "approve" }), 
     note: (text) => notes.push(text),
     ...terms,
   });
+  if (terms.toServer === undefined) {
+    governor.fromClient(line({ id: "list", method: "tools/list" }));
+    governor.fromServer(line({ id: "list", result: { tools } }));
+    for (const lines of [toServer, toClient]) lines.length = 0;
+  }
   const rule = (given: Partial<Decision>) => rulings.shift()?.(decided(given));
   return { governor, toServer, toClient, notes, observed, submitted, withdrawn, rule };
 }

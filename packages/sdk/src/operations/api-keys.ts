@@ -1,24 +1,45 @@
-import type { ApiKey, ApiKeyCreated, ApiKeyInput, ApiKeyRotated } from "@countersign/contract";
+import type {
+  ApiKey,
+  ApiKeyCreated,
+  ApiKeyInput,
+  ApiKeyRotated,
+  KeyBindingsInput,
+  ObservedBindings,
+} from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The methods on API keys. Source: api.md §3. */
+/** The methods on API keys. */
 export function apiKeyCalls(call: Transport) {
   const path = (key_id: string) => `/v1/api-keys/${encodeURIComponent(key_id)}`;
   return {
-    /** Creates a key; its text is in this answer only. `***`: the first answer was lost, so revoke the key and create another. */
+    /**
+     * Creates a key. Only this answer contains its text. `***`: the first answer was lost, so revoke the key and create
+     * another.
+     */
     createApiKey: (input: ApiKeyInput) =>
       call<ApiKeyCreated>("POST", "/v1/api-keys", { body: input, idempotency_key: newIdempotencyKey() }),
 
-    /** Keys without their texts, newest first. */
+    /** Lists keys without their texts, newest first. */
     listApiKeys: (query: PageQuery = {}) =>
       call<Page<"api_keys", ApiKey>>("GET", "/v1/api-keys", { query: { ...query } }),
 
-    /** Revokes a key: no request that begins after this resolved succeeds with it. */
+    /** Binds a key, or unbinds it (null), from the next request on. The bindings replace the old ones as a whole. */
+    bindApiKey: async (key_id: string, bindings: KeyBindingsInput | null) =>
+      (await call<{ api_key: ApiKey }>("PATCH", path(key_id), { body: { bindings } })).api_key,
+
+    /** Which bindings fit what a key submitted in the last 30 days. */
+    getObservedBindings: async (key_id: string) =>
+      (await call<{ observed: ObservedBindings }>("GET", `${path(key_id)}/observed-bindings`)).observed,
+
+    /** Revokes a key. No request that begins after this call resolves can use it. */
     revokeApiKey: (key_id: string) => call<null>("DELETE", path(key_id)),
 
-    /** Replaces the client's own key; the old one is dead when this resolves. Make a new client with the new key. */
+    /**
+     * Replaces the client's own key. The old key is invalid when this call resolves. Create a new client with the new
+     * key.
+     */
     rotateApiKey: (key_id: string) => call<ApiKeyRotated>("POST", `${path(key_id)}/rotate`),
   };
 }

@@ -7,15 +7,15 @@ import type {
 } from "@countersign/contract";
 import type { Transport } from "../transport.ts";
 
-/** What an action touches, as `action.target` of an intent names it. */
+/** The target of an action, as in `action.target` of an intent. */
 export interface ContextTarget {
   readonly type: string;
   readonly identifier: string;
 }
 
 /**
- * The methods on stored facts. A document replaces what was stored in the same place, whole; decisions committed after the
- * call see it. Reading and deleting throw `ApiError` (`not_found`) where nothing is stored. Source: api.md §5.
+ * The methods on stored facts. A document replaces the whole document stored in the same place. Decisions committed
+ * after the call use it. Reading and deleting throw `ApiError` (`not_found`) if nothing is stored.
  */
 export function contextCalls(call: Transport) {
   const org = "/v1/context/org";
@@ -30,37 +30,37 @@ export function contextCalls(call: Transport) {
   const remove = (path: string) => call<null>("DELETE", path);
 
   return {
-    /** Says what is wrong with a context document, without storing it. */
+    /** Returns the problems of a context document, without storing it. */
     validateContext: (document: unknown) =>
       call<ContextValidation>("POST", "/v1/context/validate", { body: document, repeatable: true }),
 
     /** Stores facts about the organization, for the intents of all its agents. */
     putOrgContext: (document: ContextDocument) => put(org, document),
-    /** What is stored of the organization. */
+    /** Returns the facts stored about the organization. */
     getOrgContext: () => get(org),
-    /** Forgets what is stored of the organization. */
+    /** Deletes the facts stored about the organization. */
     deleteOrgContext: () => remove(org),
 
-    /** Stores facts about one agent, in front of those about the organization. */
+    /** Stores facts about one agent. They precede those about the organization. */
     putAgentContext: (agent_id: string, document: ContextDocument) => put(agent(agent_id), document),
-    /** What is stored of an agent. */
+    /** Returns the facts stored about an agent. */
     getAgentContext: (agent_id: string) => get(agent(agent_id)),
-    /** Forgets what is stored of an agent. */
+    /** Deletes the facts stored about an agent. */
     deleteAgentContext: (agent_id: string) => remove(agent(agent_id)),
 
-    /** Stores facts about what actions touch, in front of those about the agent. */
+    /** Stores facts about targets of actions. They precede those about the agent. */
     putTargetContext: (subject: ContextTarget, document: ContextDocument) => put(target(subject), document),
-    /** What is stored of a target. */
+    /** Returns the facts stored about a target. */
     getTargetContext: (subject: ContextTarget) => get(target(subject)),
-    /** Forgets what is stored of a target. */
+    /** Deletes the facts stored about a target. */
     deleteTargetContext: (subject: ContextTarget) => remove(target(subject)),
 
-    /** Registers your endpoint; the answer is the only one that shows its secret, a new one each time. */
+    /** Registers your endpoint. Only this answer shows its secret, which is new each time. */
     putContextSource: async (input: ContextSourceInput) =>
       (await call<{ source: ContextSource }>("PUT", source, { body: input })).source,
-    /** The registered endpoint, its secret masked. */
+    /** Returns the registered endpoint with its secret masked. */
     getContextSource: async () => (await call<{ source: ContextSource }>("GET", source)).source,
-    /** Removes the endpoint: no decision committed afterwards rests on its facts. */
+    /** Removes the endpoint. Decisions committed after the call do not use its facts. */
     deleteContextSource: () => remove(source),
   };
 }

@@ -12,40 +12,40 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
 
-/** Filters of `listEscalations`. Without `mode`, escalations of test mode are left out. */
+/** Filters of `listEscalations`. Without `mode`, escalations of test mode are omitted. */
 export interface EscalationQuery extends PageQuery {
   readonly status?: EscalationStatus;
   readonly agent_id?: string;
   readonly reviewer?: string;
   readonly mode?: PipelineMode;
-  /** Of pending ones that are for the same action, only the newest; `equal_pending` says how many there are. */
+  /** Of pending escalations for the same action, only the newest is listed. `equal_pending` is their number. */
   readonly group?: "equal";
-  /** Those whose time ends first come first; for pending ones only. */
+  /** Sorts pending escalations by the end of their time, the earliest first. */
   readonly order?: "expires_at";
 }
 
-/** What a vote may carry besides the ruling. */
+/** The options of a vote besides the ruling. */
 export interface VoteOptions {
   readonly idempotency_key?: string;
 }
 
-/** The methods on human review. Source: api.md §6. */
+/** The methods on human review. */
 export function escalationCalls(call: Transport) {
   const path = (escalation_id: string, part = "") => `/v1/escalations/${encodeURIComponent(escalation_id)}${part}`;
   const one = async (method: string, at: string, options: CallOptions = {}) =>
     (await call<{ escalation: Escalation }>(method, at, options)).escalation;
 
   return {
-    /** Escalations, newest first or in the order asked for. */
+    /** Lists escalations, newest first or in the requested order. */
     listEscalations: (query: EscalationQuery = {}) =>
       call<Page<"escalations", Escalation>>("GET", "/v1/escalations", { query: { ...query } }),
 
-    /** One escalation as it stands. */
+    /** Returns one escalation in its current state. */
     getEscalation: (escalation_id: string) => one("GET", path(escalation_id)),
 
     /**
-     * Votes. One rejection closes the escalation; approvals close it when each rule's reviewers gave theirs. Give an
-     * `idempotency_key` to send the same vote again in another call.
+     * Votes. One rejection closes the escalation. Approvals close it when the reviewers of every rule gave theirs. Give
+     * an `idempotency_key` to send the same vote again in another call.
      */
     decideEscalation: (escalation_id: string, ruling: RulingInput, { idempotency_key }: VoteOptions = {}) =>
       one("POST", path(escalation_id, "/decision"), {
@@ -53,15 +53,22 @@ export function escalationCalls(call: Transport) {
         idempotency_key: idempotency_key ?? newIdempotencyKey(),
       }),
 
-    /** Closes the escalation; its action stays blocked. */
+    /** Closes the escalation. Its action stays blocked. */
     cancelEscalation: (escalation_id: string, input: CancelInput = {}) =>
       one("POST", path(escalation_id, "/cancel"), { body: input }),
 
-    /** Takes your own action out of review; it stays blocked. For the key that submitted it. Returns the decision. */
+    /**
+     * Withdraws your own action from review. It stays blocked. Only for the key that submitted it. Returns the
+     * decision.
+     */
     withdrawEscalation: async (escalation_id: string, input: CancelInput = {}) =>
       (await call<{ decision: Decision }>("POST", path(escalation_id, "/withdraw"), { body: input })).decision,
 
-    /** Hands the escalation to other reviewers; it stays open. */
+    /** Revokes an unclaimed approval, so that it can no longer be claimed. */
+    revokeApproval: (escalation_id: string, input: CancelInput = {}) =>
+      one("POST", path(escalation_id, "/revoke"), { body: input }),
+
+    /** Assigns the escalation to other reviewers. It stays open. */
     reassignEscalation: (escalation_id: string, input: ReassignInput) =>
       one("POST", path(escalation_id, "/reassign"), { body: input }),
 

@@ -16,7 +16,7 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** How intents are submitted. */
+/** The options of a submission. */
 export interface SubmitOptions {
   readonly mode?: "shadow" | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +32,10 @@ export interface IntentQuery extends PageQuery {
   readonly to?: string;
 }
 
-/** How a decision is read: `wait` seconds (≤ 55) lets the service hold the answer until the outcome is final. */
+/**
+ * The options of reading a decision. `wait` seconds (at most 55) lets the service hold the answer until the outcome is
+ * final.
+ */
 export interface DecisionOptions {
   readonly wait?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -42,7 +45,7 @@ const wait_seconds_max = 55;
 
 const path = (intent_id: string, part = "") => `/v1/intents/${encodeURIComponent(intent_id)}${part}`;
 
-/** The methods on intents. Source: api.md §4. */
+/** The methods on intents. */
 export function intentCalls(call: Transport) {
   const readDecision = async (intent_id: string, { wait, signal }: DecisionOptions, over_outages: boolean) => {
     const options = { query: { wait }, signal, over_outages };
@@ -51,14 +54,15 @@ export function intentCalls(call: Transport) {
 
   return {
     /**
-     * Asks for the decision on an action; when this resolves, the decision is on disk. Without `idempotency_key` the
-     * client makes one, so that its own repeats never decide twice.
+     * Requests the decision on an action. When the call resolves, the decision is on disk. Without `idempotency_key`
+     * the client creates one, so that its own retries never decide twice.
      */
     submitIntent: (
       submission: IntentSubmission,
       { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
     ) => {
-      const key = idempotency_key ?? newIdempotencyKey();
+      // The prefix marks a key for retries of this request only. Such a key does not distinguish two equal actions.
+      const key = idempotency_key ?? `retry-${newIdempotencyKey()}`;
       return call<SubmitAnswer>("POST", "/v1/intents", {
         body: submission,
         query: { mode },
@@ -68,11 +72,14 @@ export function intentCalls(call: Transport) {
     },
 
     /**
-     * Asks for decisions on up to 50 actions; counts as one request. Answers come in order, and a bad item fails alone
-     * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` are given one.
+     * Requests decisions on up to 50 actions. Counts as one request. Answers come in order. A bad item fails alone
+     * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` get one.
      */
     submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
-      const intents = items.map((item) => ({ ...item, idempotency_key: item.idempotency_key ?? newIdempotencyKey() }));
+      const intents = items.map((item) => ({
+        ...item,
+        idempotency_key: item.idempotency_key ?? `retry-${newIdempotencyKey()}`,
+      }));
       return call<BatchAnswer>("POST", "/v1/intents/batch", {
         body: { intents },
         query: { mode },
@@ -81,19 +88,19 @@ export function intentCalls(call: Transport) {
       });
     },
 
-    /** Intents with their verdicts, newest first. */
+    /** Lists intents with their verdicts, newest first. */
     listIntents: (query: IntentQuery = {}) =>
       call<Page<"intents", IntentListItem>>("GET", "/v1/intents", { query: { ...query } }),
 
-    /** The intent, the facts it was decided on, and the decision. */
+    /** Returns the intent, the facts of its decision, and the decision. */
     getIntent: (intent_id: string) => call<IntentAnswer>("GET", path(intent_id)),
 
-    /** The decision on an intent as it stands, or as it stands after waiting for the outcome. */
+    /** Returns the current decision on an intent, or the decision after waiting for the outcome. */
     getDecision: (intent_id: string, options: DecisionOptions = {}) => readDecision(intent_id, options, false),
 
     /**
-     * Resolves when the outcome is final, however long a reviewer takes, also over restarts of the service; `signal` ends
-     * the waiting, and so does a service that cannot be reached for some five minutes.
+     * Resolves when the outcome is final, however long the review takes, also across restarts of the service. `signal`
+     * ends the wait. The call rejects if the service cannot be reached for about five minutes.
      */
     waitForOutcome: async (intent_id: string, signal?: AbortSignal): Promise<Decision> => {
       for (;;) {
@@ -102,7 +109,7 @@ export function intentCalls(call: Transport) {
       }
     },
 
-    /** What happened to an intent, oldest first. */
+    /** Lists the audit records of an intent, oldest first. */
     listIntentAudit: (intent_id: string, query: PageQuery = {}) =>
       call<Page<"audit", AuditRecord>>("GET", path(intent_id, "/audit"), { query: { ...query } }),
 
@@ -110,13 +117,13 @@ export function intentCalls(call: Transport) {
   };
 }
 
-/** The methods for carrying out an action. Source: docs/decisions/0036. */
+/** The methods for executing an action. See docs/decisions/0036-claims.md. */
 function executionCalls(call: Transport) {
   return {
     /**
-     * Claims an approved action before it is carried out. `nonce`: made up by this process for this action; the client repeats the
-     * claim with it. Throws `ApiError` with the code `already_claimed` if somebody else claimed it before, and `blocked_now` if the
-     * rules of now block it.
+     * Claims an approved action before it is executed. `nonce`: created by this process for this action; the client
+     * repeats the claim with it. Throws `ApiError` with the code `already_claimed` if another caller claimed it
+     * earlier, and `blocked_now` if current rules block it.
      */
     claimIntent: async (intent_id: string, nonce: string) => {
       const options = { body: { nonce }, repeatable: true };

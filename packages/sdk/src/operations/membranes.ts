@@ -10,7 +10,7 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
 
-/** The methods on membranes. Source: api.md §10. */
+/** The methods on membranes. */
 export function membraneCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ membrane: Membrane }>(method, `/v1/membranes${path}`, options)).membrane;
@@ -19,35 +19,35 @@ export function membraneCalls(call: Transport) {
   const id = (membrane_id: string) => `/${encodeURIComponent(membrane_id)}`;
 
   return {
-    /** Newest first. */
+    /** Lists membranes, newest first. */
     listMembranes: (query: PageQuery = {}) =>
       call<Page<"membranes", Membrane>>("GET", "/v1/membranes", { query: { ...query } }),
 
-    /** Creates a membrane in shadow mode. `warnings` as of `changeMembrane`. */
+    /** Creates a membrane in shadow mode. `warnings` as in `changeMembrane`. */
     createMembrane: (input: MembraneInput) => save("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
-    /** One membrane with its settings. */
+    /** Returns one membrane with its settings. */
     getMembrane: (membrane_id: string) => one("GET", id(membrane_id)),
 
     /**
-     * Replaces each given field, of thresholds and escalation each given member. Its `warnings` say that the given packs and
-     * live policies can exhaust the budget of a decision together.
+     * Replaces each given field. Of thresholds and escalation, replaces each given member. Its `warnings` report that
+     * the given packs and live policies together can exhaust the budget of a decision.
      */
     changeMembrane: (membrane_id: string, change: MembraneChange) => save("PATCH", id(membrane_id), { body: change }),
 
-    /** Which rules look at what agents asked for in the last 31 days. */
+    /** Returns the rules that read the actions of the last 31 days. */
     getCoverage: async (membrane_id: string) =>
       (await call<{ coverage: Coverage }>("GET", `/v1/membranes${id(membrane_id)}/coverage`)).coverage,
 
-    /** Begins to enforce the membrane's decisions. `next_steps` say which facts were missing in shadow. */
+    /** Starts enforcing the membrane's decisions. `next_steps` name the facts that were missing in shadow mode. */
     goLive: (membrane_id: string) => flat(call<MembraneLive>("POST", `/v1/membranes${id(membrane_id)}/go-live`)),
 
-    /** Goes on deciding, but stops enforcing. */
+    /** Stops enforcing. Actions are still decided and recorded. */
     returnToShadow: (membrane_id: string) => one("POST", `${id(membrane_id)}/return-to-shadow`),
   };
 }
 
-/** Puts what an answer has beside the membrane among the membrane's own members. */
+/** Merges the members beside the membrane in an answer into the membrane. */
 async function flat<A extends MembraneLive | MembraneSaved>(answer: Promise<A>) {
   const { membrane, ...beside } = await answer;
   return { ...membrane, ...beside };

@@ -2,7 +2,7 @@ import { type OperationId, operationRows, type operations } from "@countersign/c
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Client, createClient } from "../index.ts";
 
-const input = {} as never; // what is sent does not matter here, only where
+const input = {} as never; // The content does not matter here, only the path.
 const context = { contract_version: "1" as const, facts: {} };
 const target = { type: "a", identifier: "b" };
 
@@ -12,6 +12,8 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   intake: (client) => client.intake(input),
   createApiKey: (client) => client.createApiKey(input),
   listApiKeys: (client) => client.listApiKeys({ limit: 1 }),
+  changeApiKey: (client) => client.bindApiKey("key_id", null),
+  getObservedBindings: (client) => client.getObservedBindings("key_id"),
   revokeApiKey: (client) => client.revokeApiKey("key_id"),
   rotateApiKey: (client) => client.rotateApiKey("key_id"),
   submitIntent: (client) => client.submitIntent(input),
@@ -47,6 +49,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   decideEscalation: (client) => client.decideEscalation("escalation_id", input),
   cancelEscalation: (client) => client.cancelEscalation("escalation_id"),
   withdrawEscalation: (client) => client.withdrawEscalation("escalation_id"),
+  revokeApproval: (client) => client.revokeApproval("escalation_id"),
   reassignEscalation: (client) => client.reassignEscalation("escalation_id", input),
   overrideBlock: (client) => client.overrideBlock("intent_id", input),
   listOverrides: (client) => client.listOverrides({ agent_id: "a" }),
@@ -124,13 +127,15 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   listPeople: (client) => client.listPeople({ role: "admin" }),
   changeRole: (client) => client.changeRole("user_id", "reviewer"),
   removePerson: (client) => client.removePerson("user_id", {}),
+  setAbsence: (client) => client.setAbsence("user_id", { until: "2027-01-01T00:00:00Z", delegate: "usr_1" }),
+  endAbsence: (client) => client.endAbsence("user_id"),
   unsubscribe: (client) => client.unsubscribe("token"),
 };
 
-// Probes, metrics and the API's description are for machines that run the service, not for its callers.
+// Probes, metrics and the API's description are for operators, not for callers.
 const called = operationRows.filter(([, operation]) => operation.tag !== "Operating");
 
-// As in a page that comes by plain http from another machine: all of `crypto` that browsers leave there.
+// As in a page that comes by plain http from another machine, where browsers keep only this part of `crypto`.
 beforeAll(() => vi.stubGlobal("crypto", { getRandomValues: (bytes: Uint8Array) => bytes.fill(7) }));
 afterAll(() => vi.unstubAllGlobals());
 
@@ -158,23 +163,23 @@ type Table = typeof operations;
 type QueryNames<Id extends OperationId> = Table[Id] extends { query: { properties: infer P } }
   ? keyof P & string
   : never;
-/** What lists something, and the overview, which filters alike. */
+/** Operations with a list, and the overview, which has the same filters. */
 type Filtering = { [Id in OperationId]: "cursor" extends QueryNames<Id> ? Id : never }[OperationId] | "getOverview";
 /** The names in the last argument of a method. */
 type Taken<Id extends keyof Client> =
   Required<Parameters<Client[Id]>> extends [...unknown[], infer Q] ? keyof Q : never;
 type Differing<A, B> = Exclude<A | B, A & B>;
-/** `listEscalations: group` where the contract's operation or the client's method alone has that filter. */
+/** `listEscalations: group` if only the contract's operation or only the client's method has that filter. */
 type Forgotten = {
   [Id in Filtering]: `${Id}: ${Differing<QueryNames<Id>, Taken<Id> & string>}`;
 }[Filtering];
 
-test("a list's method takes the filters that the contract has for it (the compiler tells which one was forgotten)", () => {
+test("a list's method takes the filters of the contract (the compiler names a forgotten one)", () => {
   const none: Record<Forgotten, never> = {};
   expect(none).toEqual({});
 });
 
-test("saving a policy gives the policy, and beside it which of its own tests are red", async () => {
+test("saving a policy returns the policy with its failed tests", async () => {
   const saved = { policy: { policy_id: "pol_1", version: 1 }, diagnostics: [{ code: "test_failed" }] };
   const client = createClient({ base_url: "http://service", fetch: async () => Response.json(saved) });
   const whole = { ...saved.policy, diagnostics: saved.diagnostics };

@@ -27,21 +27,21 @@ export interface AuditQuery extends PageQuery {
   readonly to?: string;
 }
 
-/** The methods on the organization as a whole. */
+/** The methods on the organization. */
 export function organizationCalls(call: Transport) {
   return {
-    /** Who the service takes this client for. */
+    /** Returns the caller that the service sees. */
     getCaller: async () => (await call<{ caller: CallerInfo }>("GET", "/v1/me")).caller,
 
-    /** The decisions of a window of time, counted. */
+    /** Returns the counts of decisions in a window of time. */
     getOverview: async (query: OverviewOptions = {}) =>
       (await call<{ overview: Overview }>("GET", "/v1/overview", { query: { ...query } })).overview,
 
-    /** The organization's audit trail, newest first. */
+    /** Lists the organization's audit trail, newest first. */
     listAudit: (query: AuditQuery = {}) =>
       call<Page<"audit", OrgAuditRecord>>("GET", "/v1/audit", { query: { ...query } }),
 
-    /** The settings of the organization. */
+    /** Returns the settings of the organization. */
     getOrganization: async () =>
       (await call<{ organization: OrganizationSettings }>("GET", "/v1/organization")).organization,
 
@@ -49,7 +49,7 @@ export function organizationCalls(call: Transport) {
     changeOrganization: async (change: OrganizationChange) =>
       (await call<{ organization: OrganizationSettings }>("PATCH", "/v1/organization", { body: change })).organization,
 
-    /** How much of its plan the organization has used this month. */
+    /** Returns how much of its plan the organization has used this month. */
     getUsage: async () => (await call<{ usage: Usage }>("GET", "/v1/usage")).usage,
   };
 }

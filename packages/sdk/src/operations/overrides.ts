@@ -9,21 +9,21 @@ export interface OverrideQuery extends PageQuery {
   readonly intent_id?: string;
 }
 
-/** The methods on overrides. Source: api.md §6. */
+/** The methods on overrides. */
 export function overrideCalls(call: Transport) {
   return {
-    /** Approves a blocked action for its next retry; `pending_second` while a second, different person is awaited. */
+    /** Approves a blocked action for its next retry. `pending_second` while it waits for a second, different person. */
     overrideBlock: async (intent_id: string, input: OverrideInput) => {
       const path = `/v1/intents/${encodeURIComponent(intent_id)}/override`;
       const options = { body: input, idempotency_key: newIdempotencyKey() };
       return (await call<{ override: Override }>("POST", path, options)).override;
     },
 
-    /** Newest first. */
+    /** Lists overrides, newest first. */
     listOverrides: (query: OverrideQuery = {}) =>
       call<Page<"overrides", Override>>("GET", "/v1/overrides", { query: { ...query } }),
 
-    /** Withdraws an override that is not spent. */
+    /** Withdraws an unspent override. */
     revokeOverride: (override_id: string) => call<null>("DELETE", `/v1/overrides/${encodeURIComponent(override_id)}`),
   };
 }

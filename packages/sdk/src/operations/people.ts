@@ -1,4 +1,6 @@
 import type {
+  Absence,
+  AbsenceInput,
   AcceptInvitationInput,
   Invitation,
   InvitationInput,
@@ -25,49 +27,49 @@ import type { Transport } from "../transport.ts";
 type SessionAnswer = { session: Session };
 type UserAnswer = { user: User };
 
-/** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. Source: api.md §9. */
+/** The methods on people and sessions. Sessions are cookies, so most of these are for pages in a browser. */
 export function peopleCalls(call: Transport) {
   return {
-    /** Asks for an organization; a mail brings the link. */
+    /** Requests an organization. A mail contains the link. */
     signup: (input: SignupInput) => call<null>("POST", "/v1/auth/signup", { body: input }),
-    /** Makes the organization of a signup, with the mailed link and the password that was chosen then. */
+    /** Creates the organization of a signup, with the mailed link and the password from the signup. */
     verifyEmail: (input: VerifyEmailInput) => call<null>("POST", "/v1/auth/verify-email", { body: input }),
-    /** Begins a session; `mfa_required`: go on with `verifyMfa`. */
+    /** Begins a session. `mfa_required`: continue with `verifyMfa`. */
     login: async (input: LoginInput) => (await call<SessionAnswer>("POST", "/v1/auth/login", { body: input })).session,
     /** Finishes a login with a code of the authenticator or a recovery code. */
     verifyMfa: async (code: string) =>
       (await call<SessionAnswer>("POST", "/v1/auth/mfa/verify", { body: { code } })).session,
     /** Ends the session. */
     logout: () => call<null>("POST", "/v1/auth/logout"),
-    /** The session of the cookie. */
+    /** Returns the session of the cookie. */
     getSession: async () => (await call<SessionAnswer>("GET", "/v1/auth/session")).session,
-    /** One's own sessions, newest first. */
+    /** Lists the person's own sessions, newest first. */
     listSessions: (query: PageQuery = {}) =>
       call<Page<"sessions", OpenSession>>("GET", "/v1/auth/sessions", { query: { ...query } }),
-    /** Ends one of one's own sessions. */
+    /** Ends one of the person's own sessions. */
     endSession: (session_id: string) => call<null>("DELETE", `/v1/auth/sessions/${encodeURIComponent(session_id)}`),
-    /** Signs out everywhere, here too. */
+    /** Ends all sessions of the person, including this one. */
     endAllSessions: () => call<null>("DELETE", "/v1/auth/sessions"),
-    /** Changes one's own settings. */
+    /** Changes the person's own settings. */
     changeProfile: async (change: ProfileChange) =>
       (await call<UserAnswer>("PATCH", "/v1/auth/profile", { body: change })).user,
-    /** Sets another password; every other session ends. */
+    /** Sets another password. All other sessions end. */
     changePassword: async (input: PasswordChangeInput) =>
       (await call<SessionAnswer>("POST", "/v1/auth/password", { body: input })).session,
-    /** Asks for a link that sets a new password. */
+    /** Requests a link that sets a new password. */
     forgotPassword: (email: string) => call<null>("POST", "/v1/auth/password/forgot", { body: { email } }),
-    /** Lists the passkeys that a reset with this link would leave. */
+    /** Lists the passkeys that remain after a reset with this link. */
     listResetPasskeys: async (token: string) =>
       (await call<{ passkeys: Passkey[] }>("POST", "/v1/auth/password/reset/passkeys", { body: { token } })).passkeys,
     /** Sets a new password with a mailed link. */
     resetPassword: (input: PasswordResetInput) => call<null>("POST", "/v1/auth/password/reset", { body: input }),
-    /** Begins to set up TOTP; the seed is in this answer only. */
+    /** Begins to set up TOTP. Only this answer contains the seed. */
     enrolTotp: (proof: PasswordProof = {}) => call<TotpEnrolment>("POST", "/v1/auth/totp/enrol", { body: proof }),
-    /** Switches TOTP on; the recovery codes are in this answer only. */
+    /** Switches TOTP on. Only this answer contains the recovery codes. */
     confirmTotp: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/totp/confirm", { body: { code } }),
     /** Switches TOTP off. */
     disableTotp: (code: string) => call<null>("POST", "/v1/auth/totp/disable", { body: { code } }),
-    /** Makes new recovery codes; the old ones are void. */
+    /** Creates new recovery codes. The old ones are void. */
     replaceRecoveryCodes: (code: string) => call<RecoveryCodes>("POST", "/v1/auth/recovery-codes", { body: { code } }),
     /** Stops notification mails with the token of a mail. */
     unsubscribe: (token: string) => call<null>("POST", "/v1/unsubscribe", { query: { token } }),
@@ -79,7 +81,7 @@ export function peopleCalls(call: Transport) {
 function memberCalls(call: Transport) {
   const person = (user_id: string) => `/v1/people/${encodeURIComponent(user_id)}`;
   return {
-    /** Invites a person with a role; a mail brings the link. */
+    /** Invites a person with a role. A mail contains the link. */
     inviteUser: async (input: InvitationInput) =>
       (
         await call<{ invitation: Invitation }>("POST", "/v1/auth/invitations", {
@@ -87,7 +89,7 @@ function memberCalls(call: Transport) {
           idempotency_key: newIdempotencyKey(),
         })
       ).invitation,
-    /** Open invitations, newest first. */
+    /** Lists open invitations, newest first. */
     listInvitations: (query: PageQuery = {}) =>
       call<Page<"invitations", Invitation>>("GET", "/v1/auth/invitations", { query: { ...query } }),
     /** Withdraws an invitation. */
@@ -96,19 +98,25 @@ function memberCalls(call: Transport) {
     /** Joins an organization with a mailed link, and begins a session. */
     acceptInvitation: async (input: AcceptInvitationInput) =>
       (await call<SessionAnswer>("POST", "/v1/auth/invitations/accept", { body: input })).session,
-    /** The people of the organization, newest first. */
+    /** Lists the people of the organization, newest first. */
     listPeople: (query: PageQuery & { readonly role?: Role } = {}) =>
       call<Page<"people", User>>("GET", "/v1/people", { query: { ...query } }),
     /**
-     * Gives a person another role; its sessions end. `made`: "keep" or "revoke" by id for each thing that the person made, and by `*` for
-     * all others; without it a weaker role may answer 409, with the list in `details[0].made` of the error.
+     * Gives a person another role and ends the person's sessions. `made`: "keep" or "revoke" by id for each thing that
+     * the person created, and by `*` for all others. Without it a weaker role may get 409, with the list in
+     * `details[0].made` of the error.
      */
     changeRole: async (user_id: string, role: Role, made?: MadeChoices) =>
       (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...(made && { made }) } })).user,
-    /** Removes a person; its sessions end. `made` as with `changeRole`. */
+    /** Removes a person and ends the person's sessions. `made` as in `changeRole`. */
     removePerson: (user_id: string, made?: MadeChoices) =>
       call<null>("DELETE", person(user_id), made && { body: { made } }),
-    /** Leaves the organization; every session of the caller ends. `made` as with `changeRole`. */
+    /** Sets the absence and the delegate of the caller, or of any person if the caller is an admin. */
+    setAbsence: async (user_id: string, input: AbsenceInput) =>
+      (await call<{ absence: Absence }>("PUT", `${person(user_id)}/absence`, { body: input })).absence,
+    /** Ends a person's absence now. */
+    endAbsence: (user_id: string) => call<null>("DELETE", `${person(user_id)}/absence`),
+    /** Leaves the organization. Every session of the caller ends. `made` as in `changeRole`. */
     leaveOrganization: (made?: MadeChoices) => call<null>("POST", "/v1/auth/leave", made && { body: { made } }),
   };
 }

@@ -14,7 +14,7 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { CallOptions, Transport } from "../transport.ts";
 
-/** The methods on policies and packs. Source: api.md §10. */
+/** The methods on policies and packs. */
 export function policyCalls(call: Transport) {
   const one = async (method: string, path: string, options: CallOptions = {}) =>
     (await call<{ policy: Policy }>(method, `/v1/policies${path}`, options)).policy;
@@ -23,48 +23,45 @@ export function policyCalls(call: Transport) {
     flat(call<PolicySaved>(method, `/v1/policies${path}`, options));
 
   return {
-    /**
-     * Saves version 1 of a new policy, as a draft. Its `diagnostics` are the red ones of the policy's own tests: they refuse
-     * activation.
-     */
+    /** Saves version 1 of a new policy as a draft. Its `diagnostics` are failed tests, which prevent activation. */
     createPolicy: (input: PolicyInput) => save("POST", "", { body: input, idempotency_key: newIdempotencyKey() }),
 
-    /** Policies in their newest versions, newest first. */
+    /** Lists policies in their newest versions, newest first. */
     listPolicies: (query: PageQuery & { readonly status?: Policy["status"] } = {}) =>
       call<Page<"policies", Policy>>("GET", "/v1/policies", { query: { ...query } }),
 
-    /** A policy in its newest version; `active_version` is null while none is in force. */
+    /** Returns a policy in its newest version. `active_version` is null while none is in force. */
     getPolicy: (policy_id: string) => one("GET", id(policy_id)),
 
-    /** Every version of a policy, newest first. */
+    /** Lists the versions of a policy, newest first. */
     listPolicyVersions: (policy_id: string, query: PageQuery = {}) =>
       call<Page<"versions", PolicyVersion>>("GET", `/v1/policies${id(policy_id)}/versions`, { query: { ...query } }),
 
-    /** Saves a new version; what is in force stays in force until it is activated. `diagnostics` as of `createPolicy`. */
+    /** Saves a new version. The one in force stays until the new one is activated. See `createPolicy`. */
     replacePolicy: (policy_id: string, input: PolicyInput) => save("PUT", id(policy_id), { body: input }),
 
     /**
-     * Puts the newest version in force, or in shadow: evaluated and reported, never enforced. With `version` only where
-     * that one is the newest. Its `warnings` say that policies can exhaust the budget of a decision together.
+     * Puts the newest version in force, or in shadow mode: evaluated and reported, never enforced. With `version`, only
+     * if that one is the newest. Its `warnings` report that policies together can exhaust the budget of a decision.
      */
     activatePolicy: (policy_id: string, mode: "live" | "shadow", version?: number) =>
       flat(call<PolicyActivated>("POST", `/v1/policies${id(policy_id)}/activate`, { body: { mode, version } })),
 
-    /** Takes a policy out of force for good. */
+    /** Takes a policy out of force permanently. */
     retirePolicy: (policy_id: string) => one("POST", `${id(policy_id)}/retire`),
 
-    /** The diagnostics of a document, without saving it. */
+    /** Returns the diagnostics of a document, without saving it. */
     checkPolicy: (input: PolicyInput) => call<PolicyCheck>("POST", "/v1/policies/check", { body: input }),
 
-    /** The JSON Schema of the policy document. */
+    /** Returns the JSON Schema of the policy document. */
     getPolicySchema: () => call<Record<string, unknown>>("GET", "/v1/policies/schema"),
 
-    /** The packs of this version of the service. */
+    /** Lists the packs of this version of the service. */
     listPacks: (query: PageQuery = {}) => call<Page<"packs", Pack>>("GET", "/v1/packs", { query: { ...query } }),
 
     /**
-     * Decides recorded intents again with a candidate. It may take a minute; `on_progress` hears how far it is, and
-     * aborting `signal` cancels it, and so does what `on_progress` throws.
+     * Decides recorded intents again with a candidate, which may take a minute. `on_progress` is called with the
+     * progress. An aborted `signal` or an error of `on_progress` cancels the backtest.
      */
     backtest: async (
       input: BacktestInput,
@@ -81,12 +78,12 @@ export function policyCalls(call: Transport) {
       return (await call<{ backtest: Backtest }>("POST", "/v1/learning/backtest", options)).backtest;
     },
 
-    /** A pack with its rules and their citations. */
+    /** Returns a pack with its rules and their citations. */
     getPack: async (name: string) => (await call<{ pack: Pack }>("GET", `/v1/packs/${encodeURIComponent(name)}`)).pack,
   };
 }
 
-/** Puts what an answer has beside the policy among the policy's own members. */
+/** Merges the members beside the policy in an answer into the policy. */
 async function flat<A extends PolicySaved | PolicyActivated>(answer: Promise<A>) {
   const { policy, ...beside } = await answer;
   return { ...policy, ...beside };

@@ -3,33 +3,36 @@ import { newIdempotencyKey } from "../idempotency-key.ts";
 import type { Page, PageQuery } from "../page.ts";
 import type { Transport } from "../transport.ts";
 
-/** The methods on webhooks and their failed deliveries. Source: contract §4, api.md §8. */
+/** The methods on webhooks and their failed deliveries. */
 export function webhookCalls(call: Transport) {
   const base = "/v1/escalations/webhooks";
   const path = (webhook_id: string) => `${base}/${encodeURIComponent(webhook_id)}`;
   return {
-    /** Registers a webhook; its secret is in this answer only. `***`: the first answer was lost, so call `rotateWebhookSecret`. */
+    /**
+     * Registers a webhook. Only this answer contains its secret. `***`: the first answer was lost, so call
+     * `rotateWebhookSecret`.
+     */
     registerWebhook: async (input: WebhookInput) =>
       (await call<{ webhook: Webhook }>("POST", base, { body: input, idempotency_key: newIdempotencyKey() })).webhook,
 
-    /** Webhooks with masked secrets, newest first. */
+    /** Lists webhooks with masked secrets, newest first. */
     listWebhooks: (query: PageQuery = {}) => call<Page<"webhooks", Webhook>>("GET", base, { query: { ...query } }),
 
-    /** One webhook, its secret masked. */
+    /** Returns one webhook with its secret masked. */
     getWebhook: async (webhook_id: string) => (await call<{ webhook: Webhook }>("GET", path(webhook_id))).webhook,
 
     /** Changes a webhook, or switches it off and on. */
     changeWebhook: async (webhook_id: string, change: WebhookChange) =>
       (await call<{ webhook: Webhook }>("PATCH", path(webhook_id), { body: change })).webhook,
 
-    /** Gives a webhook a new signing secret at once; it is whole in this answer only. */
+    /** Gives a webhook a new signing secret at once. Only this answer contains the full secret. */
     rotateWebhookSecret: async (webhook_id: string) =>
       (await call<{ webhook: Webhook }>("POST", `${path(webhook_id)}/rotate-secret`)).webhook,
 
-    /** Deletes a webhook; deliveries under way end cancelled. */
+    /** Deletes a webhook. Its pending deliveries are cancelled. */
     deleteWebhook: (webhook_id: string) => call<null>("DELETE", path(webhook_id)),
 
-    /** Deliveries that failed after three attempts, newest first. */
+    /** Lists the deliveries that failed after three attempts, newest first. */
     listFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
       call<Page<"deliveries", Delivery>>("GET", `${base}/deliveries/failed`, { query: { ...query } }),
 
@@ -40,8 +43,8 @@ export function webhookCalls(call: Transport) {
     },
 
     /**
-     * Sends a page of failed deliveries again, but for what was sent again already or has no active webhook; gives the new
-     * deliveries, possibly none. Go on with `next_cursor` until it is null.
+     * Sends a page of failed deliveries again, except those that were already sent again or have no active webhook.
+     * Returns the new deliveries, possibly none. Continue with `next_cursor` until it is null.
      */
     retryFailedDeliveries: (query: PageQuery & { readonly webhook_id?: string } = {}) =>
       call<Page<"deliveries", Delivery>>("POST", `${base}/deliveries/failed/retry`, {

@@ -1,4 +1,4 @@
-/** A client of a service that is the test's. */
+/** A client of a fake service. */
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import { vi } from "vitest";
 
@@ -6,7 +6,7 @@ import { vi } from "vitest";
 export const decided = (given: Partial<Decision>) =>
   ({ intent_id: "int_1", status: "final", escalation_status: null, reasons: [], ...given }) as unknown as Decision;
 
-/** A client that answers a submission, and then those who wait. */
+/** Returns a client that answers a submission, and then the waiting calls. */
 export function answering(first: Partial<Decision>, ruling: Partial<Decision> = {}) {
   const submitted: IntentSubmission[] = [];
   const observed: unknown[] = [];

@@ -1,4 +1,4 @@
-/** A service for tests of the client, that answers as it is told. */
+/** A service with predefined answers, for tests of the client. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -11,7 +11,7 @@ interface Received {
   readonly body: string;
 }
 
-/** Serves the answers one after the other (the last again and again) and keeps what it was asked. */
+/** Serves the answers one after the other (the last one repeatedly) and records the requests. */
 export async function serve(...answers: ((response: ServerResponse) => void)[]) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -31,7 +31,7 @@ export async function serve(...answers: ((response: ServerResponse) => void)[]) 
   return { received, waits, base_url, client: createClient({ base_url, api_key: "svc_test_org_x", wait }) };
 }
 
-/** An answer. */
+/** Returns a JSON answer. */
 export const json =
   (status: number, body: unknown, headers = {}) =>
   (response: ServerResponse) =>

@@ -13,7 +13,7 @@ function machineAt(wall_ms: number) {
 }
 
 describe("the clock", () => {
-  test("tells microseconds between the wall clock's milliseconds", () => {
+  test("counts microseconds between the wall clock's milliseconds", () => {
     const { clock, pass } = machineAt(1_700_000_000_000);
     pass(0.25);
     expect(clock.now_us()).toBe(1_700_000_000_000_250);
@@ -36,7 +36,7 @@ describe("the clock", () => {
     expect(clock.now_us()).toBe(1_700_003_600_000_000);
   });
 
-  test("goes on from where it was after the wall clock was set back by less than a minute", () => {
+  test("continues from its last time after the wall clock was set back by less than a minute", () => {
     const { clock, state, pass } = machineAt(1_700_000_000_000);
     const before_us = clock.now_us();
     state.wall_ms -= 10_000;

@@ -1,12 +1,12 @@
-/** The wall clock in integer microseconds. */
+/** Measures the wall clock in integer microseconds. */
 import { performance } from "node:perf_hooks";
 import type { Clock } from "../ports.ts";
 
-/** The two hardware clocks; tests pass their own. Both in milliseconds, fractions allowed. */
+/** The two hardware clocks, in milliseconds with fractions. Tests pass their own. */
 export interface TimeSources {
   /** Milliseconds since the Unix epoch. May jump, forwards and backwards; whole milliseconds on most systems. */
   wall_ms(): number;
-  /** Milliseconds since some start, with microseconds. Never goes back, but stands still while a laptop sleeps. */
+  /** Milliseconds since some start, with microseconds. Never goes back, but stops while a laptop sleeps. */
   elapsed_ms(): number;
 }
 
@@ -16,9 +16,9 @@ const machine: TimeSources = { wall_ms: () => Date.now(), elapsed_ms: () => perf
 export const behind_ms_max = 60_000;
 
 /**
- * Creates a clock that ticks in microseconds between the wall clock's milliseconds. If the wall clock jumps ahead, the clock jumps
- * with it. If the wall clock is set back by up to a minute, the clock goes on from where it was. It never stands still: deadlines
- * and rate windows are measured by it.
+ * Creates a clock that ticks in microseconds between the wall clock's milliseconds. If the wall clock jumps ahead, the
+ * clock jumps with it. If the wall clock is set back by up to a minute, the clock continues from its last time. It
+ * never stops, because deadlines and rate windows are measured by it.
  */
 export function createClock({ wall_ms, elapsed_ms }: TimeSources = machine): Clock {
   let start_ms = wall_ms() - elapsed_ms();

@@ -18,21 +18,21 @@ describe("ids", () => {
     expect(createIds(still).next("intent")).toMatch(/^int_01HF7YAT3V/);
   });
 
-  test("sort in the order they were made, also within one millisecond and over a carry", () => {
+  test("sort in the order of creation, also within one millisecond and over a carry", () => {
     const ids = createIds(still);
     const made = Array.from({ length: 100_000 }, () => ids.next("event"));
     expect(made.toSorted()).toEqual(made);
     expect(new Set(made).size).toBe(made.length);
   });
 
-  test("keep their order when the clock stands behind the last id", () => {
+  test("keep their order when the clock is behind the last id", () => {
     const times_us = [2_000_000, 1_000_000, 3_000_000];
     const ids = createIds({ now_us: () => times_us.shift() as number });
     const made = [ids.next("intent"), ids.next("intent"), ids.next("intent")];
     expect(made.toSorted()).toEqual(made);
   });
 
-  test("begin with the time of a clock that went back by more than a minute", () => {
+  test("start with the clock's time after it went back by more than a minute", () => {
     const times_us = [1_800_000_000_000_000, 1_700_000_000_123_456];
     const ids = createIds({ now_us: () => times_us.shift() as number });
     ids.next("intent");
@@ -43,7 +43,7 @@ describe("ids", () => {
     expect(createIds(still).next("intent").slice(14)).not.toBe(createIds(still).next("intent").slice(14));
   });
 
-  test("cost less than a database round trip: 100,000 take less than five seconds of the processor", () => {
+  test("cost less than a database round trip: 100,000 take less than five seconds of processor time", () => {
     const ids = createIds(createClock());
     const started = process.cpuUsage();
     for (let i = 0; i < 100_000; i += 1) ids.next("intent");
@@ -53,7 +53,7 @@ describe("ids", () => {
 });
 
 describe("secrets", () => {
-  test("have exactly the length asked for and only base-62 characters", () => {
+  test("have exactly the requested length and only base-62 characters", () => {
     const ids = createIds(createClock());
     for (const length of [1, 32, 43, 5000]) expect(ids.secret(length)).toMatch(new RegExp(`^[0-9A-Za-z]{${length}}$`));
   });
@@ -62,7 +62,7 @@ describe("secrets", () => {
     const counts = new Map<string, number>();
     for (const c of createIds(createClock()).secret(620_000)) counts.set(c, (counts.get(c) ?? 0) + 1);
     expect(counts.size).toBe(62);
-    // 10,000 expected each, standard deviation 99: six of them either way.
+    // Expected count 10,000 each, standard deviation 99: the limits are six deviations.
     for (const count of counts.values()) expect(Math.abs(count - 10_000)).toBeLessThan(600);
   });
 });

@@ -1,15 +1,20 @@
-/** Identifiers and secrets from the system's random generator, drawn through a pool so that an id costs well under 1 µs. */
+/**
+ * Creates identifiers and secrets from the system's random generator. A pool of random bytes keeps the cost of an id
+ * well under 1 µs.
+ */
 import { randomFillSync } from "node:crypto";
 import { crockford_alphabet, idPrefixes } from "@countersign/contract";
 import type { Clock, Ids } from "../ports.ts";
 import { behind_ms_max } from "./clock.ts";
 
-/** One call into the system's generator costs about 1 µs whatever its size; 4 KiB serve 250 milliseconds' worth of new ids. */
+/**
+ * One call of the system's generator costs about 1 µs for any size. 4 KiB are enough for 250 milliseconds of new ids.
+ */
 const pool_bytes = 4096;
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Crockford text of every 10-bit number: two characters in one lookup. */
+/** Crockford text of every 10-bit number, so that one lookup returns two characters. */
 const pairs = Array.from(
   { length: 1024 },
   (_, n) => crockford_alphabet.charAt(n >> 5) + crockford_alphabet.charAt(n & 31),
@@ -30,7 +35,7 @@ function randomBytePool(): () => number {
   };
 }
 
-/** Returns salts of 16 random bytes, from a pool as well; each is wiped from it. */
+/** Returns salts of 16 random bytes from a pool. Each salt is wiped from the pool. */
 function saltPool(): () => string {
   const pool = Buffer.alloc(pool_bytes);
   let at = pool_bytes;
@@ -46,7 +51,7 @@ function saltPool(): () => string {
   };
 }
 
-/** Eight Crockford characters of a number below 2^40. */
+/** Returns eight Crockford characters for a number below 2^40. */
 function encode40(value: number): string {
   const high = Math.floor(value / 2 ** 20);
   const low = value % 2 ** 20;
@@ -56,10 +61,12 @@ function encode40(value: number): string {
 /**
  * The generator of identifiers and secrets.
  *
- * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits stay
- * and the lower 40 grow by a random step of 1 to 65,536: later ids sort later, and a neighbour's id is not the next number.
- * If the clock goes back by more than a minute, ids go back with it: lists find rows of a span of time by the time of their ids.
- * (`ulid()` from npm costs 46 µs an id: it asks the system for every character.)
+ * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits
+ * stay and the lower 40 grow by a random step of 1 to 65,536. So later ids sort later, and an id cannot be guessed from
+ * its neighbour.
+ *
+ * If the clock goes back by more than a minute, ids go back with it, because lists find rows of a span of time by the
+ * time of their ids. `ulid()` from npm costs 46 µs an id, because it asks the system for every character.
  */
 export function createIds(clock: Clock): Ids {
   const randomByte = randomBytePool();
@@ -89,7 +96,7 @@ export function createIds(clock: Clock): Ids {
       let text = "";
       while (text.length < length) {
         const byte = randomByte();
-        // 248 = 4 × 62: the last 8 values are thrown away, or the first 8 characters would come up more often.
+        // 248 = 4 × 62. The last 8 values are dropped, because otherwise the first 8 characters would be more frequent.
         if (byte < 248) text += base62.charAt(byte % 62);
       }
       return text;

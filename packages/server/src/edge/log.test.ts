@@ -17,7 +17,7 @@ describe("the log", () => {
     expect(JSON.parse(lines[0] ?? "").time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   });
 
-  test.each(["err", "error"])("writes of an error under %s what it says, and nothing that hangs on it", (name) => {
+  test.each(["err", "error"])("writes the text of an error under %s, without the objects attached to it", (name) => {
     const { lines, log } = captured();
     const client: { self?: object } = {};
     client.self = client;
@@ -30,7 +30,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("leaves out what is below the level", () => {
+  test("omits lines below the level", () => {
     const { lines, log } = captured();
     log.debug({}, "detail");
     expect(lines).toEqual([]);
@@ -46,14 +46,14 @@ describe("the log", () => {
     expect(lines[0]?.match(/"\*\*\*"/g)).toHaveLength(4);
   });
 
-  test("does not change what it was given", () => {
+  test("does not change the fields that it gets", () => {
     const { log } = captured();
     const fields = { request: { headers: { cookie: "k-3" } } };
     log.warn(fields, "x");
     expect(fields).toEqual({ request: { headers: { cookie: "k-3" } } });
   });
 
-  test("censors keys, webhook secrets and URL passwords that stand in prose, messages and causes", () => {
+  test("censors keys, webhook secrets and URL passwords inside prose, messages and causes", () => {
     const { lines, log } = captured();
     const cause = new Error(`connecting postgres://app:hunter2@db/x`);
     log.error({ error: new Error(`bad key ${key}`, { cause }), note: `whsec_${"QUJD".repeat(10)}=` }, `saw ${key}`);
@@ -64,13 +64,13 @@ describe("the log", () => {
     expect(() => JSON.parse(lines[0] ?? "")).not.toThrow();
   });
 
-  test("leaves ordinary text, addresses and ids alone", () => {
+  test("does not change ordinary text, addresses and ids", () => {
     const text =
       '{"url":"https://example.com/a@b","at":"10:20","key_id":"key_01HF7YAT3V0123456789ABCDEF","svc_live_org_":1}';
     expect(scrub(text)).toBe(text);
   });
 
-  test("a full disk spoils only the lines that it had no room for: the next one begins behind the half of another", async () => {
+  test("a full disk loses only the lines without room: the next line is not joined to a half-written one", async () => {
     const disk = { text: "", room: 8 };
     const write = ((text: string, done: (error: Error | null) => void) => {
       disk.text += text.slice(0, disk.room);
@@ -94,7 +94,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("a reader that stands still is kept some lines, not all, and told how many it missed", async () => {
+  test("a blocked reader gets a limited number of lines, and then the number of dropped ones", async () => {
     const taken: string[] = [];
     let goOn = () => {};
     const standing = new Promise<void>((resolve) => {
@@ -126,7 +126,7 @@ describe("the log", () => {
     const kept = lines.filter(({ msg }) => msg === "long").length;
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(lines.slice(kept)).toEqual([
-      { level: "warn", time, lines: 40 - kept, msg: "lines were dropped here: nobody read the log" },
+      { level: "warn", time, lines: 40 - kept, msg: "lines were dropped here: the log was not read fast enough" },
       { level: "info", time, msg: "read again" },
     ]);
   });

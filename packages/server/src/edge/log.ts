@@ -1,15 +1,15 @@
-/** The structured log: one JSON line an event, with nothing in it that opens a door. */
+/** The structured log. Writes JSON lines and redacts secrets. */
 import { formatTimestampUs } from "@countersign/core";
 import { type DestinationStream, pino } from "pino";
 import type { Log } from "../ports.ts";
 
-/** Least severity that is written. Source: setting LOG_LEVEL. */
+/** The lowest severity that is written (setting LOG_LEVEL). */
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
 
-/** The log of the process; `level` is pino's and may be changed while running. */
+/** The log of the process. `level` is pino's and may be changed while running. */
 export interface ProcessLog extends Log {
   level: string;
-  /** The same log with these fields on every line. */
+  /** Returns a log that adds these fields to every line. */
   child(fields: object): ProcessLog;
 }
 
@@ -27,23 +27,26 @@ const secretFields = new Set([
 ]);
 const censored_levels = 3;
 
-/** The shapes a secret has wherever it stands: our keys, webhook secrets, the password in a URL. */
+/** The shapes of secrets anywhere in a text: our keys, webhook secrets, the password in a URL. */
 const secretText =
   /\b(svc_(?:live|shadow|test)_[a-z]+_)[0-9A-Za-z]{6,}|\b(whsec_)[0-9A-Za-z+/=_-]{6,}|(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+(?=@)/g;
 
-/** The line with every API key, webhook secret and URL password replaced by `***`; prefixes stay, so a leak can be traced. */
+/**
+ * Returns the line with every API key, webhook secret and URL password replaced by `***`. Prefixes stay, so that a leak
+ * can be traced.
+ */
 export function scrub(line: string): string {
-  // Nearly no line has one, and to look for these is far cheaper.
+  // Nearly no line has a secret, and these searches are much cheaper.
   if (!line.includes("svc_") && !line.includes("whsec_") && !line.includes("://")) return line;
   return line.replace(secretText, (_all, key = "", webhook = "", url = "") => `${key}${webhook}${url}***`);
 }
 
 /**
- * The fields with the values of secrets replaced, down to `levels` objects deep; the same object when there are none.
- * pino's own `redact` with wildcards took 20 µs a line, more than deciding does; this takes less than one.
+ * Returns the fields with the values of secrets replaced, down to `levels` objects deep. Without secrets it returns the
+ * same object. pino's own `redact` with wildcards took 20 µs a line, more than a decision; this takes less than 1 µs.
  */
 function censored(fields: object, levels: number): object {
-  if (fields instanceof Error) return fields; // its serializer writes it; its text is scrubbed
+  if (fields instanceof Error) return fields; // The serializer writes the error, and its text is scrubbed.
   let copy: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(fields)) {
     const inner = levels > 1 && typeof value === "object" && value !== null ? censored(value, levels - 1) : value;
@@ -54,8 +57,8 @@ function censored(fields: object, levels: number): object {
 }
 
 /**
- * An error as what it says and its plain values. pg hangs the session on its errors: with it a line is long, and cannot be
- * sent from one thread to another. Anything else stays as it is.
+ * Returns an error as its message and its plain values, and any other value unchanged. pg attaches the session to its
+ * errors. A line with the session is long, and cannot be sent between threads.
  */
 export function plainError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -66,17 +69,21 @@ export function plainError(error: unknown): unknown {
   return { ...Object.fromEntries(fields), ...several };
 }
 
-/** So much waits for whoever reads the log; where that stands still (a paused terminal, a collector that hangs), the rest is dropped. */
+/**
+ * Maximum number of characters that wait for the reader of the log. If the reader is blocked (a paused terminal, a
+ * collector that hangs), further lines are dropped.
+ */
 const unread_chars_max = 16 * 1024 * 1024;
 
-/** Where a log goes; a file, which takes all at once, has no `writableLength`. */
+/** The target of a log. A file accepts all text at once and has no `writableLength`. */
 type LogStream = Pick<NodeJS.WriteStream, "write"> & { readonly writableLength?: number };
 
 /**
- * Collects what one turn of the event loop writes and hands it on in one piece. Writing to a file or a pipe takes 8 µs a
- * line; under load a turn has dozens. Whatever ends the process by its own code, the rest is written before it goes. What
- * could not be written, as on a full disk, may have left half a line: the next one begins behind it. Lines for which there
- * was no room are counted in one that stands where they would have stood.
+ * Collects the lines of one turn of the event loop and writes them in one piece. A write to a file or a pipe takes 8
+ * µs; under load a turn has dozens of lines.
+ *
+ * If the process ends itself, the rest is written first. A failed write, for example on a full disk, may leave half a
+ * line, so the next write starts with a line break. A line with the number of dropped lines is written in their place.
  */
 export function onceATurn(stream: LogStream): DestinationStream {
   let pending = "";
@@ -110,15 +117,16 @@ export function onceATurn(stream: LogStream): DestinationStream {
 }
 
 function droppedLine(lines: number): string {
-  const msg = "lines were dropped here: nobody read the log";
+  const msg = "lines were dropped here: the log was not read fast enough";
   return `${JSON.stringify({ level: "warn", time: new Date().toISOString(), lines, msg })}\n`;
 }
 
 /**
- * A log that writes to standard output (or `sink`), one line each, times in RFC 3339.
+ * Creates a log that writes to standard output (or `sink`), one line each, with times in RFC 3339.
  *
- * Secrets are kept out twice: fields with a secret's name are censored wherever they stand up to three levels deep, and the
- * finished line is searched for the shapes of secrets (error messages and causes carry them in prose; about 1 µs a line).
+ * Secrets are redacted in two steps. First, fields with a secret's name are censored up to three levels deep. Then the
+ * finished line is searched for the shapes of secrets, because error messages and causes may contain them (about 1 µs a
+ * line).
  */
 export function createLog(level: LogLevel, sink: DestinationStream = onceATurn(process.stdout)): ProcessLog {
   return pino(

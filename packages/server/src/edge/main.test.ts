@@ -1,4 +1,4 @@
-/** The whole service in this process: how it ends, and how it does not begin. */
+/** Runs the whole service in this process: how it ends, and starts that fail. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { readConfig } from "./start/config.ts";
 
 const { connection } = await testDatabase();
 
-test("ends in order where its database has gone, with a key's use still to be noted", {
+test("ends in order without its database, even if a key's use is not stored yet", {
   timeout: 120_000,
 }, async () => {
   const network = await openNetwork(connection);
@@ -40,7 +40,7 @@ test("ends in order where its database has gone, with a key's use still to be no
 });
 
 test.each(["the service", "a command"])(
-  "%s whose database goes away during its start says so in a line, and what to do",
+  "%s whose database is lost during its start says so in one line with advice",
   async (what) => {
     const network = await openNetwork(await emptyDatabase());
     onTestFinished(() => network.close());
@@ -51,7 +51,9 @@ test.each(["the service", "a command"])(
     ).rejects.toThrow(
       expect.objectContaining({
         name: "StartRefused",
-        message: expect.stringMatching(/^the database went away .* during the start \(.+\): .*countersign doctor.*$/),
+        message: expect.stringMatching(
+          /^the database was lost or too slow during the start \(.+\): .*countersign doctor.*$/,
+        ),
       }),
     );
   },

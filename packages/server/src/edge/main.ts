@@ -1,4 +1,4 @@
-/** The process: settings in, a listening service out, and an orderly end. */
+/** Runs the process: reads settings, starts a listening service, and ends it in order. */
 
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
@@ -27,50 +27,51 @@ import { timers } from "./timers.ts";
 import type { Supervised } from "./workers/worker.ts";
 
 const missing_key =
-  "sealed values open with no master key that is set here (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
+  "no master key that is set here opens some sealed values: add the missing key (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
 
 const lost_organizations =
-  "keys or people are of organizations that are not in this database, as after a dump that left out what row-level security hides: restore a whole one (docs/operating.md, Backups)";
-/** The loss is one of all organizations: some names are enough to see it. */
+  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/operating.md, Backups)";
+/** Such a loss affects all organizations, so some names are enough to see it. */
 const looked_at_max = 1_000;
 
 /**
- * How long ending may take after the drain. Requests were answered or cut off by then. What goes on waits for a database that is away, and loses nothing by not waiting:
- * nobody was told of what is not on disk, and leases run out. The embedded database needs the rest of a service's ten seconds.
+ * How long the end may take after the drain. All requests are answered or cut off by then. Remaining work waits for an
+ * unavailable database and may be dropped. Nothing was confirmed that is not on disk, and leases expire. The embedded
+ * database needs the rest of a service's ten seconds.
  */
 const ending_ms_max = 7_500;
 
 /** A service that listens. */
 export interface Service {
-  /** `http://host:port`, with the port that was really chosen. */
+  /** `http://host:port`, with the port that is actually used. */
   readonly url: string;
   /**
-   * SIGTERM's way out: drain for as long as is set (unless `drains` is false), finish what is in flight, settle the write queue, stop
-   * the embedded database.
+   * The way out on SIGTERM. Drains for the configured time (unless `drains` is false), finishes requests in flight,
+   * settles the write queue, and stops the embedded database.
    */
   stop(drains?: boolean): Promise<void>;
 }
 
-/** The parts that are not a setting, because a service decides by the packs that it was released with. */
+/** The parts that are not settings, because a service decides by the packs of its release. */
 export interface StartParts {
   /** Another folder of packs, for the benchmark. */
   readonly packs_folder?: string;
   /** Packs that several services of one process share, for tests. */
   readonly packs?: Promise<PackLibrary>;
-  /** What a worker process has from its supervisor; absent: the process serves alone. */
+  /** The connection of a worker process to its supervisor. Absent: the process serves alone. */
   readonly supervised?: Supervised;
-  /** Another program of the thread that delivers, for tests. */
+  /** Another program for the delivery thread, for tests. */
   readonly deliveryThread?: ThreadProgram | undefined;
 }
 
-/** Starts everything. Throws `StartRefused` with one line a problem when it cannot. */
+/** Starts the service. Throws `StartRefused` with one line a problem if it cannot start. */
 export async function startService(
   config: Config,
   log: ProcessLog = createLog(config.log_level),
   parts: StartParts = {},
 ): Promise<Service> {
   boundHeapGrowth();
-  for (const name of config.unknown_settings) log.warn({ name }, "this variable is no setting: is it misspelt?");
+  for (const name of config.unknown_settings) log.warn({ name }, "unknown setting: check its spelling");
   const clock = createClock();
   // The packs are checked while the database's own process starts.
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
@@ -82,7 +83,7 @@ export async function startService(
     const { webhook_allow_http: allow_http, webhook_allow_cidrs } = config;
     const httpOut = createHttpOut({ rules: { allow_http, allow_networks: networkList(webhook_allow_cidrs) } });
     const mailer = createMailer(config, log);
-    // Loaded only when used: the libraries cost a tenth of a second of every start.
+    // Loaded only when used, because the libraries add 0.1 s to every start.
     const tracing =
       config.otel_endpoint === null ? null : (await import("./tracing.ts")).openTracing(config.otel_endpoint);
     await migrate(connection, log);
@@ -135,7 +136,7 @@ export async function startService(
   }
 }
 
-/** The database of a worker is its supervisor's, which also ends it. */
+/** Returns the database. A worker uses the database of its supervisor, which also stops it. */
 async function databaseFor(
   config: Config,
   log: ProcessLog,
@@ -151,7 +152,7 @@ async function endWithin(limit_ms: number, log: ProcessLog, end: Promise<void>):
   let cancelLate = () => {};
   const late = new Promise<void>((resolve) => {
     cancelLate = timers.after(limit_ms, () => {
-      log.warn({}, "the service ends without waiting any longer for its database");
+      log.warn({}, "the service ends without waiting longer for its database");
       resolve();
     });
   });

@@ -1,4 +1,4 @@
-/** The start and the end of a node. */
+/** Tests the start and the end of a node. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,7 +10,7 @@ import { timers } from "./timers.ts";
 
 const database = await testDatabase();
 
-test("a node that cannot be assembled leaves no connection to Redis behind, which would keep its process alive", async () => {
+test("a failed assembly of a node closes its connection to Redis, which would keep the process alive", async () => {
   const callers: (number | undefined)[] = [];
   const redis = createServer((socket) => {
     callers.push(socket.remotePort);
@@ -24,7 +24,7 @@ test("a node that cannot be assembled leaves no connection to Redis behind, whic
   const db = { ...database.db, named: () => Promise.reject(lost) };
   const config = { redis_url: `redis://127.0.0.1:${port}` };
   await expect(serviceNode({ ...database, db }, { config })).rejects.toBe(lost);
-  // Connections are taken in the order in which they were begun: once ours is there, any other is.
+  // Connections are accepted in order. When this one is accepted, earlier ones would be, too.
   const ours = connect(port, "127.0.0.1");
   await once(ours, "connect");
   const { localPort } = ours;
@@ -33,7 +33,7 @@ test("a node that cannot be assembled leaves no connection to Redis behind, whic
   ours.destroy();
 });
 
-test("a node that drains is not ready and still serves, until the time of the drain is over", async () => {
+test("a draining node is not ready but serves requests until the drain time is over", async () => {
   const drain_ms = 7_000;
   let drained = () => {};
   const after: typeof timers.after = (wait_ms, run) => {

@@ -1,4 +1,4 @@
-/** One node of the service, assembled around an open database; what tests and the simulation start too. */
+/** Assembles one node of the service around an open database. Tests and the simulation use it, too. */
 
 import { open_mode_org_id } from "@countersign/contract";
 import { networkList } from "@countersign/core";
@@ -21,11 +21,12 @@ import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
 import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
+import { createReviewWaits } from "../operations/intents/review-waits.ts";
 import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
-import { createBacklogWatch } from "../operations/upkeep/watch-backlog.ts";
+import { createBacklogWatch, createExpiryWatch } from "../operations/upkeep/watch-backlog.ts";
 import type {
   Clock,
   HttpOut,
@@ -53,6 +54,7 @@ import type { DeliveryTerms } from "../worker/deliveries/delivery-terms.ts";
 import { startDomainChecks } from "../worker/domain-checks.ts";
 import { startFigures } from "../worker/figures.ts";
 import { startFreezes } from "../worker/freezes.ts";
+import { startKeyExpiry } from "../worker/key-expiry.ts";
 import { type Mails, startMails } from "../worker/mails.ts";
 import type { Loop } from "../worker/passes.ts";
 import { startTimeLimits } from "../worker/time-limits.ts";
@@ -74,7 +76,7 @@ export interface NodeParts {
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
-  /** Where backtests read, too; absent: nowhere else. `db` has replicas of its own. */
+  /** Further servers from which backtests read. Absent: none. `db` has replicas of its own. */
   readonly replicas?: readonly ConnectionOptions[];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -85,32 +87,34 @@ export interface NodeParts {
   /** Null: no traces. */
   readonly spans: Spans | null;
   readonly httpOut: HttpOut;
-  /** Absent: those of the machine's name servers. */
+  /** Absent: the machine's name servers are asked. */
   readonly txtRecords?: TxtRecords;
   readonly passwords: Passwords;
   readonly mailer: Mailer;
-  /** The built console; absent or null: none is served. */
+  /** The built console. Absent or null: no console is served. */
   readonly console?: ConsoleFiles | null;
-  /** What a worker process shares with the others. */
+  /** The parts that a worker process shares with the others. */
   readonly supervised?: Pick<Supervised, "windows" | "metricsText" | "watchMetrics"> | undefined;
-  /** Starts the loop over deliveries somewhere else; absent: it runs in this thread, on these terms (tests, simulation). */
+  /**
+   * Starts the delivery loop elsewhere. Absent: the loop runs in this thread with `deliveryTerms` (tests, simulation).
+   */
   readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
-  /** Tests only, whose clocks are set; absent: the clock is compared with the database's. */
+  /** Only for tests, which set their clocks. Absent: the clock is compared with the database's. */
   readonly clockWatch?: ClockWatch & Loop;
-  /** Tests only: another program for the threads of backtests. */
+  /** Only for tests: another program for the backtest threads. */
   readonly backtestThread?: ThreadProgram;
 }
 
-/** What is in flight when the service stops has so long to be answered; a whole service ends within 10 s. */
+/** Requests in flight at the stop must be answered within this time. A whole service ends within 10 s. */
 const answering_ms_max = 4_000;
 
 const open_mode_warning =
-  "OPEN MODE: no API key was ever created, so whoever calls from this machine is admin without a key; the first key ends this";
+  "OPEN MODE: no API key exists yet, so callers on this machine are admin without a key; creating the first key ends this permanently";
 
 const first_key_warning =
-  "no API key was ever created, and with a proxy in front nobody is admin without one: make the first with `countersign keys create --role admin`";
+  "no API key exists yet, and behind a proxy no caller is admin without a key: create the first one with `countersign keys create --role admin`";
 
 /** A node that is ready to listen. */
 export interface ServiceNode {
@@ -118,13 +122,13 @@ export interface ServiceNode {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
   /**
-   * Stops being ready, serves on for `drain_ms`, then stops accepting, finishes what is in flight and settles the write queue. The
-   * database stays open.
+   * Reports not ready, serves for another `drain_ms`, then stops accepting, finishes requests in flight and settles the
+   * write queue. The database stays open.
    */
   close(drain_ms?: number): Promise<void>;
 }
 
-/** Assembles a node and prepares the database's one-time rows. */
+/** Assembles a node and creates the database's one-time rows. */
 export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const { config, db, clock, ids, timers, log } = parts;
   const metrics = createMetrics();
@@ -143,7 +147,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   if (!(await keyReader.openMode()).key_ever_created) warnOfOpenMode(parts, trust);
   const clockWatch = parts.clockWatch ?? (await startClockWatch(parts));
   watchNode(metrics, parts, writer, clockWatch);
-  // After all that can fail: whoever gives up the start has no way to close it, and it tries again for as long as the process is there.
+  // After all steps that can fail, because a failed start would not close the Redis client, which retries forever.
   const windows = await openWindows(parts, metrics);
   parts.supervised?.watchMetrics(() => metrics.values());
   const waits = createDecisionWaits(db, timers, log);
@@ -163,7 +167,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
     decisionReads: createDecisionReads(db, timers),
-    waits,
+    ...{ waits, reviewWaits: createReviewWaits(db, ids.salt(), log) },
     contextPauses: createContextPauses(timers),
     pulls,
     reviewQueues: createReviewQueues(db, clock),
@@ -223,30 +227,37 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
       stopping = true;
       if (drain_ms > 0) await new Promise<void>((resolve) => timers.after(drain_ms, resolve));
       waits.stop();
-      // Side by side: each of them has seconds to finish what is in flight, and the whole has ten.
+      // In parallel, because each loop may need seconds to finish its work, and all together have ten.
       const stops = [clockWatch, ...loops, deliveries, mails].map((loop) => loop?.stop());
       const cancel = timers.after(answering_ms_max, () => app.server.closeAllConnections());
       await Promise.all([backtests.stop(), app.close(), ...stops]);
       cancel();
       await writer.close();
-      // A minute's notes are worth no failure, least of all that of what comes after them.
-      await uses.flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
+      // A failure only loses one minute of usage notes, so the end continues.
+      await uses.flush(null).catch((error: unknown) => log.warn({ err: error }, "could not store when keys were used"));
       windows.close();
     },
   };
 }
 
-/** Starts the loops that nothing wakes. */
+/** Starts the loops that run by time only. */
 function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): Loop[] {
   const aging = startAging(runtime, {
     deliveries_kept_days: config.deliveries_kept_days,
     deleted: (what, rows) => metrics.deleted(what, rows),
   });
   metrics.watchFigures(() => runtime.figures.behind());
-  return [aging, startTimeLimits(runtime), startDomainChecks(runtime), startFigures(runtime), startFreezes(runtime)];
+  return [
+    aging,
+    startTimeLimits(runtime),
+    startDomainChecks(runtime),
+    startFigures(runtime),
+    startFreezes(runtime),
+    startKeyExpiry(runtime),
+  ];
 }
 
-/** Sets what the metrics read at each scrape. */
+/** Sets the sources of the metrics that are read at each scrape. */
 function watchNode(
   metrics: Metrics,
   { db, timers, log }: NodeParts,
@@ -258,15 +269,16 @@ function watchNode(
   metrics.watchReads(() => db.reads());
   metrics.watchClock(() => clockWatch.offset_s());
   metrics.watchBacklog(createBacklogWatch(db, timers, log));
+  metrics.watchExpiringKeys(createExpiryWatch(db, timers, log));
 }
 
-/** Logs what holds until the first API key is created. */
+/** Logs a warning that is true until the first API key is created. */
 function warnOfOpenMode({ config, log }: NodeParts, trust: ReturnType<typeof networkList>): void {
   const behind_proxy = mayBeForwarded("127.0.0.1", trust, config.public_url ?? "http://127.0.0.1");
   log.warn({ org_id: open_mode_org_id }, behind_proxy ? first_key_warning : open_mode_warning);
 }
 
-/** The Redis client is loaded only where it is used. */
+/** Opens the rate windows. Loads the Redis client only if it is used. */
 async function openWindows(
   { config: { redis_url }, log, supervised }: NodeParts,
   metrics: Metrics,
@@ -282,7 +294,7 @@ async function openWindows(
   return { windows, close: () => windows.close() };
 }
 
-/** The commit writer's statements as spans too: what a request waits for, and how many wait together. */
+/** Adds spans to the commit writer's statements. They show what a request waits for, and how many wait together. */
 function traced(metrics: Metrics, { spans, clock }: NodeParts): CommitMetrics {
   if (spans === null) return metrics;
   return {

@@ -2,12 +2,15 @@ import { setPriority } from "node:os";
 
 const behind = 5;
 
-/** Live traffic goes first: puts the calling thread behind the others. Only Linux can; elsewhere it would be the whole process. */
+/**
+ * Lowers the priority of the calling thread, so that live traffic goes first. Only on Linux, because elsewhere the call
+ * would affect the whole process.
+ */
 export function standBack(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(0, behind);
   } catch {
-    // Not allowed here: it runs as it is.
+    // Without the permission the thread keeps its priority.
   }
 }

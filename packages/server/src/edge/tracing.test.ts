@@ -1,4 +1,4 @@
-/** Traces as a collector receives them. Source: api.md §1. */
+/** Tests traces as a collector receives them. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -46,7 +46,7 @@ test("a span reaches the collector with its times, its attributes, and the calle
   expect(JSON.stringify(resource.resource)).toContain('"countersign"');
 });
 
-test("what the caller does not want sampled is not sent, and a failed request is marked", async () => {
+test("a span that the caller does not sample is not sent, and a failed request is marked", async () => {
   const { bodies, url } = await collector();
   const tracing = openTracing(url);
   tracing.ended({ ...span, traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", attributes: {} });
@@ -57,7 +57,7 @@ test("what the caller does not want sampled is not sent, and a failed request is
   expect(spans[0].status.code).toBe(2);
 });
 
-test("a collector that is away costs spans, not the end of the process", async () => {
+test("an unavailable collector loses spans, but does not delay the end of the process", async () => {
   const tracing = openTracing("http://127.0.0.1:9");
   tracing.ended({ ...span, attributes: {} });
   await expect(tracing.close()).resolves.toBeUndefined();

@@ -1,4 +1,4 @@
-/** Traces, on when OTEL_EXPORTER_OTLP_ENDPOINT is set: one span a request, one a statement of the commit writer. */
+/** Sends traces if OTEL_EXPORTER_OTLP_ENDPOINT is set: one span a request, one a statement of the commit writer. */
 
 import { product_version } from "@countersign/contract";
 import { ROOT_CONTEXT, type SpanAttributes, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
@@ -13,7 +13,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import type { Spans } from "../ports.ts";
 
-/** Spans that go to a collector, until `close` has sent the last of them. */
+/** Spans that go to a collector. `close` sends the last of them. */
 export interface ExportedSpans extends Spans {
   close(): Promise<void>;
 }
@@ -22,8 +22,8 @@ export interface ExportedSpans extends Spans {
 const close_ms_max = 2_000;
 
 /**
- * Sends spans to `<endpoint>/v1/traces` in batches, off the hot path. A caller's `traceparent` becomes the parent; what it says about
- * sampling is followed. A collector that is away costs spans, never requests.
+ * Sends spans to `<endpoint>/v1/traces` in batches, off the hot path. A caller's `traceparent` becomes the parent, and
+ * its sampling flag is followed. An unavailable collector loses spans, never requests.
  */
 export function openTracing(endpoint: string): ExportedSpans {
   const exporter = new OTLPTraceExporter({
@@ -53,12 +53,12 @@ export function openTracing(endpoint: string): ExportedSpans {
       if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(timeOf(ended_us));
     },
-    // A collector that cannot be reached has already cost its spans; the process ends all the same.
+    // If the collector cannot be reached, its spans are lost and the process ends.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }
 
-/** OpenTelemetry's [seconds, nanoseconds]. */
+/** Converts to OpenTelemetry's [seconds, nanoseconds]. */
 function timeOf(at_us: number): [number, number] {
   return [Math.floor(at_us / 1_000_000), (at_us % 1_000_000) * 1_000];
 }

@@ -19,7 +19,7 @@ const html = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const get = (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers });
 
 describe("the console's files", () => {
-  test("the first page stands at / for everybody, also without a key and for a bare client", async () => {
+  test("the first page is at / for everybody, also without a key and for a bare client", async () => {
     for (const headers of [html, {} as Record<string, string>]) {
       const answer = await get("/", headers);
       expect(answer.status).toBe(200);
@@ -29,7 +29,7 @@ describe("the console's files", () => {
   });
 
   test.each(["/review", "/escalations/esc_1", "/decisions?verdict=block", "/no/such/page"])(
-    "the address of a page, %s, gives the first page to a browser",
+    "the address of a page, %s, returns the first page to a browser",
     async (path) => {
       const answer = await get(path, html);
       expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -42,7 +42,7 @@ describe("the console's files", () => {
     ["/assets/gone-0000.js", 404],
     ["/healthz/x", 404],
     ["/favicon.png", 404],
-  ])("%s stays what it is, also for a browser", async (path, status) => {
+  ])("%s has its usual answer, also for a browser", async (path, status) => {
     const answer = await get(path, { ...html, "x-api-key": "svc_live_org_junk" });
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -56,7 +56,7 @@ describe("the console's files", () => {
     expect((await get("/metrics", html)).headers.get("content-type")).toContain("text/plain");
   });
 
-  test("the unsubscribe address of a mail's header is a page to whoever opens it, and opening it stops no mails", async () => {
+  test("the unsubscribe address of a mail's header shows a page, and opening it does not stop the mails", async () => {
     for (const headers of [html, {} as Record<string, string>]) {
       const answer = await get("/v1/unsubscribe?token=junk", headers);
       expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -64,7 +64,7 @@ describe("the console's files", () => {
     expect((await fetch(`${url}/v1/unsubscribe?token=junk`, { method: "POST", headers: html })).status).toBe(404);
   });
 
-  test("a program that mistypes a path hears so: it did not ask for a page", async () => {
+  test("a program that mistypes a path gets 404, because it did not ask for a page", async () => {
     const answer = await get("/reviw");
     expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
       404,
@@ -73,7 +73,7 @@ describe("the console's files", () => {
     expect((await fetch(`${url}/review`, { method: "POST", headers: html })).status).toBe(404);
   });
 
-  test("files with a hash in their name are kept for good, the page is asked for again", async () => {
+  test("files with a hash in their name are cached permanently, the page is revalidated", async () => {
     const asset = await get("/assets/index-Ab3d.js");
     expect(asset.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(asset.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
@@ -85,7 +85,7 @@ describe("the console's files", () => {
     }
   });
 
-  test("a strict content security policy stands on every file", async () => {
+  test("every file has a strict content security policy", async () => {
     for (const path of ["/", "/favicon.svg", "/assets/index-Ab3d.js"]) {
       const policy = (await get(path)).headers.get("content-security-policy") as string;
       expect(policy).toContain("default-src 'none'");
@@ -96,7 +96,7 @@ describe("the console's files", () => {
     }
   });
 
-  test("large files are sent compressed to those who take it, and whole to HEAD and others", async () => {
+  test("large files are compressed if the client accepts that, and uncompressed for HEAD and others", async () => {
     const zipped = await get("/assets/index-Ab3d.js", { "accept-encoding": "br, gzip" });
     expect(zipped.headers.get("content-encoding")).toBe("gzip");
     expect(Number(zipped.headers.get("content-length"))).toBeLessThan(500);
@@ -110,7 +110,7 @@ describe("the console's files", () => {
     expect([head.status, head.headers.get("content-length")]).toEqual([200, String(script.length)]);
   });
 
-  test("no path leads out of the set of files", async () => {
+  test("no path reaches a file outside the set", async () => {
     for (const path of [
       "/assets/../index.html",
       "/assets/%2e%2e/package.json",

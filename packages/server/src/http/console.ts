@@ -1,13 +1,13 @@
 /**
- * The console's files over HTTP: a closed set that was read into memory at the start. No path of a request ever reaches a
- * file system, so there is nothing to climb out of.
+ * Serves the console's files over HTTP. They are a closed set in memory, read at the start. No path of a request
+ * reaches a file system, so path traversal is impossible.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { etagOf, isNamedBy } from "./answer/etag.ts";
 import { limitUnread } from "./request/unread.ts";
 
-/** The built console: path as in the URL (`/assets/main-Ab3d.js`) to content. */
+/** The built console: content by path as in the URL (`/assets/main-Ab3d.js`). */
 export type ConsoleFiles = ReadonlyMap<string, Buffer>;
 
 /** One file, ready to be sent. */
@@ -16,15 +16,15 @@ interface Served {
   readonly body: Buffer;
   readonly etag: string;
   readonly cache: string;
-  /** Made when first asked for; null: not worth it. */
+  /** Compressed at the first request. Null: compression does not pay. */
   zipped: Buffer | null | undefined;
 }
 
 /** The console of a node. */
 export interface Console {
-  /** The file that answers this request, or null: it is not for the console. */
+  /** Returns the file for this request. Null: the request is not for the console. */
   find(request: IncomingMessage): Served | null;
-  /** Writes it; gives the status. */
+  /** Writes the file. Returns the status. */
   send(request: IncomingMessage, response: ServerResponse, served: Served, request_id: string): number;
 }
 
@@ -37,12 +37,12 @@ const types: Readonly<Record<string, string>> = {
   txt: "text/plain; charset=utf-8",
 };
 
-/** Paths of the API and of operating: a page there would hide a mistyped call. */
+/** Paths of the API and of operating. A page there would hide a mistyped call. */
 const notPages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
 
 /**
- * Nothing inline, nothing evaluated, nothing from elsewhere, in nobody's frame. `data:` images are the QR code of TOTP.
- * Trusted Types close the DOM's ways from a text to markup, so that a hostile payload cannot become some by mistake.
+ * No inline code, no eval, no content from other hosts, no framing. `data:` images are the QR code of TOTP. Trusted
+ * Types block the DOM's ways from text to markup, so that a hostile payload cannot become markup by mistake.
  */
 const securityHeaders: readonly string[] = [
   "Content-Security-Policy",
@@ -63,14 +63,14 @@ const securityHeaders: readonly string[] = [
   "camera=(), microphone=(), geolocation=(), payment=(), usb=(), clipboard-write=(self)",
 ];
 
-/** The console, or null when there is none: it was not built. */
+/** Creates the console. Null: it was not built. */
 export function createConsole(files: ConsoleFiles | null): Console | null {
   const index = files?.get("/index.html");
   if (files === null || index === undefined) return null;
   const served = new Map<string, Served>();
   for (const [path, body] of files) {
     const type = types[path.slice(path.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-    // The names under /assets hold a hash of the content: what is kept under one never changes.
+    // The names under /assets contain a hash of the content, so the content of a name never changes.
     const cache = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-cache";
     served.set(path, { type, body, etag: etagOf(body), cache, zipped: undefined });
   }
@@ -82,9 +82,10 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
       const path = (request.url ?? "").split("?", 1)[0] as string;
       const file = served.get(path);
       if (file !== undefined) return file;
-      // Mail programs open the address of the unsubscribe header: the page asks, since programs that follow links open it too.
+      // Mail programs open the address of the unsubscribe header. The page asks the user first, because programs that
+      // follow links open it, too.
       if (path === "/" || path === "/v1/unsubscribe") return page;
-      // Every other address that a person opens is a page of the console; programs do not ask for HTML.
+      // Any other address that a person opens is a page of the console. Programs do not ask for HTML.
       const wanted = request.headers.accept?.includes("text/html") === true;
       return wanted && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
     },
@@ -106,9 +107,9 @@ export function createConsole(files: ConsoleFiles | null): Console | null {
         }
       }
       head.push("Content-Length", String(body.length));
-      // `end` leaves the body away by itself where the request was a HEAD.
+      // `end` omits the body of an answer to HEAD.
       response.writeHead(200, head).end(body);
-      // It is in memory anyway.
+      // 0 bytes, because the file is in memory anyway.
       limitUnread(response, 0);
       return 200;
     },

@@ -3,7 +3,7 @@ import { createMetrics } from "./metrics.ts";
 
 const lines = async (metrics: ReturnType<typeof createMetrics>) => (await metrics.text()).split("\n");
 
-test("what an alarm waits for stands at 0 before its first time, so that the first one is an increase", async () => {
+test("series for alarms are 0 before their first count, so that the first count is an increase", async () => {
   const metrics = createMetrics();
   const never = [
     'countersign_refusals_total{code="internal_error"} 0',
@@ -21,7 +21,7 @@ test("what an alarm waits for stands at 0 before its first time, so that the fir
   expect(counted).toContain('countersign_refusals_total{code="internal_error"} 1');
 });
 
-test("sessions and what waits are asked at each look; what is not known is left out", async () => {
+test("sessions and the backlog are read at each scrape; unknown values are omitted", async () => {
   const metrics = createMetrics();
   let backlog: { events: number; deliveries: number; mails: number } | null = { events: 3, deliveries: 2, mails: 1 };
   metrics.watchSessions(() => ({ total: 5, idle: 2, waiting: 4 }));

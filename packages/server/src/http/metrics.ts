@@ -12,6 +12,7 @@ import type {
   PullMetrics,
   ReportMetrics,
 } from "../operations/runtime.ts";
+import { expiring_counted_max } from "../store/keys/key-expiry.ts";
 import { type Backlog, backlog_counted_max } from "../store/upkeep/backlog.ts";
 
 /** The counts of one node. */
@@ -32,7 +33,10 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   watchQueue(depth: () => number): void;
   /** Sets what returns the node's database sessions and the callers that wait for one. Called at each scrape. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
-  /** Sets what returns the reads that may go to replicas, by the server that did them. Called at each scrape. */
+  /**
+   * Sets the function that returns the reads that may go to replicas, by the server that did them. Called at each
+   * scrape.
+   */
   watchReads(
     reads: () => { readonly replica: number; readonly primary: number; readonly replicas_in_use: number },
   ): void;
@@ -40,11 +44,13 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   watchClock(offset_s: () => number): void;
   /** Sets what returns the backlog of all organizations. Called at each scrape; null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
+  /** Sets what returns the keys that expire within this many days. Called at each scrape; null: not known, no series. */
+  watchExpiringKeys(count: () => Promise<Readonly<Record<string, number>> | null>): void;
   /** Sets what returns the entries of the audit trail that are not in the figures yet. Called at each scrape. */
   watchFigures(behind: () => number): void;
   /** The text that Prometheus reads. */
   text(): Promise<string>;
-  /** The same as values, to be added to those of other processes. */
+  /** Returns the same values as objects, to be added to those of other processes. */
   values(): Promise<readonly object[]>;
   readonly content_type: string;
 }
@@ -81,11 +87,7 @@ function requestMetrics(registry: Registry): Pick<Metrics, "requested" | "refuse
     labels: ["code"],
     known: Object.keys(errorCodes),
   });
-  const latency = histogram(
-    registry,
-    "countersign_http_request_seconds",
-    "From the first look at a request to its answer.",
-  );
+  const latency = histogram(registry, "countersign_http_request_seconds", "From the start of a request to its answer.");
   return {
     requested(route, status, elapsed_us) {
       requests(`${route} ${status}`);
@@ -106,11 +108,11 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
   });
   const again = counter(registry, {
     name: "countersign_decisions_again_total",
-    help: "Decisions made again because what they assumed had changed.",
+    help: "Decisions made again because their assumptions had changed.",
   });
   const contradictions = counter(registry, {
     name: "countersign_contradictions_total",
-    help: "Reports that an action was executed which was not let through.",
+    help: "Reports that an action was executed without approval.",
     labels: ["because"],
     known: ["blocked", "pending", "withdrawn", "not_claimed"],
   });
@@ -128,7 +130,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
 function outgoingMetrics(registry: Registry): DeliveryMetrics & MailMetrics & PullMetrics {
   const attempts = counter(registry, {
     name: "countersign_delivery_attempts_total",
-    help: "Attempts to deliver, by what became of the delivery.",
+    help: "Attempts to deliver, by the outcome of the delivery.",
     labels: ["status"],
     known: ["delivered", "failed", "cancelled", "pending"],
   });
@@ -139,13 +141,13 @@ function outgoingMetrics(registry: Registry): DeliveryMetrics & MailMetrics & Pu
   );
   const mails = counter(registry, {
     name: "countersign_mail_attempts_total",
-    help: "Attempts to send a mail, by what became of it.",
+    help: "Attempts to send a mail, by outcome.",
     labels: ["outcome"],
     known: ["dealt_with", "put_off", "given_up"],
   });
   const pulls = counter(registry, {
     name: "countersign_context_pulls_total",
-    help: "Questions to context sources, by outcome.",
+    help: "Requests to context sources, by outcome.",
     labels: ["outcome"],
     known: ["pulled", "kept", ...Object.keys(pullFailures)],
   });
@@ -162,7 +164,7 @@ function outgoingMetrics(registry: Registry): DeliveryMetrics & MailMetrics & Pu
 function storeMetrics(registry: Registry): Pick<Metrics, "statement" | "deleted"> {
   const deletions = counter(registry, {
     name: "countersign_rows_deleted_total",
-    help: "Rows deleted for their age, by what they were.",
+    help: "Rows deleted for their age, by kind.",
     labels: ["what"],
   });
   const statement = histogram(registry, "countersign_commit_statement_seconds", "Statements of the commit writer.");
@@ -201,7 +203,10 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
 /** The gauges that are read at each scrape. */
 function watchedMetrics(
   registry: Registry,
-): Pick<Metrics, "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog" | "watchFigures"> {
+): Pick<
+  Metrics,
+  "watchQueue" | "watchSessions" | "watchClock" | "watchBacklog" | "watchExpiringKeys" | "watchFigures"
+> {
   const registers = [registry];
   return {
     watchQueue(depth) {
@@ -231,7 +236,7 @@ function watchedMetrics(
       new Gauge({
         name: "countersign_clock_offset_seconds",
         aggregator: "max",
-        help: "Seconds by which the node's clock is ahead of the database's; negative: behind. From 300 on the node decides nothing.",
+        help: "Seconds by which the node's clock is ahead of the database's; negative: behind. From 300 on the node makes no decisions.",
         registers,
         collect() {
           this.set(offset_s());
@@ -249,12 +254,13 @@ function watchedMetrics(
         },
       });
     },
+    watchExpiringKeys: (count) => watchExpiringKeys(registers, count),
     watchBacklog(count) {
       new Gauge({
         name: "countersign_backlog_rows",
-        // Each process counts the rows of all.
+        // Each process counts the rows of all processes.
         aggregator: "max",
-        help: `What waits to leave the service, of all nodes and organizations; counted up to ${backlog_counted_max}.`,
+        help: `Events, deliveries and mails that wait in all organizations; counted up to ${backlog_counted_max}.`,
         labelNames: ["what"],
         registers,
         async collect() {
@@ -266,7 +272,22 @@ function watchedMetrics(
   };
 }
 
-/** What replicas take from the primary. */
+function watchExpiringKeys(registers: Registry[], count: Parameters<Metrics["watchExpiringKeys"]>[0]): void {
+  new Gauge({
+    name: "countersign_keys_expiring",
+    // Each process counts the keys of all.
+    aggregator: "max",
+    help: `API keys of all organizations that expire within this many days; counted up to ${expiring_counted_max}.`,
+    labelNames: ["within_days"],
+    registers,
+    async collect() {
+      this.reset();
+      for (const [within_days, keys] of Object.entries((await count()) ?? {})) this.set({ within_days }, keys);
+    },
+  });
+}
+
+/** The metrics of reads on replicas. */
 function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
   const registers = [registry];
   return {
@@ -284,7 +305,7 @@ function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
       });
       new Gauge({
         name: "countersign_replicas_in_use",
-        // Each process has sessions of its own with the same replicas.
+        // Each process has its own sessions with the same replicas.
         aggregator: "min",
         help: "Replicas that serve reads. A replica is out of use before its first read, and while it fails.",
         registers,
@@ -296,7 +317,7 @@ function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
   };
 }
 
-/** How a counter is declared. Its values are kept in a map until a scrape. */
+/** The declaration of a counter. A map keeps its values until a scrape. */
 interface CounterTerms {
   readonly name: string;
   readonly help: string;

@@ -1,15 +1,15 @@
-/** One row of the operations table, ready to serve: its checks compiled, its handler at hand. */
+/** One row of the operations table with its compiled checks and its handler. */
 import type { Operation, OperationId } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
 import { queryReader, type ReadQuery } from "./request/query.ts";
 import { type Check, compileCheck } from "./request/validate.ts";
 
-/** A route, made once at the start. */
+/** A route. Created once at the start. */
 export interface Route {
   readonly id: OperationId;
   readonly operation: Operation;
-  /** Callers may come from memory: only where the commit checks their epoch. */
+  /** Callers may come from memory, but only if the commit checks their epoch. */
   readonly recall: boolean;
   readonly readQuery: ReadQuery;
   readonly checkParams: Check;
@@ -19,16 +19,16 @@ export interface Route {
 
 const anything: Check = () => null;
 const emptyObject = compileCheck({ type: "object", additionalProperties: false });
-/** A body where none is taken: clients write nothing as `{}` or `null`. */
+/** The check of a body for an operation without one. Clients often send `{}` or `null` for nothing. */
 const nothing: Check = (value, bytes) => (value === null ? null : emptyObject(value, bytes));
 
-/** Prepares a row. */
+/** Creates the route of a row. */
 export function routeOf(id: OperationId, operation: Operation, handler: Handler): Route {
   return {
     id,
     operation,
-    // Not the batch: it answers 200 also when no item was committed, so a revoked key could succeed from memory. One
-    // query for up to 50 decisions is no loss.
+    // Batches are excluded: they answer 200 even if no item was committed, so a revoked key could succeed from memory.
+    // One query for up to 50 decisions costs little.
     recall: id === "submitIntent",
     readQuery: operation.rate === null ? () => ({ query: {} }) : queryReader(operation.query),
     checkParams: operation.params === undefined ? anything : compileCheck(operation.params),
@@ -37,7 +37,7 @@ export function routeOf(id: OperationId, operation: Operation, handler: Handler)
   };
 }
 
-/** The checked query. Faults: invalid_request. */
+/** Returns the checked query. Faults: invalid_request. */
 export function queryOf(route: Route, url: string): object {
   const read = route.readQuery(url);
   if ("query" in read) return read.query;
@@ -45,11 +45,11 @@ export function queryOf(route: Route, url: string): object {
 }
 
 /**
- * The checked path parameters. What cannot name anything is not found; only where a PUT would create it, it is a mistake
- * that the caller has to hear of. Faults: not_found, invalid_request.
+ * Returns the checked path parameters. An impossible id is not found. But if a PUT would create the object, the fault
+ * names the mistake. Faults: not_found, invalid_request.
  */
 export function paramsOf(route: Route, params: unknown): object {
-  // The router's own object has a class of its own, which canonical JSON refuses.
+  // The router's own object has a class, which canonical JSON refuses.
   const given: Readonly<Record<string, string>> = { ...(params as object) };
   const problems = route.checkParams(given, 0);
   const unstorable = Object.values(given).some((value) => /\0|\p{Surrogate}/u.test(value));
@@ -61,7 +61,7 @@ export function paramsOf(route: Route, params: unknown): object {
 
 const printable = /^[\x20-\x7e]{1,255}$/;
 
-/** The checked Idempotency-Key, where the operation takes one. Faults: invalid_request. Source: api.md §2. */
+/** Returns the checked Idempotency-Key if the operation takes one. Faults: invalid_request. */
 export function idempotencyKeyOf(route: Route, header: string | string[] | undefined): string | undefined {
   if (header === undefined || route.operation.idempotent !== true) return undefined;
   if (typeof header === "string" && printable.test(header)) return header;

@@ -1,4 +1,4 @@
-/** Finds what a request asks for: an operation of the contract's table, a file of the console, or nothing. */
+/** Finds the target of a request: an operation of the contract's table, a file of the console, or nothing. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Operation, operationRows } from "@countersign/contract";
 import { Fault } from "@countersign/core";
@@ -11,7 +11,7 @@ import { followsDoubt, head_bytes_max } from "./request/request-head.ts";
 import { routeOf } from "./route.ts";
 import { answerOptions, type Exchange, refuseUnserved, type ServeDeps, serve, serveConsole } from "./serve.ts";
 
-/** What answers requests. */
+/** The parts of a node that answer requests. */
 export interface RouterDeps extends Omit<ServeDeps, "batches"> {
   readonly ids: Ids;
   readonly handlers: Handlers;
@@ -50,7 +50,7 @@ export function createRouter(parts: RouterDeps): Respond {
   const router = findMyWay({
     caseSensitive: true,
     ignoreTrailingSlash: false,
-    // No path is longer than the head. The operation's row limits each parameter.
+    // A path cannot be longer than the head. The operation's row limits each parameter.
     maxParamLength: head_bytes_max,
     defaultRoute: (request, response) => answerUnrouted(exchangeOf(request, response)),
     onBadUrl: (_path, request, response) =>
@@ -63,19 +63,20 @@ export function createRouter(parts: RouterDeps): Respond {
       void serve(deps, route, exchangeOf(request, response, params));
     });
   }
-  // A fixed path is never read as an id: GET /v1/intents/batch is a wrong method, and no look-up of an intent "batch".
+  // A fixed path is never read as an id: GET /v1/intents/batch has a wrong method, and is not a request for an intent
+  // "batch".
   for (const { url, methods } of fixedPathsUnderParameters(paths)) {
     router.on(methods, url, (request, response) => answerUnrouted(exchangeOf(request, response), url));
   }
   router.compile();
 
   return (request, response) => {
-    // No answer: the answer to the request before this one ends the connection.
+    // Otherwise no answer: the answer to the previous request ends the connection.
     if (!followsDoubt(request)) router.lookup(request, response);
   };
 }
 
-/** The paths of the table, each with the operations that share it. */
+/** Returns the paths of the table, each with its operations. */
 function servedPaths(): ServedPath[] {
   const paths = new Map<string, ServedPath>();
   for (const [, operation] of operationRows) {
@@ -87,7 +88,7 @@ function servedPaths(): ServedPath[] {
   return [...paths.values()];
 }
 
-/** Paths without parameters that also fit a path with one, and the methods that only the latter takes. */
+/** Returns the paths without parameters that also fit a path with one, and the methods that only the latter has. */
 function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string; methods: HTTPMethod[] }[] {
   const fixed = [...new Set(operationRows.map(([, { path }]) => path))].filter((path) => !path.includes("{"));
   return fixed.flatMap((url) => {
@@ -98,7 +99,7 @@ function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string;
   });
 }
 
-/** The operations of exactly this path; without any, those that read an id in it. */
+/** Returns the operations of exactly this path. If there are none, those that read an id in it. */
 function operationsAt(paths: readonly ServedPath[], path: string): Operation[] {
   const fitting = paths.filter(({ pattern }) => pattern.test(path)).flatMap(({ operations }) => operations);
   const exact = fitting.filter((operation) => operation.path === path);

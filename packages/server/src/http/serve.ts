@@ -1,4 +1,4 @@
-/** One request from its head to its answer and its one log line. */
+/** Serves one request, from its head to its answer and its log line. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation, refusesBody } from "@countersign/contract";
 import { type Fault, type JsonInParts, parseInParts, parseItems } from "@countersign/core";
@@ -27,7 +27,7 @@ import { refuseProblems } from "./request/body-problems.ts";
 import { headFault } from "./request/request-head.ts";
 import { idempotencyKeyOf, paramsOf, queryOf, type Route } from "./route.ts";
 
-/** What serving needs of its node. */
+/** The parts of a node that serving uses. */
 export interface ServeDeps {
   readonly gate: GateDeps;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ServeDeps {
   readonly spans: Spans | null;
 }
 
-/** A request, and where its answer goes. */
+/** A request, and its response. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -46,10 +46,12 @@ export interface Exchange {
   readonly request_id: string;
 }
 
-/** Nobody's admission: of requests that no gate stands before. */
+/** The admission of a request that does not pass the gate. */
 const outside: Admission = { known: null, recalled: false, fault: null, use: null };
 
-/** Serves one request of a known operation. Never rejects; writes exactly one answer (none to a client that has left). */
+/**
+ * Serves one request of a known operation. Never rejects. Writes exactly one answer, or none if the client has left.
+ */
 export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): Promise<void> {
   const { request, response, request_id } = exchange;
   const { operation } = route;
@@ -63,7 +65,8 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
 
     const answer = await answerOf(deps, route, exchange, visit, admission);
-    // From memory only a commit, which checked the key's epoch itself, may be answered without another look at the key.
+    // If the caller came from memory, only a commit may be answered without reading the key again, because it checked
+    // the key's epoch.
     const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
     if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
 
@@ -85,7 +88,10 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/** The row that the gate checks for a path without an operation: callers without a valid key do not learn which paths exist. */
+/**
+ * The row that the gate checks for a path without an operation. So callers without a valid key do not learn which paths
+ * exist.
+ */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",
@@ -97,8 +103,8 @@ const unserved: Operation = {
 };
 
 /**
- * Refuses a request that no operation serves. Under /v1 the gate stands before that, too; it asks for no key where `open`, an
- * operation of the same path, asks for none. Never rejects.
+ * Refuses a request without an operation. Under /v1 the gate checks this request, too. It requires no key if `open`, an
+ * operation of the same path, requires none. Never rejects.
  */
 export async function refuseUnserved(
   deps: ServeDeps,
@@ -111,7 +117,7 @@ export async function refuseUnserved(
   refuse(deps, null, exchange, now_us, admission, admission.fault ?? fault);
 }
 
-/** The gate before what no operation serves: under /v1 only, and as that of `open` where it is given. */
+/** Passes a request without an operation through the gate: only under /v1, and with the row of `open` if given. */
 async function admitUnserved(
   { gate }: ServeDeps,
   { request, response }: Exchange,
@@ -124,7 +130,7 @@ async function admitUnserved(
   return admit(gate, { operation, recall: false, request, unreadable, now_us });
 }
 
-/** Serves a file of the console: public, not rate-limited. */
+/** Serves a file of the console, which is public and not rate-limited. */
 export function serveConsole(
   deps: ServeDeps,
   console: Console,
@@ -140,8 +146,9 @@ export function serveConsole(
 }
 
 /**
- * Answers OPTIONS: what the path takes, to whoever asks, and no CORS, so that no web page of another origin can use it.
- * Under /v1 it counts for its address like all else that needs no key. Never rejects.
+ * Answers OPTIONS with the methods of the path, for every caller. There are no CORS headers, so that no web page of
+ * another origin can use the API. Under /v1 the request counts for its address like all requests without a key. Never
+ * rejects.
  */
 export async function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): Promise<void> {
   const started_us = deps.clock.now_us();
@@ -192,7 +199,7 @@ async function answerOf(
   });
 }
 
-/** What a handler is given, of whatever operation. */
+/** The request that a handler gets, for any operation. */
 type Handed = { -readonly [Name in keyof OperationRequest]: unknown };
 
 async function answerBody(
@@ -223,7 +230,7 @@ async function answerBody(
   return route.handler(handed as OperationRequest);
 }
 
-/** Aborted when the connection goes before the answer is whole. */
+/** Returns a signal that is aborted when the connection closes before the answer is complete. */
 function leftSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
@@ -231,7 +238,10 @@ function leftSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Refuses, after a look at the key where the caller came from memory: whoever's key is revoked hears that and nothing else. */
+/**
+ * Refuses a request. If the caller came from memory, the key is read first, because a revoked key must get only that
+ * fault.
+ */
 async function refuseChecked(
   deps: ServeDeps,
   route: Route,
@@ -257,7 +267,7 @@ function refuse(
   const refusal = refusalOf(fault, request_id);
   deps.metrics.refused(refusal.code);
   if (response.headersSent) {
-    // Only a failure while the answer is being written comes here; half an answer must not look like a whole one.
+    // Writing the answer failed. The connection is closed, because a partial answer must not look complete.
     response.destroy();
   } else writeRefusal(response, refusal, request_id, admission.use);
   dropRest(request);
@@ -269,7 +279,7 @@ function gone(deps: ServeDeps, route: Route, exchange: Exchange, started_us: num
   finished(deps, route.id, exchange, started_us, admission, 0, "client_gone", null);
 }
 
-/** The one log line of a request. Never the path (identifiers, `?api_key=`), never a header, never a body. */
+/** Writes the log line of a request. Never the path (identifiers, `?api_key=`), a header or a body. */
 function finished(
   deps: ServeDeps,
   route: string | null,

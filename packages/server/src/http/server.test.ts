@@ -16,7 +16,7 @@ const depsOf = () =>
     handlers: Object.fromEntries(operationRows.map(([id]) => [id, () => undefined])),
   }) as unknown as RouterDeps;
 
-test("on localhost, every address of it reaches the server, and close ends all of them", async () => {
+test("on localhost, all its addresses reach the server, and close ends them", async () => {
   const app = buildServer({ ...depsOf(), timers });
   const port = Number(new URL(await app.listen({ host: "localhost", port: 0 })).port);
   const addresses = new Set((await lookup("localhost", { all: true })).map(({ address }) => address));
@@ -33,7 +33,7 @@ test("on localhost, every address of it reaches the server, and close ends all o
   }
 });
 
-test("who has just connected may still ask when the server ends", async () => {
+test("a new connection may still send a request when the server ends", async () => {
   let end = (): void => undefined;
   const after = (_wait_ms: number, run: () => void) => {
     end = run;

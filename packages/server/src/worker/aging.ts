@@ -1,6 +1,6 @@
 /**
- * The loop that deletes old rows. Each pass continues among the deliveries where the one before ended. The rows themselves say
- * what is old, so a lost wake-up or a restart costs time and never work.
+ * The loop that deletes old rows. Each pass continues after the last delivery of the previous pass. The rows themselves
+ * say what is old. So a lost wake-up or a restart costs only time.
  */
 
 import type { Runtime } from "../operations/runtime.ts";
@@ -9,13 +9,13 @@ import { type Loop, startPasses } from "./passes.ts";
 
 const pass_every_ms = 60_000;
 
-/** Starts the loop; it reports every page to `deleted`. */
+/** Starts the loop. It reports every page to `deleted`. */
 export function startAging(
   runtime: Pick<Runtime, "db" | "timers" | "log">,
   terms: Pick<AgingTerms, "deliveries_kept_days" | "deleted">,
 ): Loop {
   let from: Awaited<ReturnType<typeof deleteOld>> | undefined;
-  return startPasses(runtime, pass_every_ms, "deleting what is old failed", async (stopped) => {
+  return startPasses(runtime, pass_every_ms, "deleting old rows failed", async (stopped) => {
     from = await deleteOld(runtime, { ...agingPages, ...terms, stopped }, from);
   });
 }

@@ -1,4 +1,4 @@
-/** A node compares its clock with the database's. */
+/** Tests that a node compares its clock with the database's. */
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import type { Clock, Query } from "../ports.ts";
@@ -14,7 +14,7 @@ const database = await testDatabase();
 const { db } = database;
 const real = createClock();
 
-/** A watch whose looks the test takes, by a clock that the test sets. */
+/** Starts a watch. The test sets its clock and triggers its checks. */
 async function watched(offset_s: number) {
   const set = { offset_s };
   const clock: Clock = { now_us: () => real.now_us() + set.offset_s * 1_000_000 };
@@ -31,7 +31,7 @@ async function watched(offset_s: number) {
   };
   const watch = await startClockWatch({ db, clock, timers: { after }, log });
   whenFileIsDone(() => watch.stop());
-  /** Sets the clock and takes the next look. */
+  /** Sets the clock and makes the next check. */
   const look = async (next_offset_s: number) => {
     set.offset_s = next_offset_s;
     due.shift()?.();
@@ -45,14 +45,14 @@ test("a clock that is 30 seconds off is logged once; 5 minutes are logged as an 
   for (const offset_s of [29, 31, 32, -31, 301, 302, -301, -299, 1]) await look(offset_s);
   expect(told).toEqual([
     "warn 31 this node's clock differs from the database's",
-    "error 301 this node decides nothing, because its clock is too far off",
+    "error 301 this node makes no decisions, because its clock is too far off",
     "warn -299 this node's clock differs from the database's",
     "info 1 this node's clock agrees with the database's again",
   ]);
   expect(Math.round(watch.offset_s())).toBe(1);
 });
 
-test("the time that the database takes to answer counts neither way", async () => {
+test("the response time of the database does not affect the result", async () => {
   // The clock is right, but the whole answer takes ten minutes.
   let now_us = 0;
   const clock = { now_us: () => now_us };
@@ -67,7 +67,7 @@ test("the time that the database takes to answer counts neither way", async () =
   expect(watch.offset_s()).toBe(0);
 });
 
-test("a node whose clock is 5 minutes off is not ready and decides nothing, alone or in a batch", async () => {
+test("a node whose clock is 5 minutes off is not ready and makes no decisions, single or in a batch", async () => {
   const { clock, watch, look } = await watched(0);
   const { url } = await serviceNode(database, { clock, clockWatch: watch });
   const { agent } = await reviewedOrganization(db, url);

@@ -1,6 +1,7 @@
 /**
- * Compares the node's clock with the database's. Expiries are judged by the database's time, but a decision and its record use
- * the node's clock. So a node whose clock is far off refuses to decide. Source: docs/decisions/0026.
+ * Compares the node's clock with the database's. Expiries are judged by the database's time, but a decision and its
+ * record use the node's clock. So a node whose clock is far off refuses to decide. See
+ * docs/decisions/0026-expiries-by-the-databases-time.md.
  */
 import { aheadAtLeast } from "@countersign/core";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -12,7 +13,7 @@ const look_every_ms = 10_000;
 const warning_us = 30_000_000;
 const refusing_us = 300_000_000;
 
-const advice = "keep the clocks of this machine and of the database's in step (NTP)";
+const advice = "synchronize the clocks of this machine and of the database's (NTP)";
 
 /** Compares the clocks once, then every ten seconds. Rejects if the database does not answer the first time. */
 export async function startClockWatch(runtime: {
@@ -35,7 +36,7 @@ export async function startClockWatch(runtime: {
   };
 }
 
-/** Returns how far the node's clock is ahead at least. */
+/** Returns by how much the node's clock is ahead at least. */
 async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: Clock }): Promise<number> {
   return db.system(async (query) => {
     const asked_us = clock.now_us();
@@ -51,10 +52,10 @@ function tellOffset(log: Log, before_us: number, offset_us: number): void {
   const offset_s = offset_us / 1_000_000;
   if (level === 0) log.info({ offset_s }, "this node's clock agrees with the database's again");
   else if (level === 1) log.warn({ offset_s }, `this node's clock differs from the database's: ${advice}`);
-  else log.error({ offset_s }, `this node decides nothing, because its clock is too far off: ${advice}`);
+  else log.error({ offset_s }, `this node makes no decisions, because its clock is too far off: ${advice}`);
 }
 
-/** 0: close to the database's time, 1: worth a warning, 2: too far off to decide. */
+/** 0: close to the database's time. 1: a warning. 2: too far off to decide. */
 function levelOf(offset_us: number): 0 | 1 | 2 {
   const far_us = Math.abs(offset_us);
   if (far_us >= refusing_us) return 2;

@@ -1,4 +1,4 @@
-/** The loop that looks again at the proofs of claimed domains. */
+/** The loop that checks the proofs of claimed domains again. */
 
 import { checkDomains, type DomainChecking } from "../operations/people/domain-proofs.ts";
 import type { Runtime } from "../operations/runtime.ts";

@@ -1,24 +1,25 @@
 /**
- * The loop that tells and reminds reviewers, and sends mails. What is due stands in the database: a lost wake-up costs seconds, a killed
- * node nothing.
+ * The loop that notifies and reminds reviewers, and sends mails. Due mails are rows in the database. So a lost wake-up costs
+ * seconds, and a killed node loses nothing.
  */
 
 import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
 import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
+import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
-/** What is being sent when the node stops has so long; a whole service ends within 10 s. */
+/** How long a mail that is being sent may take when the node stops. A whole service ends within 10 s. */
 export const sending_ms_max = 4_000;
 
-/** The loop, with its way to end. */
+/** The loop, with `stop`. */
 export interface Mails extends MailLoop {
-  /** Ends after the look under way; what a mail server has not taken by then is put off. */
+  /** Ends after the current look. A mail that the mail server has not accepted by then is sent later. */
   stop(): Promise<void>;
 }
 
-/** Starts the loop. A failing look is logged and made again. */
+/** Starts the loop. A failed look is logged and repeated. */
 export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mails">): Mails {
   const stopping = new AbortController();
   let stopped = false;
@@ -51,9 +52,12 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
   }
 
   async function look(): Promise<void> {
-    while (!stopped && (await tellReviewers(runtime)));
-    while (!stopped && (await remindReviewers(runtime)));
-    while (!stopped && (await sendMails(runtime, stopping.signal)));
+    // A person at a screen may wait for a mail, so mails are sent before each check of some organizations.
+    do {
+      while (!stopped && (await tellReviewers(runtime)));
+      while (!stopped && (await remindReviewers(runtime)));
+      while (!stopped && (await sendMails(runtime, stopping.signal)));
+    } while (!stopped && (await tellAdmins(runtime)));
   }
 
   return {

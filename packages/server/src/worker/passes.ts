@@ -2,13 +2,14 @@ import type { Log, Timers } from "../ports.ts";
 
 /** A loop of the worker. */
 export interface Loop {
-  /** Ends it after the pass under way. */
+  /** Ends the loop after the current pass. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes a pass `every_ms` after the start and after the end of the one before: two never overlap on one node. One that fails
- * is logged as `failed`, and the next one comes all the same. `stopped` is for passes that take long.
+ * Makes the first pass `every_ms` after the start, and each further one `every_ms` after the end of the last. So two
+ * never overlap on one node. A failure is logged as `failed`, and does not stop later passes. `stopped` is for long
+ * passes.
  */
 export function startPasses(
   { timers, log }: { readonly timers: Timers; readonly log: Log },

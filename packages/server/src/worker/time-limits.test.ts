@@ -1,4 +1,4 @@
-/** Reviews end when their time is over, whatever others do. */
+/** Tests that reviews end at their time limit, independently of other reviews. */
 import { expect, test } from "vitest";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -14,7 +14,7 @@ import { deadlineIn, heldBody, reviewedOrganization } from "../testing/people/re
 const database = await testDatabase();
 const { db } = database;
 
-test("many reviews of one organization that are over keep no other one's waiting", async () => {
+test("many expired reviews of one organization do not delay another's", async () => {
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)
      select org_id, org_id || ' ' || n, '', '', '', 'live', 'pending', '{}', now(), clock_timestamp() - n * interval '1 s', '[]'
@@ -27,11 +27,12 @@ test("many reviews of one organization that are over keep no other one's waiting
   await db.query("delete from escalations");
 });
 
-test("reviews that cannot be closed hide no others from their time limit, however many they are", async () => {
+test("reviews that cannot be closed, in any number, do not hide others from their time limit", async () => {
   const { url } = await serviceNode(database);
   const { agent, org } = await reviewedOrganization(db, url);
   const { decision } = (await call(url, "POST", "/v1/intents", { key: agent, body: heldBody })).json;
-  // Their intents are gone. They were due before the other one, 101 of them at the same moment: more than two passes take.
+  // Their intents are missing. 101 of them were due at the same moment before the other one, which is more than two
+  // passes read.
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, demands, expires_at)
      select org_id, 'esc_' || lpad(n::text, 26, '0'), 'int_' || n, decision_id, agent_id, mode, status, record, created_at, demands,
@@ -47,7 +48,7 @@ test("reviews that cannot be closed hide no others from their time limit, howeve
   });
 });
 
-test("an organization whose sessions are all held keeps nobody waiting with each of its reviews that are over", async () => {
+test("an organization whose sessions are all held does not delay others with each of its expired reviews", async () => {
   await db.query("delete from escalations");
   await db.query(
     `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, created_at, expires_at, demands)

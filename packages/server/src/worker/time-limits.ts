@@ -1,6 +1,6 @@
 /**
- * The loop that ends reviews whose time is over. It looks twice a second, in every node: what is due stands in the
- * database, so a restart, a lost wake-up or a late timer costs less than a second and never changes who wins.
+ * The loop that ends reviews at their time limit. Every node looks twice a second. Due reviews are rows in the
+ * database. So a restart, a lost wake-up or a late timer costs less than a second and never changes the outcome.
  */
 
 import { timeOutEscalations } from "../operations/escalations/time-out-escalations.ts";
@@ -14,7 +14,7 @@ export function startTimeLimits(
   runtime: Pick<Runtime, "db" | "ids" | "timers" | "log" | "orgStates" | "deliveries">,
 ): Loop {
   return startPasses(runtime, look_every_ms, "looking for time limits failed", async (stopped) => {
-    // Those that could not be closed must not hide the others for good.
+    // Reviews that could not be closed must not hide the others permanently.
     const passed_over: string[] = [];
     while (!stopped() && (await timeOutEscalations(runtime, passed_over)));
   });

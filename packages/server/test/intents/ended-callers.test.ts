@@ -123,7 +123,8 @@ async function underWay() {
     ).invitation.invitation_id,
   };
   const { session } = (await nodes.send("GET", "/v1/auth/session", { cookie: former.cookie })).json;
-  const usual = { org_id, role: "admin", scope: "org", agent_id: null, environment: "live", auth_epoch: 0 } as const;
+  const unbound = { org_id, bindings: null, auth_epoch: 0 };
+  const usual = { ...unbound, role: "admin", scope: "org", agent_id: null, environment: "live" } as const;
   const by_key: Caller = {
     ...usual,
     key_id: key.key_id,

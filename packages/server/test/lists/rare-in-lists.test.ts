@@ -242,9 +242,9 @@ test("escalations of an agent that was seldom held, of test mode, and those that
     expect(await rowsRead(list), JSON.stringify(filter)).toBeLessThan(10);
   }
   const own = await db.tenant(org_id, (query) => listEscalations(query, org_id, agent, null, 51));
-  expect(own.rows).toMatchObject([{ n: 2 }]);
+  expect(own.rows).toMatchObject([{ record: { n: 2 } }]);
   const ended = await db.tenant(org_id, (query) => listEscalations(query, org_id, cancelled, null, 51));
-  expect(ended.rows).toMatchObject([{ n: 3 }]);
+  expect(ended.rows).toMatchObject([{ record: { n: 3 } }]);
 });
 
 test("one person's reviews: the records of others are not taken apart", async () => {
@@ -258,7 +258,7 @@ test("one person's reviews: the records of others are not taken apart", async ()
   ] as const) {
     const list = (query: Query) => listEscalations(query, org_id, { reviewers: [reviewer] }, null, 51);
     expect(most(await planOf(db, org_id, list)), reviewer).toBeLessThan(10);
-    expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ n })));
+    expect((await db.tenant(org_id, list)).rows, reviewer).toMatchObject(found.map((n) => ({ record: { n } })));
   }
 });
 

@@ -1,5 +1,5 @@
 /** API keys. */
-import type { ApiKeyCreated } from "@countersign/contract";
+import type { ApiKey, ApiKeyCreated } from "@countersign/contract";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay, useSession } from "../../api/session.tsx";
@@ -8,6 +8,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Paged, usePaged } from "../../parts/tables/paged.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
+import { BindDialog } from "./keys/bind-dialog.tsx";
 import { CreateDialog } from "./keys/create-dialog.tsx";
 import { type KeyEnd, KeyEndQuestion, useKeyEnds } from "./keys/key-end.tsx";
 import { KeyTable } from "./keys/key-table.tsx";
@@ -20,6 +21,8 @@ export function KeysPage() {
   const may = useMay("admin");
   const showSecret = useShowSecret();
   const [creating, setCreating] = useState(false);
+  const [like, setLike] = useState<ApiKey | null>(null);
+  const [bound, setBound] = useState<ApiKey | null>(null);
   const [asked, setAsked] = useState<KeyEnd | null>(null);
   const ends = useKeyEnds(() => setAsked(null));
   const list = usePaged(["keys"], async (cursor) => {
@@ -28,6 +31,7 @@ export function KeysPage() {
   });
   const onMade = ({ api_key }: ApiKeyCreated) => {
     setCreating(false);
+    setLike(null);
     showSecret({
       ...{ title: "The new key", about: "Store it now.", text: api_key, label: "Copy the key" },
       lost: "Revoke this key and create another one.",
@@ -55,10 +59,20 @@ export function KeysPage() {
             </Empty>
           }
         >
-          {(rows) => <KeyTable rows={rows} own={caller?.type === "key" ? caller.id : null} onAsk={setAsked} />}
+          {(rows) => (
+            <KeyTable
+              rows={rows}
+              own={caller?.type === "key" ? caller.id : null}
+              onAsk={setAsked}
+              onBind={setBound}
+              onReplace={setLike}
+            />
+          )}
         </Paged>
       </section>
       {creating && <CreateDialog onClose={() => setCreating(false)} onMade={onMade} />}
+      {like !== null && <CreateDialog like={like} onClose={() => setLike(null)} onMade={onMade} />}
+      {bound !== null && <BindDialog bound={bound} onClose={() => setBound(null)} />}
       {asked !== null && (
         <KeyEndQuestion end={asked} busy={ends.busy} onConfirm={() => ends.end(asked)} onClose={() => setAsked(null)} />
       )}

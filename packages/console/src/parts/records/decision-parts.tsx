@@ -1,5 +1,5 @@
 /** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
-import type { AuditRecord, Decision, UsedFacts } from "@countersign/contract";
+import { type AuditRecord, type Decision, look_alike_reason, type UsedFacts } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
@@ -15,6 +15,8 @@ import { Who } from "./who.tsx";
 const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
+type Reason = Decision["reasons"][number];
+
 const effectWords = {
   block: "blocks",
   escalate: "asks for review",
@@ -23,12 +25,32 @@ const effectWords = {
 } as const;
 
 export function Reasons({ decision }: { readonly decision: Decision }) {
+  const isReport = ({ policy_id, policy }: Reason): boolean => policy_id === null && policy === look_alike_reason;
+  const rules = decision.reasons.filter((reason) => !isReport(reason));
+  return (
+    <div className="stack tight">
+      {decision.reasons.filter(isReport).map(({ message }) => (
+        <div key={message} className="banner warn" role="alert">
+          <div>
+            <strong>A name in this action looks like another one</strong>
+            <Data text={message} lines />
+          </div>
+        </div>
+      ))}
+      {rules.length === 0 ? (
+        <p className="muted">No rule fired; the membrane’s default gave the verdict.</p>
+      ) : (
+        <RuleReasons reasons={rules} />
+      )}
+    </div>
+  );
+}
+
+function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
   const reads = useReads();
-  if (decision.reasons.length === 0)
-    return <p className="muted">No rule fired; the membrane’s default gave the verdict.</p>;
   return (
     <ul className="plain stack tight">
-      {decision.reasons.map((reason, index) => (
+      {reasons.map((reason, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the reasons of one decision never change
         <li key={index} className="reason">
           <div className="row between">
@@ -55,7 +77,7 @@ export function Reasons({ decision }: { readonly decision: Decision }) {
           )}
           {reason.unknown_facts.length > 0 && (
             <p className="small">
-              {"It fired because facts were missing: "}
+              {"It fired because something was not known: "}
               <Data text={reason.unknown_facts.map((fact) => `${fact.path} (${fact.reason})`).join(", ")} />
             </p>
           )}

@@ -4,6 +4,7 @@ import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 import { useClient, useMay, useReads, useSession } from "../../api/session.tsx";
+import { nowMs } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 
 /** The organization's people by their ids. */
@@ -90,9 +91,15 @@ export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer
 /** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
 export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean {
   const { caller } = useSession();
+  const decides = useMay("reviewer");
+  const { data: everybody } = useEverybody(decides && caller?.type === "user");
+  const standsInFor = (id: string): boolean => {
+    const absence = everybody?.get(id)?.absence;
+    return absence?.may_vote === true && absence.delegate === caller?.id && Date.parse(absence.from) <= nowMs();
+  };
   const fits = ({ type, id }: Reviewer) =>
     type === "user"
-      ? id === caller?.id || caller?.type === "key"
+      ? id === caller?.id || caller?.type === "key" || standsInFor(id)
       : caller !== null &&
         roleMeets(
           caller.role,

@@ -1,6 +1,7 @@
 /** The top of an escalation: its status, its time limit, what blocks an approval now, and whether it is a test. */
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
+import { Data } from "../../parts/tables/data.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
 
 export function StatusLine({ escalation }: { readonly escalation: Escalation }) {
@@ -25,6 +26,14 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
           <div>
             <strong>Nobody waits for this</strong>
             {`The key that submitted it ${escalation.nobody_waits === "key_revoked" ? "is revoked" : "has expired"}, so the agent cannot hear the outcome.`}
+          </div>
+        </div>
+      )}
+      {open && escalation.nobody_can_decide !== undefined && (
+        <div className="banner bad" role="status">
+          <div>
+            <strong>Nobody can decide this</strong>
+            <Data text={escalation.nobody_can_decide} />
           </div>
         </div>
       )}

@@ -36,6 +36,7 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
             <Who id={vote.reviewer} />
             <Time at={vote.at} />
           </div>
+          <Capacity vote={vote} />
           {vote.comment !== null && <Data text={vote.comment} lines />}
           {vote.fast !== undefined && <p className="small">{fastText(vote.fast)}</p>}
           {vote.message_to_agent !== undefined && (
@@ -49,5 +50,33 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
       ))}
       <Ending escalation={escalation} />
     </section>
+  );
+}
+
+const lapses = {
+  removed: "the person was removed",
+  role_changed: "the person has another role by now",
+  key_ended: "no key of the person is valid any more",
+  absence_ended: "the absence for which the person stood in is over",
+} as const;
+
+/** Whether the vote counts, and as whose. */
+function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Escalation["votes"][number] }) {
+  return (
+    <>
+      {in_place_of?.map((id) => (
+        <p key={id} className="small muted">
+          {"In place of "}
+          <Who id={id} />
+        </p>
+      ))}
+      {party && <p className="small muted">The action is for this person, so somebody else must approve, too.</p>}
+      {lapsed !== undefined && (
+        <p className="small">
+          {`Does not count any more, because ${lapses[lapsed.because]}. Rules: `}
+          <Data text={lapsed.panels.join(", ")} />
+        </p>
+      )}
+    </>
   );
 }

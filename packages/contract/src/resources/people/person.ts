@@ -1,7 +1,19 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
-import { anyObject, closed, filledText, id, listQuery, nullable, oneOf, text, timestamp } from "../shapes.ts";
+import {
+  anyObject,
+  closed,
+  filledText,
+  givenId,
+  id,
+  listQuery,
+  nullable,
+  oneOf,
+  text,
+  timeInput,
+  timestamp,
+} from "../shapes.ts";
 
 const email = () => Type.String({ format: "email", maxLength: limits.email_chars_max });
 const newPassword = () => Type.String({ minLength: limits.password_chars_min, maxLength: limits.password_chars_max });
@@ -9,6 +21,33 @@ const givenPassword = () => Type.String({ minLength: 1, maxLength: limits.passwo
 const token = () => Type.String({ minLength: 1, maxLength: 512 });
 const code = () =>
   Type.String({ minLength: 6, maxLength: 32, description: "six digits of the authenticator, or a recovery code" });
+
+/** When a person is away, and who stands in. */
+export const Absence = Type.Object(
+  {
+    from: timestamp(),
+    until: timestamp("the absence ends by itself"),
+    delegate: id("user"),
+    may_vote: Type.Boolean({
+      description:
+        "true: an admin named the delegate, who therefore votes in place of the absent person in panels that name that person. " +
+        "false: the delegate gets the mails, and votes where a panel includes the delegate anyway",
+    }),
+  },
+  { title: "Absence" },
+);
+export type Absence = Static<typeof Absence>;
+
+/** Body of PUT /v1/people/{user_id}/absence. */
+export const AbsenceInput = closed(
+  {
+    from: Type.Optional(timeInput("default: now")),
+    until: timeInput("after `from`, and in the future"),
+    delegate: givenId("the user_id of another person who may decide reviews"),
+  },
+  { title: "AbsenceInput" },
+);
+export type AbsenceInput = Static<typeof AbsenceInput>;
 
 /** A person of the organization. Source: api.md §9. */
 export const User = Type.Object(
@@ -20,6 +59,8 @@ export const User = Type.Object(
     notify: Type.Boolean({ description: "whether new escalations are told by mail" }),
     created_at: timestamp(),
     last_seen_at: nullable(timestamp("of the newest session, to the minute; null: never signed in")),
+    /** Only in the list of people. */
+    absence: Type.Optional(Absence),
   },
   { title: "User" },
 );

@@ -1,4 +1,4 @@
-/** A country that personal data may go to without a transfer mechanism, with the act that says so. */
+/** A country that personal data may be transferred to without a transfer mechanism, with the legal act. */
 export interface TransferCountry {
   readonly country: string;
   readonly source: string;
@@ -39,8 +39,8 @@ export const eeaCountries: readonly TransferCountry[] = [
 ];
 
 /**
- * Chapter V mechanisms by the spellings they are given in, letters and digits only. Derogations of Art. 49 count
- * because the law counts them; whether one truly applies is for counsel.
+ * Transfer mechanisms of GDPR Chapter V by their spellings, letters and digits only. Derogations of Art. 49 are
+ * included because the law accepts them. Counsel must check whether one applies.
  */
 export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ...[
@@ -76,7 +76,7 @@ export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, "GDPR Art. 49(1)"] as const),
 ]);
 
-/** Spellings of the EU-US Data Privacy Framework, letters and digits only; good for the United States alone. */
+/** Spellings of the EU-US Data Privacy Framework, letters and digits only. Valid for the United States only. */
 export const dataPrivacyFramework: ReadonlySet<string> = new Set([
   "dpf",
   "euusdpf",

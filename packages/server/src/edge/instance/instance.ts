@@ -1,6 +1,6 @@
 /**
- * The face of the service for the command line: what a command can do with an open database, by subject. Each member loads
- * its code when a command calls it, because that code doubled the start of every command.
+ * The operations of the service for the command line, by subject, on an open database. Each member loads its code on
+ * the first call, because that code doubled the start time of every command.
  */
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../ports.ts";
@@ -35,6 +35,8 @@ export interface Instance {
     plan(org_id: string, plan: Plan): Promise<void>;
     /** Creates open mode's organization if it does not exist. */
     ensureOpenMode(): Promise<void>;
+    /** Returns the membrane that decides on submissions without one. */
+    defaultMembrane(org_id: string): Promise<string>;
     /** Counts the organizations of keys and people that are missing, as after a restore of an incomplete dump. */
     countLost(): Promise<number>;
   };
@@ -50,7 +52,7 @@ export interface Instance {
   readonly figures: {
     /** Returns how far the figures of all organizations are. */
     progress(): ReturnType<Figures["listProgress"]>;
-    /** Counts the decisions of an organization again. `told` hears the progress. */
+    /** Counts the decisions of an organization again. `told` is called with the progress. */
     rebuild(org_id: string, told: Parameters<Figures["rebuildFigures"]>[2]): ReturnType<Figures["rebuildFigures"]>;
   };
   readonly secrets: InstanceSecrets;
@@ -66,9 +68,14 @@ export interface Instance {
      * it was the primary. Throws `StartRefused` if a replica ends the dump.
      */
     export(output: Writable, primary?: boolean): Promise<{ rows: number; replica: string | null }>;
-    /** Restores a dump into an empty database, whole or not at all. Returns when the dump was written. Throws `StartRefused`. */
+    /**
+     * Restores a dump into an empty database, completely or not at all. Returns the time at which the dump was written.
+     * Throws `StartRefused`.
+     */
     restore(dump: Readable): Promise<string>;
-    /** Distributes the tables over the nodes of a Citus cluster, and tells each step that is done. Throws `StartRefused`. */
+    /**
+     * Distributes the tables over the nodes of a Citus cluster, and reports each finished step. Throws `StartRefused`.
+     */
     distribute(tell: (part: DistributedPart) => void): Promise<void>;
     /** Returns true if the error means that the database was lost or that a statement took too long. */
     isFailure(error: unknown): boolean;
@@ -94,6 +101,10 @@ export async function openInstance(config: DatabaseSettings, log: Log, opening?:
       async ensureOpenMode() {
         const { ensureOpenModeOrganization } = await import("../../operations/organizations/create-organization.ts");
         await ensureOpenModeOrganization(opened);
+      },
+      async defaultMembrane(org_id) {
+        const { readDefaultMembrane } = await import("../../store/membranes/membranes.ts");
+        return db.tenant(org_id, (query) => readDefaultMembrane(query, org_id));
       },
       countLost: () => db.system((query) => countLostOrganizations(query, null)),
     },

@@ -1,26 +1,40 @@
 /** API keys as the command line manages them. */
-import { type ApiKey, type ApiKeyCreated, ApiKeyInput } from "@countersign/contract";
+import {
+  type ApiKey,
+  type ApiKeyCreated,
+  ApiKeyInput,
+  limits as contractLimits,
+  type KeyBindingsInput,
+  type ObservedBindings,
+  type WarnedKey,
+} from "@countersign/contract";
 import type { FaultDetail } from "@countersign/core";
 import type { KeyLimits } from "../../operations/keys/set-key-limits.ts";
 import { readRateLimits } from "../start/setting-values.ts";
 import type { OpenedDatabase } from "./open-database.ts";
 
-/** The actor of audit rows for what the command line does. */
+/** The actor of the command line in audit rows. */
 export const command_line_actor = "command_line";
 
-/** What a command can do with keys. */
+/** The operations of the command line on keys. */
 export interface InstanceKeys {
   /** Checks a key's input as the API does. Null: it is valid. */
   problems(input: ApiKeyInput): Promise<readonly FaultDetail[] | null>;
   /**
-   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: whoever uses the
-   * command line, who is one person. Faults: not_found (account).
+   * Creates a key. `person`: the address or user_id of an account, or a name for a person without one. Undefined: the
+   * user of the command line, who is one person. Faults: not_found (account).
    */
   create(org_id: string, input: ApiKeyInput, person?: string): Promise<ApiKeyCreated>;
   /** Returns all keys of an organization, the newest first. */
   list(org_id: string): Promise<ApiKey[]>;
   /** Revokes a key on all nodes. Faults: not_found. */
   revoke(org_id: string, key_id: string): Promise<void>;
+  /** Replaces what a key is bound to; null: it is unbound. Faults: not_found, state_conflict (revoked), invalid_binding. */
+  bind(org_id: string, key_id: string, bindings: KeyBindingsInput | null): Promise<ApiKey>;
+  /** Returns the bindings that fit what a key submitted lately. Faults: not_found. */
+  observed(org_id: string, key_id: string): Promise<ObservedBindings>;
+  /** Returns the newest keys of an organization with a warning. */
+  warned(org_id: string): Promise<WarnedKey[]>;
   /** Reads limits such as `intents=6000,general=600`. `categories` are the ones that the expectation names. */
   readLimits(text: string, categories: readonly string[]): ReturnType<typeof readRateLimits>;
   /** Sets the rate limits of a key; null: those of the instance. Faults: not_found. */
@@ -58,6 +72,18 @@ export function instanceKeys(opened: OpenedDatabase): InstanceKeys {
     async revoke(org_id, key_id) {
       const { revokeKey } = await import("../../operations/keys/revoke-key.ts");
       await revokeKey(opened, callerOf(org_id), key_id);
+    },
+    async bind(org_id, key_id, bindings) {
+      const { bindKey } = await import("../../operations/keys/bind-key.ts");
+      return bindKey(opened, callerOf(org_id), key_id, bindings);
+    },
+    async observed(org_id, key_id) {
+      const { readObservedBindings } = await import("../../operations/keys/observed-bindings.ts");
+      return readObservedBindings(opened, { org_id }, key_id);
+    },
+    async warned(org_id) {
+      const { readWarnedKeys } = await import("../../store/keys/key-warnings.ts");
+      return opened.db.tenant(org_id, (query) => readWarnedKeys(query, org_id, contractLimits.key_warnings_max));
     },
     readLimits: readRateLimits,
     async limit(org_id, key_id, limits) {

@@ -1,4 +1,4 @@
-/** Opens the database of an instance for a command, which runs beside the service or without it. */
+/** Opens the database of an instance for a command. A command runs with or without a running service. */
 import { randomBytes } from "node:crypto";
 import type { Clock, Ids, Log, Sealer } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
@@ -15,18 +15,18 @@ import { createSealer } from "../start/sealer.ts";
 /**
  * How the database is opened:
  *
- *   migrate      brings the schema up to date
+ *   migrate      updates the schema
  *   keep_schema  creates the schema in an empty database only, because nodes of an older version may use it
  *   inspect      changes nothing, and does not wait for a server that does not answer
  *   restore      changes nothing, and refuses a data directory that a running service uses
  */
 export type Opening = "migrate" | "keep_schema" | "inspect" | "restore";
 
-/** The settings that name the database. */
+/** The settings that locate the database. */
 export type DatabaseSettings = Pick<Config, "database_url" | "data_dir" | "path"> &
   Partial<Pick<Config, "database_replica_urls">>;
 
-/** An open database, and what operations need besides it. */
+/** An open database with its standbys and a sealer. */
 export interface OpenedDatabase {
   readonly db: Database;
   readonly connection: ConnectionOptions;
@@ -81,7 +81,7 @@ async function wantsMigration(connection: ConnectionOptions, opening: Opening): 
   return opening === "migrate";
 }
 
-/** Leaves out errors of statements in the embedded server: a command that restores a dump prints why it failed. */
+/** Omits the embedded server's errors of statements, because a command that restores a dump prints them itself. */
 function withoutStatementErrors(log: Log): Log {
   return {
     ...log,

@@ -1,4 +1,4 @@
-/** What is sealed with the master keys, as the command line inspects and reseals it. */
+/** Inspects and reseals the values that are sealed with the master keys, for the command line. */
 import { randomBytes } from "node:crypto";
 import type { Resealed, SealedCount } from "../../operations/upkeep/reseal.ts";
 import type { KeyRing } from "../../ports.ts";
@@ -18,7 +18,7 @@ export interface SecretsStatus {
   readonly places: readonly SealedCount[];
 }
 
-/** What a command can do with sealed values. */
+/** The operations of the command line on sealed values. */
 export interface InstanceSecrets {
   /** Counts sealed values by the key that opens them. Null: there is no key, so every value counts as unreadable. */
   status(ring: KeyRing | null): Promise<SecretsStatus>;

@@ -1,4 +1,4 @@
-/** What a command reads and changes without an open database: master keys, packs, and what the service depends on. */
+/** Operations of commands without an open database: master keys, packs, and the search for PostgreSQL. */
 import type { Pack } from "@countersign/contract";
 import type { KeyRing } from "../../ports.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
@@ -8,7 +8,7 @@ import { createSealer, masterKeyId } from "../start/sealer.ts";
 
 type KeySettings = Pick<Config, "master_key" | "other_master_keys" | "data_dir">;
 
-/** There is no master key here (`missing`), or it cannot be used (`refused`). */
+/** There is no master key (`missing`), or it cannot be used (`refused`). */
 type NoKey =
   | { readonly outcome: "missing"; readonly reason: string }
   | { readonly outcome: "refused"; readonly reason: string };
@@ -21,15 +21,17 @@ export async function openKeyRing(config: KeySettings): Promise<{ outcome: "open
   });
 }
 
-/** What came of the replacement of a master key. */
+/** The outcome of the replacement of a master key. */
 type Replaced =
   | { readonly outcome: "replaced"; readonly key_id: string; readonly other_key_ids: readonly string[] }
-  /** With `DATABASE_URL` nothing shows whether the service runs, so the caller must say `stopped`. */
+  /** With `DATABASE_URL` it is unknown whether the service runs, so the caller must say `stopped`. */
   | { readonly outcome: "perhaps_running" }
   | { readonly outcome: "running" }
   | NoKey;
 
-/** Puts a new master key into the data directory, and the former key to the others, while the service is stopped. */
+/**
+ * Writes a new master key into the data directory, and adds the former key to the others. The service must be stopped.
+ */
 export async function replaceMasterKeyFile(
   config: KeySettings & Pick<Config, "database_url">,
   stopped: boolean,
@@ -61,7 +63,10 @@ export async function readPacks(): Promise<Pack[]> {
   return listPacks((await loadPacks()).packs, { limit: Number.MAX_SAFE_INTEGER }).packs;
 }
 
-/** Returns the PostgreSQL that a first start would run: the packaged one, else one of this system. Undefined: there is none. */
+/**
+ * Returns the PostgreSQL that a first start would run: the packaged one, else one of this system. Undefined: there is
+ * none.
+ */
 export async function findPostgres({ path }: Pick<Config, "path">) {
   const { packagedBinaries, systemBinaries } = await import("../../store/embedded-postgres/binaries.ts");
   return (await packagedBinaries({})) ?? (await systemBinaries({ path }))[0];

@@ -1,7 +1,7 @@
 /**
- * Connections to the addresses that a URL leads to, judged before they are dialled.
+ * Connects to the addresses of a URL, and judges each address first.
  *
- * The address that is judged is the address that is dialled: each connection is pinned to the addresses that were judged, so a
+ * The judged address and the dialled address are the same: each connection is pinned to the judged addresses, so a
  * later DNS answer changes nothing. Targets (per URL) and pools (per origin and addresses) are kept for later requests.
  */
 import { isIP, type LookupFunction, type Socket } from "node:net";
@@ -10,29 +10,29 @@ import { LRUCache } from "lru-cache";
 import { buildConnector, Client, type Dispatcher, errors, Pool } from "undici";
 import { AttemptFailure } from "./http-out-failures.ts";
 
-/** What the text of a URL says by itself, and what its addresses came to last. */
+/** The verdict on the text of a URL, and the latest verdict on its addresses. */
 export interface Target {
   readonly verdict: ReturnType<typeof checkWebhookUrl>;
   readonly origin: string;
   readonly path: string;
-  /** Lookups within one second return the same list, which is then not judged again. */
+  /** Lookups within one second return the same list, which is not judged again. */
   latest: Judged;
 }
 
 interface Judged {
   readonly addresses: readonly string[];
   readonly refused: string | null;
-  /** The same for the same addresses in another order. */
+  /** The addresses in a fixed order, as the key of the pool. */
   readonly key: string;
 }
 
-/** A request with a listener for the bytes of its answer, which hears them before the HTTP parser does. */
+/** A request with a listener for the bytes of its answer. The listener gets them before the HTTP parser does. */
 export interface OverheardRequest extends Dispatcher.DispatchOptions {
   readonly onBytes?: (bytes: Buffer) => unknown;
 }
 
 const pools_max = 1_000;
-/** The largest head of an answer that the HTTP parser takes. */
+/** The largest header of an answer that the HTTP parser accepts. */
 const head_bytes_max = 65_536;
 
 /** The connections of one client. */
@@ -63,8 +63,8 @@ export class GuardedConnections {
   }
 
   /**
-   * Returns the pool for these addresses. Throws `AttemptFailure` if the URL or one of the addresses is refused. A connection
-   * that is not made within `connect_ms` is given up, even if no request waits for it any more.
+   * Returns the pool for these addresses. Throws `AttemptFailure` if the URL or one of the addresses is refused. A
+   * connection that is not open within `connect_ms` is closed, even if no request waits for it any more.
    */
   poolFor(target: Target, addresses: readonly string[], connect_ms: number): Pool {
     if ("refused" in target.verdict) throw new AttemptFailure("refused", { sentence: target.verdict.refused });
@@ -73,14 +73,14 @@ export class GuardedConnections {
     return this.#poolOf(target.origin, judged, connect_ms);
   }
 
-  /** Drops every connection, including those that are not made yet. */
+  /** Closes every connection, including those that are not open yet. */
   async close(): Promise<void> {
     for (const socket of this.#making) socket.destroy(new errors.SocketError("closed"));
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
     this.#pools.clear();
   }
 
-  /** Judges each address; one refused address refuses them all. */
+  /** Judges each address. One refused address refuses all. */
   #judge(target: Target, host: string, addresses: readonly string[]): Judged {
     if (target.latest.addresses !== addresses) {
       const key = [target.origin, ...[...addresses].sort()].join(" ");
@@ -119,8 +119,9 @@ export function nameIn({ verdict }: Target): string | null {
 }
 
 /**
- * Answers every lookup of a connection with the addresses that were judged. It answers in the next tick, because a connection
- * that fails in the same tick (no route to an IPv6 address) fails before anything listens to its errors. That ended the process.
+ * Answers every lookup of a connection with the judged addresses. The answer comes in the next tick. In the same tick,
+ * a failing connection (no route to an IPv6 address) would emit its error before a listener exists, which ended the
+ * process.
  */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -135,14 +136,14 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * Makes connections that an abort ends for good. undici ends them with an error after which it connects once more, although the
+ * Makes connections that an abort ends permanently. After an abort, undici itself connects once more although the
  * request is gone: a receiver that never answered saw a second, empty connection.
  *
- * `making` holds the sockets that are not connected yet, because undici forgets them when its pool is destroyed. One to a
- * receiver that was silent in the handshake kept a stopping thread alive for ten seconds.
+ * `making` holds the sockets that are not connected yet, because undici forgets them when its pool is destroyed. One
+ * such socket, silent in the handshake, kept a stopping thread alive for ten seconds.
  */
 function connector(options: buildConnector.BuildOptions, making: Set<Socket>): buildConnector.connector {
-  // It returns the socket at once, which its types do not say.
+  // The types of undici do not say that the call returns the socket at once.
   const connect = buildConnector(options) as (...call: Parameters<buildConnector.connector>) => Socket;
   return (target, callback) => {
     const begun = connect(target, (...made) => {
@@ -161,7 +162,10 @@ function connector(options: buildConnector.BuildOptions, making: Set<Socket>): b
   };
 }
 
-/** A client with one connection, which serves one request at a time. The request's `onBytes` hears what the connection reads. */
+/**
+ * Returns a client with one connection, which serves one request at a time. The request's `onBytes` gets the bytes that
+ * the connection reads.
+ */
 function overheardClient(origin: URL, settings: Client.Options, connect: buildConnector.connector): Client {
   let onBytes: OverheardRequest["onBytes"];
   const client = new Client(origin, {

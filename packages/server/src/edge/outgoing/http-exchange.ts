@@ -1,6 +1,7 @@
 /**
- * One POST up to the status line of its answer; what follows is dropped. Below undici's `request`: its stream of the body, its
- * signal and their listeners took as much processor time as TLS and the rest of HTTP together (measured).
+ * Makes one POST up to the status line of its answer, and drops the rest. Uses a lower level than undici's `request`.
+ * The body's stream, the signal and their listeners took as much processor time as TLS and the rest of HTTP together
+ * (measured).
  */
 import { limits } from "@countersign/contract";
 import type { Dispatcher } from "undici";
@@ -8,7 +9,7 @@ import type { Timers } from "../../ports.ts";
 import type { OverheardRequest } from "./guarded-connections.ts";
 import { statusLineReader } from "./status-line.ts";
 
-/** What is sent, and by whom. */
+/** The content of one request, and its callbacks. */
 export interface ExchangeTerms {
   readonly dispatcher: Dispatcher;
   readonly path: string;
@@ -17,14 +18,14 @@ export interface ExchangeTerms {
   readonly after: Timers["after"];
 }
 
-/** How long the rest of an answer may still take, so that its connection can be used again. */
+/** How long the rest of an answer may take, so that its connection can be reused. */
 const rest_of_answer_ms = 1_000;
 
 class Dropped extends Error {}
 
 /**
- * Starts it. `onStatus` is called once with the status, or `onError` once with what went wrong, unless `abort` was called
- * before: then neither, and nothing is sent any more that was not already.
+ * Starts the request. Calls `onStatus` once with the status, or `onError` once with the error. After `abort`, neither
+ * is called and nothing more is sent.
  */
 export function exchange(
   { dispatcher, path, headers, body, after }: ExchangeTerms,
@@ -47,7 +48,7 @@ export function exchange(
   }
 
   const handler: Dispatcher.DispatchHandler = {
-    // Only now undici can be told to stop: the connection is there.
+    // undici can be stopped only after this event, because the connection exists now.
     onRequestStart(started) {
       controller = started;
       if (state === "ended") drop();
@@ -67,7 +68,7 @@ export function exchange(
     cancelRest = after(rest_of_answer_ms, drop);
     onStatus(status);
   });
-  // What an idle connection sends before the request starts answers nothing.
+  // Bytes from an idle connection before the request starts are not its answer.
   const onBytes = (read: Buffer) => controller !== null && readStatus(read);
   const request: OverheardRequest = { method: "POST", path, headers, body, onBytes };
   dispatcher.dispatch(request, handler);

@@ -1,12 +1,12 @@
-/** Which of the recorded reasons an error of the resolver, the socket, TLS or the HTTP parser is. */
+/** Maps an error of the resolver, the socket, TLS or the HTTP parser to a recorded reason. */
 import { type DeliveryFailure, type DeliveryFailureValues, deliveryFailureText } from "@countersign/core";
 
-/** By the error's code. */
+/** The reasons, by the error's code. */
 const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>(
   Object.entries({
     ENOTFOUND: "name_unknown",
     ENODATA: "name_without_address",
-    // c-ares: no server answered, or there is none to ask.
+    // c-ares: no name server answered, or none is configured.
     ETIMEOUT: "name_server_silent",
     EAI_AGAIN: "name_server_silent",
     ESERVFAIL: "name_server_failed",
@@ -25,7 +25,7 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
     UND_ERR_HEADERS_OVERFLOW: "head_too_large",
     HPE_HEADER_OVERFLOW: "head_too_large",
     UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "not_http",
-    // What undici takes for granted of an answer and does not find: a status of 100 or more.
+    // The assertion of undici that an answer's status is at least 100.
     ERR_ASSERTION: "not_http",
     CERT_HAS_EXPIRED: "certificate_expired",
     CERT_NOT_YET_VALID: "certificate_not_yet_valid",
@@ -38,18 +38,18 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
   } as const),
 );
 
-/** undici's words for a switch of protocols that nobody asked for. */
+/** The reasons, by undici's message for a switch of protocols that was not requested. */
 const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
 ]);
 
-/** The HTTP parser's reason stands at the end of undici's sentence. */
+/** The HTTP parser's reason at the end of undici's message. */
 const parserReason = /\(([ -~]{1,100})\)$/;
 
-/** Looked at of a chain of causes. */
+/** How many errors of a chain of causes are examined. */
 const causes_max = 8;
 
-/** A reason that this service knows by itself. */
+/** A reason that this service found itself. */
 export class AttemptFailure extends Error {
   readonly failure: DeliveryFailure;
 
@@ -59,7 +59,7 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** The sentence for an error. `timeout_ms`: what the attempt was given. */
+/** Returns the sentence for an error. `timeout_ms`: the time limit of the attempt. */
 export function failureText(error: unknown, timeout_ms: number): string {
   if (error instanceof AttemptFailure) return error.message;
   const [failure, code] = failureOf(error);
@@ -75,7 +75,7 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
     if (known !== undefined) return [known, String(code)];
     if (name === "HTTPParserError") return ["not_http", parserReason.exec(String(message))?.[1] ?? "no reason given"];
     if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;
-    // The receiver's alert says why; everything else that OpenSSL has to say is about bytes that are no TLS.
+    // The receiver's alert gives the reason. All other errors of OpenSSL mean that the bytes are not TLS.
     if (/^ERR_SSL_.*(ALERT|UNSUPPORTED|NO_SHARED)/.test(code)) return ["tls_refused", code];
     if (code === "EPROTO" || code.startsWith("ERR_SSL_")) return ["no_tls", code];
     first_code ??= code;
@@ -83,7 +83,7 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
   return ["connection_failed", first_code ?? "unknown"];
 }
 
-/** The error, what caused it, and what several tries came to, from the outside in. */
+/** Yields the error, its causes, and the errors of several tries, from the outside in. */
 function* causes(error: unknown, left: number): Generator<object> {
   if (typeof error !== "object" || error === null || left === 0) return;
   yield error;

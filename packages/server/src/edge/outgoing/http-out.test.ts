@@ -1,4 +1,4 @@
-/** The guarded client against real receivers, good and bad, on this machine. */
+/** Tests the guarded client against good and bad receivers on this machine. */
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -17,7 +17,7 @@ function client(options: Partial<HttpOutOptions> = {}) {
   return out;
 }
 
-/** A TCP or TLS server that does whatever it likes with a connection. */
+/** Starts a TCP or TLS server that handles each connection with this function. */
 async function rawServer(
   onConnection: (socket: Socket) => void,
   create: (onSocket: (socket: Socket) => void) => Server = createServer,
@@ -43,7 +43,7 @@ const status = (code: number, headers: Record<string, string> = {}) =>
   testReceiver((response) => response.writeHead(code, headers).end());
 
 describe("answers", () => {
-  test("the bytes and headers arrive as given, and connections are used again", async () => {
+  test("the bytes and headers arrive unchanged, and connections are reused", async () => {
     const receiver = await testReceiver((response) => response.end("thanks"));
     const out = client();
     for (let n = 0; n < 5; n++) {
@@ -51,7 +51,7 @@ describe("answers", () => {
         response_status: 200,
         error: null,
       });
-      // The rest of the answer is read in the background; only then its connection is free.
+      // The rest of the answer is read in the background. Its connection is free after that.
       await new Promise(setImmediate);
     }
     expect(receiver.received.map((each) => [each.headers["x-test"], each.body])).toEqual(
@@ -64,7 +64,7 @@ describe("answers", () => {
     expect(receiver.connections()).toBeLessThan(5);
   });
 
-  test.each([200, 204, 206, 299])("%i takes the event", async (code) => {
+  test.each([200, 204, 206, 299])("%i counts as delivered", async (code) => {
     const receiver = await status(code);
     expect(await client().post(receiver.url, {}, "x")).toMatchObject({ response_status: code, error: null });
   });
@@ -78,7 +78,7 @@ describe("answers", () => {
     expect(elsewhere.connections()).toBe(0);
   });
 
-  test("Refresh and Alt-Svc send nobody anywhere", async () => {
+  test("Refresh and Alt-Svc do not redirect", async () => {
     const elsewhere = await testReceiver();
     const headers = { refresh: `0;url=${elsewhere.url}`, "alt-svc": `h2="127.0.0.1:${elsewhere.port}"` };
     const receiver = await status(200, headers);
@@ -88,7 +88,7 @@ describe("answers", () => {
     expect(receiver.received).toHaveLength(3);
   });
 
-  test("a proxy in the environment is not asked", async () => {
+  test("a proxy in the environment is not used", async () => {
     const proxy = await rawServer((socket) => socket.end());
     const receiver = await testReceiver();
     process.env["HTTPS_PROXY"] = `http://127.0.0.1:${proxy.port}`;
@@ -97,7 +97,7 @@ describe("answers", () => {
     expect(proxy.count()).toBe(0);
   });
 
-  test("2xx at the head is success at once, though the body never ends", async () => {
+  test("a 2xx status line is a success at once, even if the body never ends", async () => {
     let open: boolean | undefined;
     const receiver = await testReceiver((response) => {
       open = true;
@@ -159,7 +159,7 @@ describe("the status line of an answer counts", () => {
     expect(seen).toEqual([200, 500, 204]);
   });
 
-  test("for a delivery only: an answer that is read as a whole must be well-formed", async () => {
+  test("only for a delivery: an answer that is read completely must be well-formed", async () => {
     const { port } = await rawServer((socket) =>
       socket.once("data", () => socket.end(`${answers["both length headers"]}`)),
     );
@@ -169,7 +169,7 @@ describe("the status line of an answer counts", () => {
   });
 });
 
-describe("an interim answer that nobody asked for", () => {
+describe("an unrequested interim answer", () => {
   const final = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   const post = async (answer: (socket: Socket) => void) => {
     const { port } = await rawServer((socket) => socket.on("data", () => answer(socket)));
@@ -182,7 +182,7 @@ describe("an interim answer that nobody asked for", () => {
   ])("%s is skipped, and the answer after it counts, in one piece and in two", async (_title, interim) => {
     const delivered = { response_status: 200, error: null };
     expect(await post((socket) => socket.write(interim + final))).toMatchObject(delivered);
-    // The client reads the first piece before the second one is sent: it is in the same loop of events.
+    // The client reads the first piece before the second one is sent, because it runs in the same event loop.
     const later = (then: () => void) => setImmediate(() => setImmediate(then));
     const inTwo = (socket: Socket) => socket.write(interim, () => later(() => socket.write(final)));
     expect(await post(inTwo)).toMatchObject(delivered);
@@ -210,7 +210,7 @@ describe("receivers that misbehave", () => {
   ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
     const { port, count } = await rawServer(behave);
     const out = client({ timeout_ms, rules: plainHttp });
-    // Whatever the first attempt left behind has connected before the second one does.
+    // Any connection left by the first attempt is made before the second attempt connects.
     for (let n = 1; n <= 2; n++) {
       const result = await out.post(`http://receiver.test:${port}/`, {}, "x");
       expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });
@@ -229,7 +229,7 @@ describe("receivers that misbehave", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  test("one that is asked and never answers sees one connection a question", async () => {
+  test("one that gets an `ask` and never answers sees one connection a request", async () => {
     const { port, count } = await rawServer(() => undefined);
     const out = client({ rules: plainHttp });
     for (let n = 1; n <= 2; n++) {
@@ -260,7 +260,7 @@ describe("receivers that misbehave", () => {
     expect((await attempt).response_status).toBeNull();
   });
 
-  test("a name server that never answers ends in time, and nothing is sent afterwards", async () => {
+  test("a name server that never answers ends in time, and nothing is sent after that", async () => {
     const receiver = await testReceiver();
     let answer: ((addresses: string[]) => void) | undefined;
     const resolve = () => new Promise<string[]>((resolve) => (answer = resolve));
@@ -288,20 +288,20 @@ describe("receivers that misbehave", () => {
       (socket) => socket.write(`HTTP/1.1 103 Early Hints\r\nX: ${"x".repeat(70_000)}\r\n\r\n`),
       "The head of the receiver's answer is too large.",
     ],
-  ])("one that %s is a stated failure", async (_title, behave, reason) => {
+  ])("one that %s is a failure with a reason", async (_title, behave, reason) => {
     const { port } = await rawServer((socket) => socket.once("data", () => behave(socket)));
     const result = await client({ rules: plainHttp }).post(`http://receiver.test:${port}/`, {}, "x");
     expect(result.response_status).toBeNull();
     expect(result.error).toContain(reason);
   });
 
-  test("one that is not there refuses the connection", async () => {
+  test("one that does not exist refuses the connection", async () => {
     const receiver = await testReceiver();
     await receiver.close();
     expect((await client().post(receiver.url, {}, "x")).error).toBe("The receiver refused the connection.");
   });
 
-  test("one that speaks no TLS is told apart", async () => {
+  test("one without TLS has its own reason", async () => {
     const { port } = await rawServer((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     );
@@ -313,7 +313,7 @@ describe("receivers that misbehave", () => {
     ["expired", "The receiver's certificate has expired."],
     ["wrong_name", "The receiver's certificate is for another name."],
     ["self_signed", "The receiver's certificate is self-signed."],
-  ] as const)("a certificate that is %s takes no event", async (which, reason) => {
+  ] as const)("a receiver whose certificate is %s gets no event", async (which, reason) => {
     const receiver = await testReceiver(undefined, testCertificates()[which]);
     expect(await client().post(receiver.url, {}, "secret")).toMatchObject({ response_status: null, error: reason });
     expect(receiver.received).toEqual([]);
@@ -328,7 +328,7 @@ describe("the guard at connect time", () => {
 
   test.each(
     cases.filter((each) => each.stage === "resolve" && each.expect === "refuse" && !each.url.includes("rebind")),
-  )("$url reaches nobody on this machine: $reason", async ({ url, dns = [] }) => {
+  )("$url reaches no server on this machine: $reason", async ({ url, dns = [] }) => {
     const receiver = await testReceiver();
     const target = new URL(url);
     target.port = String(receiver.port);
@@ -338,7 +338,7 @@ describe("the guard at connect time", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("each attempt judges anew what the name leads to now, also with a connection still open", async () => {
+  test("each attempt judges the current addresses of the name, even with a connection still open", async () => {
     const receiver = await testReceiver();
     const answers = [["127.0.0.1"], ["127.0.0.1", "10.0.0.1"]];
     let lookups = 0;
@@ -352,7 +352,7 @@ describe("the guard at connect time", () => {
     expect(receiver.received).toHaveLength(before);
   });
 
-  test("the connection goes to the judged address though the name leads elsewhere by then", async () => {
+  test("the connection goes to the judged address even if the name has another address by then", async () => {
     const receiver = await testReceiver();
     let lookups = 0;
     const out = client({ resolve: async () => (lookups++ === 0 ? ["127.0.0.1"] : ["127.0.0.2"]) });
@@ -360,7 +360,7 @@ describe("the guard at connect time", () => {
     expect(lookups).toBe(1);
   });
 
-  test("an address literal of a private network is refused though it never passes through a lookup", async () => {
+  test("an address literal of a private network is refused although it needs no lookup", async () => {
     const receiver = await testReceiver();
     const out = client({ rules: strict });
     for (const host of ["127.0.0.1", "[::ffff:7f00:1]", "2130706433", "0x7f.1"]) {
@@ -369,7 +369,7 @@ describe("the guard at connect time", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("unless told otherwise names are looked up by c-ares, not in the four threads of the process", async () => {
+  test("by default names are looked up by c-ares, not in the four threads of the process", async () => {
     const unknown = Object.assign(new Error("queryAaaa ENODATA"), { code: "ENODATA" });
     const asked = vi.spyOn(Resolver.prototype, "resolve4").mockResolvedValue(["10.0.0.1"]);
     vi.spyOn(Resolver.prototype, "resolve6").mockRejectedValue(unknown);
@@ -382,7 +382,7 @@ describe("the guard at connect time", () => {
     expect(asked).toHaveBeenCalledWith("hooks.example.com");
   });
 
-  test("a name that does not resolve is accepted at registration and a stated failure at delivery", async () => {
+  test("an unresolvable name is accepted at registration and is a failure with a reason at delivery", async () => {
     const resolve = async () => Promise.reject(Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND" }));
     const out = client({ rules: strict, resolve });
     expect(await out.check("https://NEW.example.com/hook")).toMatchObject({ href: "https://new.example.com/hook" });

@@ -1,9 +1,10 @@
 /**
- * The one guarded client for addresses that customers configured: webhooks, context sources, sign-in providers.
+ * The only client for addresses that customers configure: webhooks, context sources, sign-in providers.
  *
- * Each request looks up the name, judges every address, and connects only to those addresses (`guarded-connections.ts`). One
- * absolute timer runs from the lookup to the status line of the answer. The timeouts of undici and `http.request` are idle timers: they
- * never ended a request to a receiver that sent one byte every 100 ms. Proxy variables are not read.
+ * Each request looks up the name, judges every address, and connects only to those addresses
+ * (`guarded-connections.ts`). One absolute timer runs from the lookup to the status line of the answer. The timeouts of
+ * undici and `http.request` are idle timers: they never ended a request to a receiver that sent one byte every 100 ms.
+ * Proxy variables are not read.
  */
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";
@@ -22,24 +23,24 @@ import { exchange } from "./http-exchange.ts";
 import { AttemptFailure, failureText } from "./http-out-failures.ts";
 import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } from "./name-lookup.ts";
 
-/** What an operator or a test sets; the rest comes from the contract. */
+/** Options of an operator or a test. All other values come from the contract. */
 export interface HttpOutOptions {
   readonly rules: WebhookUrlRules;
   readonly resolve?: ResolveName;
   /** Certificate authorities instead of the system's, in PEM. */
   readonly ca?: string;
   readonly timeout_ms?: number;
-  /** Tests only: instead of the process's timers. */
+  /** Only for tests: replaces the process's timers. */
   readonly after?: Timers["after"];
 }
 
 /** The client, with a way to stop it. */
 export interface GuardedHttpOut extends HttpOut {
-  /** Drops every connection and lookup, so that nothing keeps the client's thread alive. */
+  /** Closes every connection and lookup, so that nothing keeps the client's thread alive. */
   close(): Promise<void>;
 }
 
-/** What every request works with. */
+/** The parts that every request uses. */
 interface Client {
   readonly rules: WebhookUrlRules;
   readonly connections: GuardedConnections;
@@ -74,7 +75,7 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   };
 }
 
-/** Judges a URL and its present addresses, without a connection. */
+/** Judges a URL and its current addresses without connecting. */
 async function check({ rules, addressesOf }: Client, url: string): ReturnType<HttpOut["check"]> {
   const verdict = checkWebhookUrl(url, rules);
   if ("refused" in verdict || verdict.literal) return verdict;
@@ -84,7 +85,10 @@ async function check({ rules, addressesOf }: Client, url: string): ReturnType<Ht
   return refused === null ? verdict : { refused };
 }
 
-/** Makes one delivery attempt: look up, connect and send, read the status line. The timer ends it in each of these steps. */
+/**
+ * Makes one delivery attempt: look up, connect and send, read the status line. The timer can end it in each of these
+ * steps.
+ */
 function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"]>): ReturnType<HttpOut["post"]> {
   const { connections, addressesOf, timeout_ms, after } = client;
   return new Promise((resolve) => {
@@ -109,7 +113,7 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
 
     function send(addresses: readonly string[]): void {
       looking = false;
-      // The attempt ran out of time during the lookup, so nothing is sent.
+      // The attempt timed out during the lookup, so nothing is sent.
       if (over) return;
       try {
         const dispatcher = connections.poolFor(target, addresses, timeout_ms);
@@ -136,7 +140,7 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
     signal.throwIfAborted();
     const pool = connections.poolFor(target, addresses, limits.context_source_timeout_ms_max);
     const request = { method, path: target.path, headers, body: method === "GET" ? null : body, signal };
-    // undici notices an abort only when the request has a connection, so the signal is raced here too.
+    // undici notices an abort only when the request has a connection, so the signal is also raced here.
     return await within(
       signal,
       pool.request(request).then((head) => wholeAnswer(head, answer_bytes_max)),
@@ -157,7 +161,7 @@ function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-/** Reads the body up to `bytes_max`; the connection of a longer one is closed. */
+/** Reads the body up to `bytes_max`. The connection of a longer one is closed. */
 async function wholeAnswer(
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
   bytes_max: number,

@@ -1,9 +1,12 @@
-/** Looking names up: what hangs, hangs alone. Against a real name server on this machine. */
+/** Tests name lookups with a real name server on this machine: a hanging lookup delays no other work. */
 import { expect, test, vi } from "vitest";
 import { type NameAnswer, testNameServer } from "../../testing/network/name-server.ts";
 import { createNameLookup, type ResolveName, sharedLookups } from "./name-lookup.ts";
 
-/** Names under `hanging.test` get no answer, those under `unknown.test` do not exist, all others lead to one address. */
+/**
+ * Returns the answer for a name: none under `hanging.test`, "does not exist" under `unknown.test`, one address for all
+ * others.
+ */
 function answerOf(name: string): NameAnswer {
   if (name.endsWith("hanging.test")) return "silent";
   return name.endsWith("unknown.test") ? "unknown" : ["192.0.2.1"];
@@ -17,8 +20,8 @@ async function asking(system?: ResolveName) {
 
 const codeOf = (error: unknown) => (error as { code?: string }).code;
 
-// Sixty, not more: all their questions at once still fit into the buffer of the name server's socket.
-test("sixty names whose server hangs hold up no other name, nor what else the process leaves to its four threads", async () => {
+// Sixty at most, because their concurrent queries must fit into the buffer of the name server's socket.
+test("sixty names with a hanging server delay no other name, nor other work in the four threads of the process", async () => {
   const { lookup } = await asking();
   const ended: string[] = [];
   const hanging = Array.from({ length: 60 }, (_, n) =>
@@ -32,7 +35,7 @@ test("sixty names whose server hangs hold up no other name, nor what else the pr
   expect(new Set(ended)).toEqual(new Set(["ETIMEOUT"]));
 }, 60_000);
 
-test("names that only the machine knows are asked of it, two at once, and none whose name servers are silent", async () => {
+test("names that only the machine knows are looked up there, two at once, but not if the name servers are silent", async () => {
   const begun: string[] = [];
   const answers: (() => void)[] = [];
   const { lookup } = await asking(async (host) => {
@@ -43,7 +46,7 @@ test("names that only the machine knows are asked of it, two at once, and none w
   const local = Array.from({ length: 5 }, (_, n) => lookup(`n${n}.unknown.test`));
   const silent = lookup("x.hanging.test").catch(codeOf);
   await expect.poll(() => begun.length).toBe(2);
-  // Those that name servers know need nobody's place.
+  // Names that name servers know do not need the machine's lookup.
   expect(await lookup("quick.test")).toEqual(["192.0.2.1"]);
   expect(await silent).toBe("ETIMEOUT");
   expect(begun).toHaveLength(2);
@@ -55,7 +58,7 @@ test("names that only the machine knows are asked of it, two at once, and none w
   expect(begun).not.toContain("x.hanging.test");
 }, 60_000);
 
-test("lookups under way are given up on a signal, and the machine is not asked instead", async () => {
+test("running lookups are aborted by a signal, and the machine is not asked instead", async () => {
   const { server, asked } = await testNameServer(answerOf);
   const system = vi.fn(async () => ["10.0.0.1"]);
   const end = new AbortController();
@@ -75,12 +78,12 @@ test("a failure of the machine's lookup frees its place", async () => {
   expect(codes).toEqual(Array.from({ length: 5 }, () => "ENOTFOUND"));
 });
 
-test("a name server that is not there is told apart from a receiver that is not there", async () => {
+test("an unreachable name server has another reason than an unreachable receiver", async () => {
   const lookup = createNameLookup({ name_servers: ["127.0.0.1:1"] });
   expect(["EAI_AGAIN", "ETIMEOUT"]).toContain(await lookup("quick.test").catch(codeOf));
 }, 60_000);
 
-test("attempts that want the same name share one lookup, however long it takes; a failure is asked for again", async () => {
+test("attempts with the same name share one lookup, however long it takes; a failure is looked up again", async () => {
   const answers: ((addresses: string[]) => void)[] = [];
   const failures: ((error: Error) => void)[] = [];
   const lookup = sharedLookups(

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { statusLineReader } from "./status-line.ts";
 
-/** The statuses that are reported of an answer in pieces of `size` bytes. */
+/** Returns the statuses that are reported for an answer in pieces of `size` bytes. */
 function reported(answer: string, size = answer.length): number[] {
   const statuses: number[] = [];
   const read = statusLineReader((status) => statuses.push(status));
@@ -32,7 +32,7 @@ test.each([
 });
 
 test.each([1, 200])(
-  "the client reads a 102 instead of a 100, and all else as it is sent, in pieces of %i bytes",
+  "the client reads a 102 instead of a 100, and all other bytes unchanged, in pieces of %i bytes",
   (size) => {
     const rest = "X: HTTP/1.1 100 y\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\n\r\nHTTP/1.1 100 z\r\n";
     const bytes = Buffer.from(`HTTP/1.1 100 Continue\r\n${rest}`);

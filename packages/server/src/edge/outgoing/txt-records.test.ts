@@ -1,9 +1,9 @@
-/** TXT records of a name server on this machine. */
+/** Tests TXT records of a name server on this machine. */
 import { expect, test } from "vitest";
 import { testNameServer } from "../../testing/network/name-server.ts";
 import { createTxtRecords } from "./txt-records.ts";
 
-test("a text of several strings is one text", async () => {
+test("a record of several strings is one text", async () => {
   const texts = ["countersign-organization=org_1", "x".repeat(300)];
   const { server } = await testNameServer((name) => (name === "_countersign.company.example" ? texts : "unknown"));
   expect(await createTxtRecords([server]).read("_countersign.company.example")).toEqual(texts);

@@ -1,4 +1,4 @@
-/** Mails to a real SMTP server, and to files without one. */
+/** Tests mails to a real SMTP server, and to files without one. */
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -25,7 +25,7 @@ interface Received {
   readonly text: string;
 }
 
-/** An SMTP server of the test's own; `refuse` answers the first mails with a temporary failure. */
+/** Starts an SMTP server. It answers the first `refuse` mails with a temporary failure. */
 async function smtpServer(refuse = 0): Promise<{ url: string; received: Received[] }> {
   const received: Received[] = [];
   let left = refuse;
@@ -77,7 +77,7 @@ test("a mail is sent with sender, plain text, HTML and one-click unsubscribe", a
   expect(text).toContain("<p>words</p>");
 });
 
-test("a server that refuses is told to the caller, who tries again", async () => {
+test("a server's refusal is reported to the caller, who retries", async () => {
   const { url, received } = await smtpServer(1);
   const mailer = mailerOf(url);
   await expect(mailer.send(mail)).rejects.toThrow(/451/);
@@ -85,7 +85,7 @@ test("a server that refuses is told to the caller, who tries again", async () =>
   expect(received).toHaveLength(1);
 });
 
-test("a server that drips its answers is left, however often it says something", async () => {
+test("a server that answers too slowly is dropped, even if it keeps sending", async () => {
   const left: Promise<unknown>[] = [];
   const server = createServer((socket) => {
     const drip = setInterval(() => socket.write("220-one moment\r\n"), 10);
@@ -97,7 +97,7 @@ test("a server that drips its answers is left, however often it says something",
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
   const mailer = mailerOf(`smtp://127.0.0.1:${port}`, "/nowhere", 500);
-  await expect(mailer.send(mail)).rejects.toThrow("did not take the mail within 0.5 s");
+  await expect(mailer.send(mail)).rejects.toThrow("did not accept the mail within 0.5 s");
   await Promise.all(left);
   const stop = new AbortController();
   const patient = mailerOf(`smtp://127.0.0.1:${port}`).send(mail, stop.signal);
@@ -107,11 +107,11 @@ test("a server that drips its answers is left, however often it says something",
   await Promise.all(left);
 });
 
-test("nobody there is told, too", async () => {
+test("an unreachable server is reported, too", async () => {
   await expect(mailerOf("smtp://127.0.0.1:1").send(mail)).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test("an address never becomes several, nor a header", async () => {
+test("an address is never read as several addresses or as a header", async () => {
   const { url, received } = await smtpServer();
   const hostile = { ...mail, to: "a@example.com, b@example.com", subject: "x\r\nBcc: c@example.com" };
   await mailerOf(url)
@@ -123,7 +123,7 @@ test("an address never becomes several, nor a header", async () => {
   }
 });
 
-test("without SMTP_URL a mail is a file that only its owner reads", async () => {
+test("without SMTP_URL a mail is a file that only its owner can read", async () => {
   const dir = await mkdtemp(join(tmpdir(), "countersign-mail-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   const mailer = mailerOf(null, dir);
@@ -135,7 +135,7 @@ test("without SMTP_URL a mail is a file that only its owner reads", async () => 
   expect((await stat(join(dir, "outbox", names[0] as string))).mode & 0o077).toBe(0);
 });
 
-test("the link of a mail that is a file stands there whole, to be copied", async () => {
+test("the link of a mail in a file is not broken, so that it can be copied", async () => {
   const dir = await mkdtemp(join(tmpdir(), "countersign-mail-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   const words = signupMail("http://127.0.0.1:8080", { to: "", org_name: "Bäcker", token: "a".repeat(43) });
@@ -148,7 +148,7 @@ test("the link of a mail that is a file stands there whole, to be copied", async
   expect(lines.join()).toContain("“Bäcker”");
 });
 
-test("what a stranger wrote is shown without markup, links, or a change of direction", () => {
+test("text by a stranger is shown without markup, links, or a change of direction", () => {
   const evil = '<img src=x onerror=alert(1)>\u202Eev\uFE0Fil\u2800\u0000\n\r"><script>';
   const words = signupMail("https://c.example", { to: "", org_name: evil, token: "t&<" });
   expect(words.html).not.toMatch(/<img|<script/);

@@ -1,4 +1,7 @@
-/** Mails go to the SMTP server of SMTP_URL; without one they are written as files, so that nothing is lost on a new machine. */
+/**
+ * Sends mails to the SMTP server of SMTP_URL. Without this setting mails are written as files, so that nothing is lost
+ * on a new machine.
+ */
 import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,12 +13,13 @@ import type { Config } from "../start/config.ts";
 const default_from = "Countersign <countersign@localhost>";
 const smtp_timeout_ms = 20_000;
 /**
- * Everything from the lookup of the server's name to its last answer. Nodemailer's own limits start anew with each answer,
- * and a server that drips its answers never meets them; the mail's lease would end, and another node send it a second time.
+ * Time limit from the lookup of the server's name to its last answer. Nodemailer's own limits restart with each answer,
+ * so a slow server never reaches them. Then the mail's lease would expire, and another node would send it a second
+ * time.
  */
 const attempt_ms_max_default = 60_000;
 
-/** The mailer of one process. `MAIL_FROM` is the sender. */
+/** Creates the mailer of one process. `MAIL_FROM` is the sender. */
 export function createMailer(
   config: Pick<Config, "smtp_url" | "mail_from" | "data_dir">,
   log: Log,
@@ -24,13 +28,14 @@ export function createMailer(
   const from = config.mail_from ?? default_from;
   if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
   const transport = createTransport({
-    // In one object with the rest: beside the address as a text, nodemailer takes the second argument for fields of mails.
+    // One object with all options, because beside a URL as text nodemailer reads the second argument as fields of
+    // mails.
     url: config.smtp_url,
     connectionTimeout: smtp_timeout_ms,
     greetingTimeout: smtp_timeout_ms,
     socketTimeout: smtp_timeout_ms,
     dnsTimeout: smtp_timeout_ms,
-    // Nothing in a mail of ours is read from a file or another server.
+    // Mails never contain content from a file or another server.
     disableFileAccess: true,
     disableUrlAccess: true,
   } as object);
@@ -42,14 +47,14 @@ export function createMailer(
         await transport.sendMail({ ...messageOf(mail, from), signal });
       } catch (error) {
         if (!late.aborted) throw error;
-        throw new Error(`the mail server did not take the mail within ${attempt_ms_max / 1_000} s`, { cause: error });
+        throw new Error(`the mail server did not accept the mail within ${attempt_ms_max / 1_000} s`, { cause: error });
       }
     },
     close: () => transport.close(),
   };
 }
 
-/** Writes `outbox/<time>-<random>.eml`, whole or not at all; its path is logged, its content never. */
+/** Writes `outbox/<time>-<random>.eml` atomically. Logs its path, never its content. */
 function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): void } {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   return {
@@ -66,7 +71,7 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
         await writeFile(unfinished, message as Buffer, { mode: 0o600 });
         await rename(unfinished, file);
       } catch (error) {
-        // On a full disk each try would leave another piece.
+        // On a full disk each try would leave another partial file.
         await rm(unfinished, { force: true });
         throw error;
       }
@@ -77,8 +82,8 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
 }
 
 /**
- * The plain text as it is: whoever opens the file in an editor copies the link from there, and in quoted-printable, which
- * nodemailer picks for these lines, it is broken in two and has `=3D` for `=`.
+ * Returns the plain text without a transfer encoding, because users copy the link from the file in an editor.
+ * Nodemailer would choose quoted-printable, which breaks the link in two and writes `=3D` for `=`.
  */
 function readablePart(text: string): string {
   const head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit";
@@ -88,7 +93,7 @@ function readablePart(text: string): string {
 function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
   return {
     from,
-    // As an object: an address is never read as a list of addresses.
+    // As an object, because a text could be read as a list of addresses.
     to: { name: "", address: to },
     subject,
     text,

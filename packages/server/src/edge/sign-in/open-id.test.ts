@@ -1,4 +1,4 @@
-/** Logins at a real OpenID provider, through the guarded client. */
+/** Tests logins at a real OpenID provider, through the guarded client. */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ async function begun(more: Partial<typeof login> = {}): Promise<string> {
 }
 
 describe("a login", () => {
-  test("goes to the provider with PKCE, state and nonce, and comes back with whom it vouches for", async () => {
+  test("uses PKCE, state and nonce, and returns the provider's user", async () => {
     const location = new URL(await begun());
     expect(Object.fromEntries(location.searchParams)).toMatchObject({
       client_id,
@@ -46,7 +46,7 @@ describe("a login", () => {
     });
   });
 
-  test("reads the address from the ID token where it is there, and asks no more", async () => {
+  test("reads the address from the ID token if present, without asking the provider again", async () => {
     const other = await openIdProvider(redirect_uri, true);
     const there = { ...account, issuer: other.issuer };
     const answer = await openId.begin(there, login, redirect_uri, "ada@example.com");
@@ -58,7 +58,7 @@ describe("a login", () => {
     expect(other.requests).not.toContain("GET /me");
   });
 
-  test("says whether the provider has seen that the address is theirs, and null for none", async () => {
+  test("returns whether the provider has verified the address; null if there is no address", async () => {
     for (const [given, expected] of [
       [
         { sub: "b", email: "b@example.com", email_verified: false },
@@ -79,12 +79,12 @@ describe("a login", () => {
     ["state", { state: "another" }],
     ["nonce", { nonce: "another" }],
     ["PKCE verifier", { code_verifier: "w".repeat(64) }],
-  ])("is refused with another %s than it began with", async (_, other) => {
+  ])("is refused with another %s than at its start", async (_, other) => {
     const callback = await provider.signIn(await begun(), ada);
     expect(await openId.finish(account, { ...login, ...other }, callback.href)).toMatchObject({ failed: "refused" });
   });
 
-  test("is refused for a code that was redeemed, for none, and for the provider's own refusal", async () => {
+  test("is refused for a used code, for no code, and if the provider refuses", async () => {
     const callback = (await provider.signIn(await begun(), ada)).href;
     expect(await openId.finish(account, login, callback)).toMatchObject({ subject: "ada-1" });
     expect(await openId.finish(account, login, callback)).toMatchObject({ failed: "refused" });
@@ -100,7 +100,7 @@ describe("a login", () => {
 });
 
 describe("a provider", () => {
-  /** One that answers as it likes. */
+  /** Starts a fake provider with this listener. */
   async function fake(listener: (issuer: string) => RequestListener): Promise<string> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -120,7 +120,7 @@ describe("a provider", () => {
     response.setHeader("content-type", "application/json").end(JSON.stringify(body));
   const begin = (issuer: string, by = openId) => by.begin({ ...account, issuer }, login, redirect_uri, null);
 
-  test("inside the network, or without encryption, is not asked", async () => {
+  test("inside the network, or without encryption, gets no request", async () => {
     const guarded = createHttpOut({ rules: { allow_http: false, allow_networks: [] } });
     onTestFinished(() => guarded.close());
     const strict = createOpenId(guarded);
@@ -130,7 +130,7 @@ describe("a provider", () => {
     expect(provider.requests.length).toBe(before);
   });
 
-  test("whose metadata names endpoints inside the network cannot have them asked", async () => {
+  test("whose metadata names endpoints inside the network gets no request there", async () => {
     const asked: string[] = [];
     const inside = await fake(() => (request, response) => {
       asked.push(request.url ?? "");
@@ -148,7 +148,7 @@ describe("a provider", () => {
     const port = Number(new URL(evil).port);
     const only = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
     onTestFinished(() => only.close());
-    // The guard of this test lets through the provider's own address and nothing else.
+    // The guard of this test allows only the provider's own address.
     const strict = createOpenId({
       ...only,
       ask: async (url, headers, body, terms) =>
@@ -165,12 +165,12 @@ describe("a provider", () => {
     expect(asked).toEqual([]);
   });
 
-  test("that says it is another issuer, answers junk, or redirects is refused, and the reason told", async () => {
+  test("that names another issuer, answers junk, or redirects is refused with the reason", async () => {
     for (const slash of ["", "/"]) {
       const another = await fake((self) => (_, response) => json(response, { issuer: `${self}/realm${slash}` }));
       expect(await begin(`${another}/realm${slash === "" ? "/" : ""}`)).toEqual({
         failed: "refused",
-        text: "The provider's metadata name another issuer. Enter it exactly as they do, a slash at its end included.",
+        text: "The provider's metadata names another issuer. Enter it exactly as in the metadata, including a slash at its end.",
       });
     }
     const answers: [RequestListener, code: string][] = [
@@ -183,12 +183,12 @@ describe("a provider", () => {
       const issuer = await fake(() => answer);
       expect(await begin(issuer)).toEqual({
         failed: "refused",
-        text: `What the provider answered does not hold (${code}).`,
+        text: `The provider's answer is not valid (${code}).`,
       });
     }
   });
 
-  test("whose authorization endpoint is longer than an answer of ours may tell is refused", async () => {
+  test("whose authorization endpoint is longer than our answers allow is refused", async () => {
     const issuer = await fake((self) => (_, response) => {
       json(response, { issuer: self, authorization_endpoint: `${self}/${"a".repeat(limits.sso_location_chars_max)}` });
     });
@@ -201,7 +201,7 @@ describe("a provider", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
-  /** What comes of a login at one that says so much in its ID token, and so much to who asks with the access token. */
+  /** Returns the outcome of a login at a provider with these claims in the ID token and these in the user info. */
   async function finished(
     claims: object,
     userinfo?: object | number,
@@ -250,7 +250,7 @@ describe("a provider", () => {
     [[basic], "form", ["header"], false],
     [[basic, post], "neither", ["header", "form"], false],
   ])(
-    "that says it takes the secret by %j and takes it in the %s is asked by %j",
+    "that announces %j for the secret and accepts it in the %s gets it by %j",
     async (methods, takes, tried, enters) => {
       const answer = await finished(ada, undefined, { takes, ...(methods === undefined ? {} : { methods }) });
       const refusal = { failed: "refused", text: "The provider answered invalid_client." };
@@ -278,11 +278,11 @@ describe("a provider", () => {
     ["no userinfo to ask", { email: hers }, undefined, hers, false],
     ["an address there only", { email_verified: true }, { email: hers, email_verified: true }, hers, true],
     ["an address there that is not verified there", { email_verified: true }, { email: hers }, hers, false],
-  ] as const)("that tells of an address: %s", async (_, claims, userinfo, email, email_verified) => {
+  ] as const)("that returns an address: %s", async (_, claims, userinfo, email, email_verified) => {
     expect(await finished(claims, userinfo)).toEqual({ subject: ada.sub, email, email_verified });
   });
 
-  test("whose userinfo is out of order, or refuses, lets nobody in by half of what it knows", async () => {
+  test("whose user info is malformed or refused logs nobody in with partial data", async () => {
     expect(await finished({ email: hers }, 503)).toMatchObject({ failed: "unreachable" });
     expect(await finished({ email: hers }, 403)).toMatchObject({ failed: "refused" });
     expect(await finished({ email: hers }, { sub: "eve-1", email: hers, email_verified: true })).toMatchObject({
@@ -308,7 +308,7 @@ describe("a provider", () => {
     });
   });
 
-  test("whose clock is some minutes off lets people in; where it is more, the clock is what is told", async () => {
+  test("whose clock is off by some minutes is accepted; beyond that, the fault names the clock", async () => {
     const finishedAt = (off_seconds: number) => {
       const iat = Math.floor(Date.now() / 1_000) + off_seconds;
       return finished({ email: ada.email, iat, nbf: iat, exp: iat + 1 });
@@ -318,12 +318,12 @@ describe("a provider", () => {
     for (const off_seconds of [-600, 600])
       expect(await finishedAt(off_seconds), String(off_seconds)).toEqual({
         failed: "refused",
-        text: "By this service's clock, what the provider answered is too old or not valid yet.",
+        text: "By this service's clock, the provider's answer is too old or not valid yet.",
       });
   });
 
   test.each([429, 500, 503])(
-    "whose token endpoint answers %i is out of order: nobody's login is refused",
+    "whose token endpoint answers %i is out of order, so no login counts as refused",
     async (status) => {
       const issuer = await fake((self) => (request, response) => {
         const [authorization_endpoint, token_endpoint, jwks_uri] = [`${self}/a`, `${self}/t`, `${self}/k`];

@@ -15,7 +15,7 @@ const answer_bytes_max = 1_048_576;
 /** How far a provider's clock may be off. Its answers are fresh in any case, because they contain this login's nonce. */
 const clock_off_seconds_max = 300;
 
-const wrong_time = "By this service's clock, what the provider answered is too old or not valid yet.";
+const wrong_time = "By this service's clock, the provider's answer is too old or not valid yet.";
 
 /** Why the provider was not asked, gave no answer, or is out of order. The text is this service's own. */
 class NotAsked extends Error {}
@@ -50,7 +50,7 @@ function guardedFetch(httpOut: HttpOut): CustomFetch {
     const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
     const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
     if ("failed" in answer) throw new NotAsked(answer.text);
-    // The provider fails for every login, so the fault is not in this one.
+    // A status about the provider, not about one login, so the login is not refused.
     if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
     const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
     const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
@@ -75,18 +75,18 @@ async function begin(
     ...(login_hint === null ? {} : { login_hint }),
   });
   if (url.protocol !== "https:" && !provider.issuer.startsWith("http:"))
-    return refused("The provider's authorization endpoint is no https address.");
+    return refused("The provider's authorization endpoint is not an https address.");
   if (url.href.length > limits.sso_location_chars_max)
     return refused("The provider's authorization endpoint is too long.");
   return { location: url.href };
 }
 
-/** Returns who signed in, by the ID token and, where that does not suffice, by the user info. */
+/** Returns who signed in, by the ID token and, if needed, by the user info. */
 async function finish(
   guarded: CustomFetch,
   ...[provider, login, callback]: Parameters<OpenId["finish"]>
 ): ReturnType<OpenId["finish"]> {
-  // The library takes an empty issuer (RFC 9207) for none.
+  // The library treats an empty issuer (RFC 9207) as none.
   if (new URL(callback).searchParams.get("iss") === "") return refused("The provider's answer names no issuer.");
   const { configuration, tokens } = await redeem(guarded, provider, login, callback);
   const { fetchUserInfo } = await library();
@@ -110,7 +110,7 @@ async function finish(
   };
 }
 
-/** Returns what is wrong with an ID token that the library lets pass; null: nothing. Source: OpenID Connect Core §3.1.3.7. */
+/** Returns the error of an ID token that the library accepts, or null. See OpenID Connect Core, section 3.1.3.7. */
 function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
   if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
   return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;
@@ -175,16 +175,16 @@ async function redeem(
   try {
     return await redeemBy(first);
   } catch (error) {
-    // A provider that does not know the client has not used up the code.
+    // A provider that does not know the client has not used the code.
     if (second === undefined || !(error instanceof Error && "error" in error && error.error === "invalid_client"))
       throw error;
     return redeemBy(second);
   }
 }
 
-/** Returns a sentence that contains nothing from the provider but its error code. */
+/** Returns a sentence that contains only the error code of the provider's answer. */
 function failureOf(error: unknown): OpenIdFailure {
-  // The library's own error code: the outermost error has it.
+  // The library's own error code is in the outermost error that has one.
   let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
@@ -192,13 +192,13 @@ function failureOf(error: unknown): OpenIdFailure {
     const { error: said, code, cause } = each as Error & { readonly error?: unknown; readonly code?: unknown };
     if (typeof cause === "object" && cause !== null && "attribute" in cause && cause.attribute === "issuer")
       return refused(
-        "The provider's metadata name another issuer. Enter it exactly as they do, a slash at its end included.",
+        "The provider's metadata names another issuer. Enter it exactly as in the metadata, including a slash at its end.",
       );
     if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
     if (typeof code === "string") wrong ??= code;
   }
   if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return refused(wrong_time);
-  return refused(`What the provider answered does not hold${wrong === undefined ? "" : ` (${printable(wrong)})`}.`);
+  return refused(`The provider's answer is not valid${wrong === undefined ? "" : ` (${printable(wrong)})`}.`);
 }
 
 const refused = (text: string): OpenIdFailure => ({ failed: "refused", text });

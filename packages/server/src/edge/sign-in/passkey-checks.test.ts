@@ -1,4 +1,4 @@
-/** WebAuthn against an authenticator in software: what holds, and every way in which it does not. */
+/** Tests WebAuthn with an authenticator in software: valid answers, and every kind of invalid one. */
 import { describe, expect, test } from "vitest";
 import type { KnownPasskey } from "../../sign-in-ports.ts";
 import { type Lies, softwareAuthenticator } from "../../testing/people/software-authenticator.ts";
@@ -16,7 +16,7 @@ async function register(lies: Lies = {}) {
 }
 
 describe("registering", () => {
-  test("asks for a passkey that knows its user by itself, and for no maker's certificate", async () => {
+  test("asks for a passkey that knows its user itself, and for no certificate of its maker", async () => {
     const { options } = await register();
     expect(options).toMatchObject({
       rp: { id: site.host, name: "Countersign" },
@@ -27,7 +27,7 @@ describe("registering", () => {
     });
   });
 
-  test("keeps the key, the count and the transports that exist", async () => {
+  test("keeps the key, the count and the known transports", async () => {
     const { known } = await register();
     expect(known).toMatchObject({ counter: 1, transports: ["internal"] });
     expect(known?.passkey_id).toMatch(/^[\w-]{43}$/);
@@ -59,7 +59,7 @@ describe("registering", () => {
   });
 
   test.each([null, {}, [], "x", { id: "a", response: {} }, { response: { attestationObject: "!!" } }])(
-    "refuses what is no credential: %j",
+    "refuses a value that is not a credential: %j",
     async (credential) => {
       expect(await checks.registered(site, "c", credential)).toBeNull();
     },
@@ -67,7 +67,7 @@ describe("registering", () => {
 });
 
 describe("using", () => {
-  test("gives the new count", async () => {
+  test("returns the new count", async () => {
     const { authenticator, known } = await register();
     const options = await checks.loginOptions(site, "second challenge");
     expect(options).toMatchObject({ rpId: site.host, userVerification: "required" });
@@ -88,7 +88,7 @@ describe("using", () => {
     expect(await checks.usedBy(site, "second challenge", credential, known as KnownPasskey)).toBeNull();
   });
 
-  test("refuses another's passkey and what is no credential", async () => {
+  test("refuses another user's passkey and a value that is not a credential", async () => {
     const [mine, other] = [await register(), await register()];
     const credential = other.authenticator.get(await checks.loginOptions(site, "c"));
     const known = mine.known as KnownPasskey;

@@ -1,4 +1,4 @@
-/** WebAuthn by @simplewebauthn/server, loaded when a passkey is first used: it costs a tenth of a second. */
+/** WebAuthn by @simplewebauthn/server. Loaded when a passkey is first used, because loading takes 0.1 s. */
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
@@ -8,12 +8,15 @@ import type { KnownPasskey, PasskeyChecks } from "../../sign-in-ports.ts";
 
 const service_name = "Countersign";
 const answer_within_ms = 300_000;
-/** WebAuthn Level 3, section 7.1. A longer id would not fit into an answer or into the path that deletes it. */
+/**
+ * The limit of WebAuthn Level 3, section 7.1. A longer id would not fit into an answer or into the path that deletes
+ * it.
+ */
 const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
 
-/** Browsers answer with the challenge's bytes in base64url. */
+/** Browsers return the challenge's bytes in base64url. */
 const encoded = (challenge: string) => Buffer.from(challenge).toString("base64url");
 
 /** Creates the checks of one process. */
@@ -61,7 +64,7 @@ async function registered(
     const transports = transportsOf(response.response.transports);
     return { passkey_id: id, public_key: Buffer.from(publicKey), counter, transports };
   } catch {
-    // The library throws for a wrong credential, and for a value that is no credential.
+    // The library throws for a wrong credential, and for a value that is not a credential.
     return null;
   }
 }
@@ -106,7 +109,7 @@ async function usedBy(
   }
 }
 
-/** Whether another site's page framed the sign-in page. The library checks only logins, and not all of them. */
+/** Returns true if another site's page framed the sign-in page. The library checks only logins, and not all of them. */
 function isFramed({ response }: { readonly response: { readonly clientDataJSON: string } }): boolean {
   const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString("utf8"));
   const { crossOrigin = false, topOrigin } = data as { readonly crossOrigin?: unknown; readonly topOrigin?: unknown };
@@ -114,8 +117,8 @@ function isFramed({ response }: { readonly response: { readonly clientDataJSON: 
 }
 
 /**
- * Whether the passkey comes without a maker's certificate. Certificates are refused unread, because the library would fetch
- * revocation lists from the addresses in them.
+ * Returns true if the passkey has no certificate of its maker. Certificates are refused unread, because the library
+ * would fetch revocation lists from the addresses in them.
  */
 async function isUnattested({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
@@ -130,7 +133,7 @@ function descriptor({ passkey_id, transports }: Pick<KnownPasskey, "passkey_id" 
 
 const transportNames: ReadonlySet<string> = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 
-/** Keeps only known names of transports, because the browser may send anything. */
+/** Returns the known names of transports, because the browser may send anything. */
 function transportsOf(given: unknown): string[] {
   return Array.isArray(given) ? [...new Set(given.filter((each) => transportNames.has(each)))] : [];
 }

@@ -12,7 +12,7 @@ test("the service hashes with Argon2id, 19 MiB and 2 passes", async () => {
   expect(await passwords.verify(hashed, "pässwörd 🗝")).toBe(true);
 });
 
-test("a password fits its own hash, another does not, and nobody's hash fits nothing", async () => {
+test("a password matches its own hash, another does not, and the hash for unknown addresses matches nothing", async () => {
   const passwords = cheapPasswords();
   const hashed = await passwords.hash("pässwörd 🗝");
   expect(await passwords.verify(hashed, "pässwörd 🗝")).toBe(true);
@@ -21,7 +21,7 @@ test("a password fits its own hash, another does not, and nobody's hash fits not
   expect(await passwords.hash("pässwörd 🗝")).not.toBe(hashed);
 });
 
-test("a letter is the same from every keyboard: composed, or with its accent apart", async () => {
+test("a letter is the same from every keyboard: composed, or with a separate accent", async () => {
   const passwords = cheapPasswords();
   const [composed, apart] = ["pässwörd", "pässwörd"].map((text, n) => text.normalize(n === 0 ? "NFC" : "NFD"));
   expect(composed).not.toBe(apart);
@@ -29,7 +29,7 @@ test("a letter is the same from every keyboard: composed, or with its accent apa
   expect(await passwords.verify(await passwords.hash(apart as string), composed as string)).toBe(true);
 });
 
-test("more than can be hashed in time are refused at once, and those before them are answered", async () => {
+test("requests beyond the queue are refused at once, and earlier ones are answered", async () => {
   const passwords = cheapPasswords();
   const results = await Promise.allSettled(Array.from({ length: 110 }, () => passwords.hash("x")));
   const refused = results.filter((each) => each.status === "rejected");
@@ -39,7 +39,7 @@ test("more than can be hashed in time are refused at once, and those before them
     expect(reason).toMatchObject({ code: "overloaded", headers: { "retry-after": "5" } });
 });
 
-test("an unknown address waits for a comparison as well, so the time of an answer does not reveal it", async () => {
+test("an unknown address waits for a comparison, too, so the time of an answer does not reveal it", async () => {
   const compared: string[] = [];
   const passwords = createPasswords(cheap, {
     hash,
@@ -56,14 +56,14 @@ test("an unknown address waits for a comparison as well, so the time of an answe
   expect(cost(compared[0])).toEqual(cost(compared[1]));
 });
 
-test("a hundred hashes take two of the process's four threads, so that file reads and name look-ups do not wait", async () => {
+test("a hundred hashes use two of the process's four threads, so file reads and name lookups do not wait", async () => {
   const begun: (() => void)[] = [];
   const passwords = createPasswords(cheap, {
     hash: () => new Promise((resolve) => begun.push(() => resolve("hashed"))),
     verify,
   });
   const hashing = Promise.all(Array.from({ length: 100 }, () => passwords.hash("x")));
-  // The next hash begins within the turn of the event loop in which the one before it ends.
+  // The next hash starts in the turn of the event loop in which the previous one ends.
   for (let ended = 0; ended < 100; ended += 1) {
     await new Promise(setImmediate);
     expect(begun).toHaveLength(Math.min(ended + 2, 100));
@@ -72,7 +72,7 @@ test("a hundred hashes take two of the process's four threads, so that file read
   expect(await hashing).toHaveLength(100);
 });
 
-test("after a failure, the hash that unknown addresses are compared with is made again", async () => {
+test("after a failure, the hash for unknown addresses is computed again", async () => {
   let tries = 0;
   const passwords = createPasswords(cheap, {
     hash: (...given) => (++tries === 1 ? Promise.reject(new Error("no memory")) : hash(...given)),

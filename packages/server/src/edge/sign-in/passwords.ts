@@ -1,6 +1,7 @@
 /**
- * Password hashing with Argon2id. It runs on libuv's few threads, which files and name look-ups need as well, so two are
- * hashed at a time and a bounded number wait. Parameters: OWASP Password Storage Cheat Sheet, 2024 (19 MiB, 2 passes, 1 lane).
+ * Password hashing with Argon2id. It runs on libuv's few threads, which files and name lookups need, too. So two hashes
+ * run at a time, and a bounded number wait. Parameters: OWASP Password Storage Cheat Sheet, 2024 (19 MiB, 2 passes, 1
+ * lane).
  */
 
 import { Fault } from "@countersign/core";
@@ -10,7 +11,7 @@ import type { Passwords } from "../../ports.ts";
 
 const at_once_max = 2;
 const waiting_max = 100;
-/** How much a hash costs: kibibytes of memory and passes over them. */
+/** The cost of a hash: kibibytes of memory and passes over them. */
 interface HashCost {
   readonly memoryCost: number;
   readonly timeCost: number;
@@ -18,12 +19,15 @@ interface HashCost {
 type Argon2 = Pick<typeof import("@node-rs/argon2"), "hash" | "verify">;
 const serviceCost: HashCost = { memoryCost: 19_456, timeCost: 2 };
 
-/** Creates the hashing of one process. Only tests give another cost or another Argon2. */
+/** Creates the hashing of one process. Only tests pass another cost or another Argon2. */
 export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, verify }): Passwords {
   /** 2: Argon2id. */
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
-  /** The hash that the password of an unknown address is compared with, so that it takes as long. The first use makes it. */
+  /**
+   * The hash that the password of an unknown address is compared with, so that the answer takes as long. The first use
+   * creates it.
+   */
   let nobody: Promise<string> | undefined;
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
@@ -47,7 +51,9 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
   };
 }
 
-/** Returns the password in NFC, because "ü" is one code point or two, depending on the keyboard (RFC 8265, section 4.2). */
+/**
+ * Returns the password in NFC, because "ü" is one code point or two, depending on the keyboard (RFC 8265, section 4.2).
+ */
 function asTyped(password: string): string {
   return password.normalize("NFC");
 }

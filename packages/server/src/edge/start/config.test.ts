@@ -21,7 +21,7 @@ function refusal(env: Record<string, string>): string {
 }
 
 describe("settings", () => {
-  test("not set, empty or blank are the documented defaults", () => {
+  test("missing, empty and blank variables get the documented defaults", () => {
     const defaults: Config = {
       host: "127.0.0.1",
       port: 8080,
@@ -109,7 +109,7 @@ describe("settings", () => {
     ["NODE_ENV", "production", "production", true],
     ["NODE_ENV", "development", "production", false],
   ];
-  test.each(accepted)("%s=%s is taken", (name, text, field, value) => {
+  test.each(accepted)("%s=%s is accepted", (name, text, field, value) => {
     expect(readConfig({ [name]: text }, "/srv")[field]).toEqual(value);
   });
 
@@ -129,21 +129,21 @@ describe("settings", () => {
     ["DATABASE_URL", "postgres://a,,b/x", /one host or a list/],
     ["DATABASE_URL", "postgres://a,b/x?port=1,2,3", /one host or a list/],
     ["DATABASE_URL", "postgres://a,b/x?target_session_attrs=standby", /target_session_attrs=read-write or none/],
-    ["DATABASE_REPLICA_URLS", "mysql://db/x", /URLs with spaces between them, each a URL that starts with postgres:/],
-    ["DATABASE_REPLICA_URLS", "postgres://a/x b/x", /URLs with spaces between them, each a URL that starts/],
-    ["DATABASE_REPLICA_URLS", "postgres://a/x,postgres://b/x", /URLs with spaces between them/],
+    ["DATABASE_REPLICA_URLS", "mysql://db/x", /URLs separated by spaces, each a URL that starts with postgres:/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x b/x", /URLs separated by spaces, each a URL that starts/],
+    ["DATABASE_REPLICA_URLS", "postgres://a/x,postgres://b/x", /URLs separated by spaces/],
     ["DATABASE_REPLICA_URLS", "postgres://a,b/x", /one server in each/],
     ["DATABASE_REPLICA_URLS", "postgres://a:five/x", /ports of digits/],
     ["DATABASE_REPLICA_URLS", "postgres://a/x postgres://a/x", /each URL once/],
     ["DATABASE_REPLICA_URLS", "postgres://a/x", /DATABASE_URL beside it/],
     ["DATABASE_REPLICA_URLS", "postgres://a/x?target_session_attrs=read-write", /target_session_attrs=standby or none/],
     ["REDIS_URL", "http://cache", /starts with redis:\/\/ or rediss:\/\//],
-    ["REDIS_URL", "redis://cache/limits", /number of a database behind the host/],
-    ["REDIS_URL", "rediss://cache:6380/-1", /number of a database behind the host/],
-    ["REDIS_URL", "redis://cache?family=6&db=limits", /number of a database behind the host/],
-    ["REDIS_URL", "redis://cache/?db=", /number of a database behind the host/],
+    ["REDIS_URL", "redis://cache/limits", /a database number after the host/],
+    ["REDIS_URL", "rediss://cache:6380/-1", /a database number after the host/],
+    ["REDIS_URL", "redis://cache?family=6&db=limits", /a database number after the host/],
+    ["REDIS_URL", "redis://cache/?db=", /a database number after the host/],
     ["REDIS_URL", "redis://:50%off@cache", /password percent-encoded/],
-    ["REDIS_URL", "redis://me:word@/0", /number of a database behind the host/],
+    ["REDIS_URL", "redis://me:word@/0", /a database number after the host/],
     ["COUNTERSIGN_MASTER_KEY", "c2hvcnQ=", /32 bytes in base64, as `openssl rand -base64 32` prints them/],
     ["COUNTERSIGN_MASTER_KEY", `${"!".repeat(43)}=`, /32 bytes in base64/],
     ["COUNTERSIGN_OTHER_MASTER_KEYS", "c2hvcnQ=", /each 32 bytes in base64/],
@@ -156,8 +156,8 @@ describe("settings", () => {
     ["COUNTERSIGN_PUBLIC_URL", "https://x/?a=1", /without user, path, query and fragment/],
     ["COUNTERSIGN_PUBLIC_URL", "https://x/?", /without user, path, query and fragment/],
     ["COUNTERSIGN_PUBLIC_URL", "https://me@x/", /without user, path, query and fragment/],
-    ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com/countersign/", /served at the root of a name/],
-    ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com\\countersign", /served at the root of a name/],
+    ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com/countersign/", /served at the root of a host/],
+    ["COUNTERSIGN_PUBLIC_URL", "https://tools.example.com\\countersign", /served at the root of a host/],
     ["COUNTERSIGN_SIGNUP", "Closed", /one of open, closed/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.1", /a comma list of CIDRs/],
     ["COUNTERSIGN_WEBHOOK_ALLOW_CIDRS", "10.0.0.0/8,,", /a comma list of CIDRs/],
@@ -202,7 +202,7 @@ describe("settings", () => {
     }
   });
 
-  test("never show a password in an address, of whatever setting", () => {
+  test("never show a password in an address, of any setting", () => {
     expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://team:hunter2@collector:4317" })).toBe(
       'OTEL_EXPORTER_OTLP_ENDPOINT="grpc://team:***@collector:4317": expected a URL that starts with http:// or https://',
     );
@@ -215,7 +215,7 @@ describe("settings", () => {
     expect(refusal({ SMTP_URL: "smtp://mail", MAIL_FROM: "a@b.c" })).toBe("accepted");
   });
 
-  test("DATABASE_REPLICA_URLS lists servers with spaces between them, beside DATABASE_URL", () => {
+  test("DATABASE_REPLICA_URLS lists servers separated by spaces, and needs DATABASE_URL", () => {
     const [one, two] = ["postgres://a/x?target_session_attrs=standby", "postgresql://app@/x?host=/run/postgresql"];
     const env = { DATABASE_URL: "postgres://db/x", DATABASE_REPLICA_URLS: ` ${one}  ${two}` };
     expect(readConfig(env).database_replica_urls).toEqual([one, two]);
@@ -231,16 +231,16 @@ describe("settings", () => {
     expect(refusal({ ...env, NODE_ENV: "development" })).toBe("accepted");
   });
 
-  test("the master key is not among the other master keys: one of them would be missing", () => {
+  test("the master key is not among the other master keys, because then a key is probably missing", () => {
     const own = key.toString("base64");
     expect(refusal({ COUNTERSIGN_MASTER_KEY: own, COUNTERSIGN_OTHER_MASTER_KEYS: own })).toBe(
-      "COUNTERSIGN_OTHER_MASTER_KEYS=***: expected other keys than COUNTERSIGN_MASTER_KEY, which opens what it sealed anyway",
+      "COUNTERSIGN_OTHER_MASTER_KEYS=***: expected other keys than COUNTERSIGN_MASTER_KEY, which already opens its own values",
     );
     const others = other.toString("base64");
     expect(refusal({ COUNTERSIGN_MASTER_KEY: own, COUNTERSIGN_OTHER_MASTER_KEYS: others })).toBe("accepted");
   });
 
-  test("a misspelt COUNTERSIGN_ variable is noticed, one that the client reads is not", () => {
+  test("a misspelt COUNTERSIGN_ variable is reported, but not one that the client reads", () => {
     const clients = { COUNTERSIGN_API_KEY: "k", COUNTERSIGN_WEBHOOK_SECRET: "s" };
     expect(readConfig({ COUNTERSIGN_SIGNUPS: "closed", OTHER: "x", ...clients }).unknown_settings).toEqual([
       "COUNTERSIGN_SIGNUPS",
@@ -248,7 +248,7 @@ describe("settings", () => {
   });
 });
 
-test("variables that Kubernetes sets for a service called countersign are not taken for misspelt settings", () => {
+test("variables that Kubernetes sets for a service called countersign are not reported as misspelt", () => {
   const of_a_service = {
     COUNTERSIGN_SERVICE_HOST: "10.96.12.7",
     COUNTERSIGN_SERVICE_PORT: "8080",
@@ -317,7 +317,7 @@ describe("the master keys", () => {
     return join(dir, "data");
   }
 
-  test("are those that were given, and then nothing is written", async () => {
+  test("that are set are used, and nothing is written", async () => {
     const data_dir = await dataDir();
     const given = { master_key: key, other_master_keys: [other] };
     expect(await openMasterKeys({ ...given, data_dir })).toEqual(given);
@@ -325,7 +325,7 @@ describe("the master keys", () => {
     await expect(stat(data_dir)).rejects.toThrow("ENOENT");
   });
 
-  test("one is made once, in a file that only its owner reads, also by ten starts at once", async () => {
+  test("one is created once, in a file that only its owner can read, even by ten concurrent starts", async () => {
     const data_dir = await dataDir();
     const opened = await Promise.all(Array.from({ length: 10 }, () => openMasterKeys({ ...unset, data_dir })));
     expect(new Set(opened.map(({ master_key }) => master_key.toString("base64"))).size).toBe(1);
@@ -338,7 +338,7 @@ describe("the master keys", () => {
     );
   });
 
-  test("are refused when a file is damaged or others can read it, and never replaced", async () => {
+  test("in a damaged or readable-by-others file are refused, and never replaced", async () => {
     for (const name of ["master.key", "master-others.keys"]) {
       const data_dir = await dataDir();
       await openMasterKeys({ ...unset, data_dir });
@@ -349,18 +349,18 @@ describe("the master keys", () => {
       expect(await readFile(file, "utf8")).toBe("c2hvcnQ=\n");
       await rm(file);
       await writeFile(file, `${key.toString("base64")}\n`, { mode: 0o644 });
-      await expect(openMasterKeys({ ...unset, data_dir })).rejects.toThrow("can be read by other users: chmod 600 it");
+      await expect(openMasterKeys({ ...unset, data_dir })).rejects.toThrow("chmod 600 it");
     }
   });
 
-  test("none is made for whom what is sealed already matters", async () => {
+  test("none is created for a command that must open existing sealed values", async () => {
     const data_dir = await dataDir();
     await expect(readMasterKeys({ ...unset, data_dir })).rejects.toThrow(/there is no master key/);
     await expect(replaceMasterKeyFile({ ...unset, data_dir })).rejects.toThrow(/there is no master key/);
     await expect(stat(data_dir)).rejects.toThrow("ENOENT");
   });
 
-  test("replaced in the data directory: the former ones open, newest first, and join those of the setting once", async () => {
+  test("replaced in the data directory: the former ones open, newest first, and are merged with those of the setting", async () => {
     const data_dir = await dataDir();
     const { master_key: first } = await openMasterKeys({ ...unset, data_dir });
     const { master_key: second } = await replaceMasterKeyFile({ ...unset, data_dir });
@@ -381,7 +381,7 @@ describe("the master keys", () => {
     );
   });
 
-  test("cut off between the two files, the former key still seals and opens", async () => {
+  test("after an interruption between the two files, the former key still seals and opens", async () => {
     const data_dir = await dataDir();
     const { master_key: first } = await openMasterKeys({ ...unset, data_dir });
     await writeFile(join(data_dir, "master-others.keys"), `${first.toString("base64")}\n`, { mode: 0o600 });

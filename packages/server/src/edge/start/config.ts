@@ -1,4 +1,4 @@
-/** Every setting of the process, read once from the environment; nothing else reads it. */
+/** Reads every setting of the process once from the environment. No other code reads it. */
 import { isIP } from "node:net";
 import { isAbsolute, resolve } from "node:path";
 import { type RateCategory, type Setting, type SettingName, settings } from "@countersign/contract";
@@ -7,22 +7,22 @@ import { type LogLevel, scrub } from "../log.ts";
 import { secretFileVariables, withSecretFiles } from "./secret-files.ts";
 import { readValue } from "./setting-values.ts";
 
-/** The settings in force. Null: not set, and what it switches on is off. Source: api.md §1. */
+/** The current settings. Null: not set, so its feature is off. */
 export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Absolute. */
+  /** An absolute path. */
   readonly data_dir: string;
   readonly database_url: string | null;
   /** URLs of standbys that serve reads. */
   readonly database_replica_urls: readonly string[];
   readonly redis_url: string | null;
-  /** 32 bytes; null: `openMasterKey` keeps one in the data directory. */
+  /** 32 bytes. Null: `openMasterKey` keeps a key in the data directory. */
   readonly master_key: Buffer | null;
-  /** They open what was sealed with them; `openMasterKeys` adds those of the data directory. */
+  /** Keys that only open. `openMasterKeys` adds those of the data directory. */
   readonly other_master_keys: readonly Buffer[];
-  /** Without a slash at its end; null: the listen address. */
+  /** Without a slash at its end. Null: the listen address. */
   readonly public_url: string | null;
   readonly signup: "open" | "closed";
   readonly webhook_allow_cidrs: readonly string[];
@@ -30,7 +30,7 @@ export interface Config {
   readonly deliveries_kept_days: number;
   readonly workers: number | "auto";
   readonly drain_seconds: number;
-  /** Requests per minute that replace the contract's, by category. */
+  /** Requests per minute that replace the contract's limits, by category. */
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>>;
   readonly trust_proxy: readonly string[];
   readonly metrics_token: string | null;
@@ -39,21 +39,24 @@ export interface Config {
   readonly log_level: LogLevel;
   readonly otel_endpoint: string | null;
   readonly production: boolean;
-  /** Where to look for a system PostgreSQL. */
+  /** Where to search for a system PostgreSQL. */
   readonly path: string;
-  /** Variables that begin with COUNTERSIGN_ and nothing reads: probably misspelt, worth a warning in the log. */
+  /** Variables that begin with COUNTERSIGN_ but are not settings. They are probably misspelt, so the log warns. */
   readonly unknown_settings: readonly string[];
 }
 
-/** What the command line and programs that use the client read: no settings, but often set where the service starts. */
+/**
+ * Variables of the command line and of programs that use the client. They are not settings, but are often set where the
+ * service starts.
+ */
 const clientVariables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
 /** The variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads all settings. Throws `StartRefused` with one line a problem, each naming the setting, its value (`***` for secrets)
- * and what is expected; empty and blank values count as not set.
+ * Reads all settings. Throws `StartRefused` with one line a problem. Each line names the setting, its value (`***` for
+ * secrets) and the expected form. Empty and blank values count as not set.
  */
 export function readConfig(given: Environment, cwd: string = process.cwd()): Config {
   const problems: string[] = [];
@@ -75,7 +78,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     refuse(name, reading.expected);
     return null;
   };
-  /** For settings that have a default. A refused one is null here, and the caller never sees it. */
+  /** For settings with a default. A refused setting is null here, but then the caller never gets the result. */
   const always = <T>(name: SettingName): T => read<T>(name) as T;
 
   const data_dir = always<string>("COUNTERSIGN_DATA_DIR");
@@ -121,7 +124,10 @@ function unknownSettings(env: Environment): string[] {
     .sort();
 }
 
-/** Whether Kubernetes set this variable. It sets some in each container for each service, for example for one called `countersign`. */
+/**
+ * Returns true if Kubernetes set this variable. Kubernetes sets variables in each container for each service, for
+ * example for one called `countersign`.
+ */
 function isServiceVariable(name: string, text: string): boolean {
   return (
     /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name) ||
@@ -130,7 +136,10 @@ function isServiceVariable(name: string, text: string): boolean {
   );
 }
 
-/** Whether Redis' client can read it: what it cannot ends the process, and so does Redis' refusal of NaN for a database. */
+/**
+ * Returns true if the Redis client can read the URL. A URL that it cannot read ends the process, and so does the
+ * refusal of Redis for NaN as a database.
+ */
 function takesRedisUrl(url: string): boolean {
   try {
     const { username, password, pathname, searchParams } = new URL(url);
@@ -141,7 +150,7 @@ function takesRedisUrl(url: string): boolean {
   }
 }
 
-/** Whether a database URL asks for such a server, or for none in particular. libpq has other choices. */
+/** Returns true if a database URL asks for such a server, or has no preference. libpq has other choices. */
 function asksFor(kind: "primary" | "replica", url: string): boolean {
   const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs") ?? "any";
   const choices = { primary: ["read-write", "primary"], replica: ["read-only", "standby", "prefer-standby"] };
@@ -154,12 +163,12 @@ function checkReplicas(
   refuse: (name: SettingName, expected: string) => void,
 ): void {
   if (!urls.every((url) => asksFor("replica", url)))
-    refuse("DATABASE_REPLICA_URLS", "target_session_attrs=standby or none, because a replica takes no writes");
+    refuse("DATABASE_REPLICA_URLS", "target_session_attrs=standby or none, because a replica is read-only");
   else if (urls.length > 0 && !env["DATABASE_URL"]?.trim())
     refuse("DATABASE_REPLICA_URLS", "DATABASE_URL beside it, because the embedded database has no replicas");
 }
 
-/** What the format of one setting cannot say. */
+/** Checks rules that the format of a single setting cannot express. */
 function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
   const { host, redis_url, public_url, mail_from } = config;
   if (host !== null && isIP(host) === 0 && !/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(host))
@@ -167,16 +176,16 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
   if (redis_url !== null && !takesRedisUrl(redis_url))
     refuse(
       "REDIS_URL",
-      "user and password percent-encoded, and nothing or the number of a database behind the host, such as redis://cache:6379/1",
+      "user and password percent-encoded, and nothing or a database number after the host, such as redis://cache:6379/1",
     );
   if (config.database_url !== null && !asksFor("primary", config.database_url))
     refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
   checkReplicas(config, env, refuse);
-  // The console and the API have fixed paths. The parser, as browsers do, also takes a backslash for the begin of a path.
+  // The console and the API have fixed paths. The parser, like browsers, also reads a backslash as the start of a path.
   if (public_url !== null && new URL(public_url).href !== `${new URL(public_url).origin}/`) {
     refuse(
       "COUNTERSIGN_PUBLIC_URL",
-      "a URL without user, path, query and fragment, because all is served at the root of a name",
+      "a URL without user, path, query and fragment, because everything is served at the root of a host",
     );
   }
   if (mail_from !== null && !/^[^<>]*<?[^\s@<>]+@[^\s@<>]+>?$/.test(mail_from)) {
@@ -188,12 +197,12 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
   if (master_key !== null && other_master_keys.some((key) => key.equals(master_key)))
     refuse(
       "COUNTERSIGN_OTHER_MASTER_KEYS",
-      "other keys than COUNTERSIGN_MASTER_KEY, which opens what it sealed anyway",
+      "other keys than COUNTERSIGN_MASTER_KEY, which already opens its own values",
     );
   if (config.database_url !== null && config.production && !env["COUNTERSIGN_MASTER_KEY"]?.trim()) {
     refuse(
       "COUNTERSIGN_MASTER_KEY",
-      "32 bytes in base64, because DATABASE_URL is set and NODE_ENV is production (`openssl rand -base64 32` prints some)",
+      "32 bytes in base64, because DATABASE_URL is set and NODE_ENV is production (create a key with `openssl rand -base64 32`)",
     );
   }
 }

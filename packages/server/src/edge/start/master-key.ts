@@ -1,4 +1,4 @@
-/** The keys that seal webhook secrets, TOTP seeds and what else nobody is to read in the database. */
+/** The keys that seal webhook secrets, TOTP seeds and other secrets in the database. */
 import { randomBytes } from "node:crypto";
 import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,13 +7,13 @@ import { StartRefused } from "../../store/database/start-refused.ts";
 
 const key_bytes = 32;
 
-/** The key that seals, and those that open only. */
+/** The key that seals, and keys that only open. */
 interface OpenedKeys {
   readonly master_key: Buffer;
   readonly other_master_keys: readonly Buffer[];
 }
 
-/** Where the keys come from. */
+/** The settings with the keys. */
 interface MasterKeySettings {
   readonly master_key: Buffer | null;
   readonly other_master_keys: readonly Buffer[];
@@ -24,9 +24,8 @@ const keyFile = (data_dir: string) => join(data_dir, "master.key");
 const othersFile = (data_dir: string) => join(data_dir, "master-others.keys");
 
 /**
- * The given key, else the one in `<data_dir>/master.key`, made there on the first start: base64 in a file that only its
- * owner reads (0600). It is complete on disk before anything can be sealed with it, and two starts at once end up with
- * the same one.
+ * Returns the given key, else the one in `<data_dir>/master.key`. The first start creates this file: base64, readable
+ * by its owner only (0600). The key is on disk before it seals anything. Two concurrent starts get the same key.
  */
 async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "data_dir">): Promise<Buffer> {
   if (config.master_key !== null) return config.master_key;
@@ -36,19 +35,20 @@ async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "dat
 }
 
 /**
- * The master key and the others: those of the setting and those in `<data_dir>/master-others.keys` (one a line), each once.
- * Throws `StartRefused` when a file holds no key or others can read it.
+ * Returns the master key and the others. The others are those of the setting and those in
+ * `<data_dir>/master-others.keys` (one a line), without duplicates. Throws `StartRefused` if a file holds no key or
+ * others can read it.
  */
 export async function openMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   return withOthers(config, await openMasterKey(config));
 }
 
-/** There is no key yet, or none here. What is to be done depends on who asks: after a restore a new one would open nothing. */
+/** There is no key. The caller knows what to do: after a restore, for example, a new key would open nothing. */
 export class MasterKeyMissing extends StartRefused {}
 
 /**
- * Like `openMasterKeys`, but never makes a key: for whom what is sealed already matters. Throws `StartRefused`; where there is
- * none, `MasterKeyMissing`.
+ * Like `openMasterKeys`, but never creates a key, because the caller must open existing values. Throws `StartRefused`,
+ * or `MasterKeyMissing` if there is no key.
  */
 export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   const master_key = config.master_key ?? (await readKey(keyFile(config.data_dir)));
@@ -59,8 +59,8 @@ export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedK
 }
 
 /**
- * Puts a new key into `master.key` and the former one to the others. Whenever it is cut off, every key that has sealed
- * anything is in one of the two files. Throws `StartRefused` where the master key is a setting.
+ * Writes a new key into `master.key` and adds the former one to the others. After an interruption at any point, the two
+ * files still contain every key that has sealed a value. Throws `StartRefused` if the master key is a setting.
  */
 export async function replaceMasterKeyFile(config: MasterKeySettings): Promise<OpenedKeys> {
   if (config.master_key !== null) {
@@ -99,11 +99,11 @@ function keyOf(text: string, file: string): Buffer {
   const key = Buffer.from(text, "base64");
   if (key.length === key_bytes && key.toString("base64") === text) return key;
   throw new StartRefused(
-    `${file} does not hold ${key_bytes} bytes in base64: put the right key back; what was sealed with another one cannot be opened`,
+    `${file} does not hold ${key_bytes} bytes in base64: put the right key back, because another key cannot open the existing values`,
   );
 }
 
-/** Null: there is no such file. */
+/** Returns null if the file does not exist. */
 async function readSecret(file: string): Promise<string | null> {
   const handle = await open(file, "r").catch((error) => {
     if (["ENOENT", "ENOTDIR"].includes(error.code)) return null;
@@ -121,12 +121,12 @@ async function readSecret(file: string): Promise<string | null> {
   }
 }
 
-/** Null when another process was faster. */
+/** Returns null if another process was faster. */
 async function makeKey(file: string): Promise<Buffer | null> {
   const key = randomBytes(key_bytes);
   const unfinished = await writeUnfinished(file, [key]);
   try {
-    // A link, not a rename: it never replaces a key that is there already.
+    // A link instead of a rename, because a link never replaces an existing key.
     await link(unfinished, file);
     return key;
   } catch (error) {
@@ -144,7 +144,7 @@ async function writeKeys(file: string, keys: readonly Buffer[]): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-/** The keys in a file of another name, on disk. */
+/** Writes the keys to disk in a file with another name. */
 async function writeUnfinished(file: string, keys: readonly Buffer[]): Promise<string> {
   const unfinished = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
   const handle = await open(unfinished, "wx", 0o600);

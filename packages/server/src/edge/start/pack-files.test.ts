@@ -1,4 +1,4 @@
-/** How policies are compiled, and how long what was made of them is kept. Source: architecture.md §4. */
+/** Tests how policies are compiled, and how long compiled sets are kept. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { PolicySet, PolicySource } from "@countersign/core";
@@ -47,7 +47,7 @@ test("the rules of packs are compiled once for all organizations, an organizatio
   expect(second?.get("large")?.when).not.toBe(first?.get("large")?.when);
 });
 
-test("hundreds of policies are compiled in turns with everything else that the thread does", async () => {
+test("hundreds of policies are compiled in turns with the other work of the thread", async () => {
   let turns = 0;
   let compiled = false;
   const count = () => {
@@ -62,7 +62,7 @@ test("hundreds of policies are compiled in turns with everything else that the t
   expect(turns).toBeGreaterThan(30);
 });
 
-test("a set that could not be compiled is not kept", async () => {
+test("a set that failed to compile is not kept", async () => {
   const own = ownPolicies(1);
   const [policy] = own as [PolicySource];
   own[0] = { ...policy, document: { ...policy.document, spec: { effect: "block", when: "params." } } };
@@ -71,12 +71,12 @@ test("a set that could not be compiled is not kept", async () => {
   expect((await library.policySetOf({ packs: [] }, own)).live.placed).toHaveLength(1);
 });
 
-test("what was compiled of policies goes with them: a thousand changes leave no thousand sets behind", async () => {
+test("compiled policies are freed with their policies: a thousand changes do not leave a thousand sets", async () => {
   const sets: WeakRef<PolicySet>[] = [];
   for (let version = 0; version < 20; version += 1) {
     sets.push(new WeakRef(await library.policySetOf(membrane, ownPolicies(version))));
   }
-  // A reference that was just made is held until the turn ends.
+  // A new weak reference is held until the turn ends.
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   expect(sets.filter((set) => set.deref() !== undefined)).toHaveLength(0);

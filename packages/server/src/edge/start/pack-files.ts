@@ -1,4 +1,4 @@
-/** The packs that come with the service, checked by the build, else at the start. Source: policies.md §4. */
+/** Loads the packs of the service. The build checks them, else the start. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Membrane } from "@countersign/contract";
@@ -21,35 +21,35 @@ import { packs_dir } from "../../paths.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { readPacksRecord } from "./packs-record.ts";
 
-/** Sets of packs alone that are kept in memory; one that is missing is put together again, of rules that are compiled once. */
+/** How many sets of packs alone are kept in memory. A missing one is combined again from compiled rules. */
 const sets_max = 500;
-/** Of one organization's own policies: as many as it may have membranes, each with packs of its own. */
+/** How many sets with one organization's own policies are kept: its maximum of membranes, each with its own packs. */
 const own_sets_max = 100;
 
 /** The packs of one process, by name. */
 export interface PackLibrary {
   readonly packs: ReadonlyMap<string, ParsedPack>;
   /**
-   * The compiled set of a membrane's packs and the organization's own policies in force; made once for each
-   * combination of packs and list of policies, and kept as long as that list is. The rules of packs are compiled once for
-   * all sets. Packs that no longer exist add nothing.
+   * Returns the compiled set of a membrane's packs and the organization's own policies in force. It is built once for
+   * each combination of packs and list of policies, and kept as long as that list. The rules of packs are compiled once
+   * for all sets. Packs that no longer exist add nothing.
    */
   policySetOf(
     membrane: Pick<Membrane, "packs"> & Partial<Pick<Membrane, "rules_off">>,
     own?: readonly PolicySource[],
   ): Promise<PolicySet>;
-  /** Faults: invalid_request naming each pack that does not exist. */
+  /** Faults: invalid_request naming each unknown pack. */
   refuseUnknownPacks(packs: readonly string[]): void;
-  /** Faults: invalid_request naming each rule that no pack has. */
+  /** Faults: invalid_request naming each rule that is in no pack. */
   refuseUnknownRules(rules: readonly string[]): void;
 }
 
 /**
- * Reads every pack of a folder. Throws `StartRefused` with one line a finding when a pack is not well formed or one of
- * its cases is red: a service that would decide otherwise than its packs say must not start.
+ * Reads every pack of a folder. Throws `StartRefused` with one line a finding if a pack is malformed or one of its
+ * cases fails. A service must not start if it would decide otherwise than its packs say.
  */
 export async function loadPacks(dir: string = packs_dir): Promise<PackLibrary> {
-  // From the sources (tests, benchmarks) nothing is built, or something else is.
+  // From the sources (tests, benchmarks) there is no build, or another one.
   const built = !import.meta.url.endsWith(".ts");
   const recorded = built && dir === packs_dir ? readPacksRecord<ParsedPack>() : null;
   const packs = recorded ?? (await checkPacks(dir));
@@ -89,7 +89,8 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
   const shared = new SharedPolicies();
   const rules = new Set([...packs.values()].flatMap((pack) => pack.rules.map(({ metadata }) => metadata.name)));
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
-  // A set goes with the policies it was made of: kept by their names, every change of one of 300 left another 32 MB behind.
+  // A set is freed with the policies that it was built from. When sets were kept by policy names, each change of one of
+  // 300 policies left another 32 MB in memory.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
 
   function setsWith(own: readonly PolicySource[]): LRUCache<string, Promise<PolicySet>> {

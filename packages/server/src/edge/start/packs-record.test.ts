@@ -1,4 +1,4 @@
-/** What a build found of the packs holds for these packs and this program alone. */
+/** Tests that a build's record of the packs is valid only for these packs and this program. */
 import { mkdir, mkdtemp, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -28,7 +28,7 @@ async function built() {
 }
 
 describe("the record of the packs", () => {
-  test("is there once it was written, and as long as packs and program are the same", async () => {
+  test("is valid while packs and program are the same", async () => {
     const { root, write } = await built();
     expect(readPacksRecord(root)).toBeNull();
     writePacksRecord(packsAndProgram(root), packs, root);
@@ -44,14 +44,14 @@ describe("the record of the packs", () => {
     ["a new case file", "packs/one/cases.jsonl"],
     ["a new pack", "packs/two/pack.yaml"],
     ["the record itself", "packages/cli/dist/packs.json"],
-  ])("says nothing once %s is another", async (_what, name) => {
+  ])("is invalid after a change of %s", async (_what, name) => {
     const { root, write } = await built();
     writePacksRecord(packsAndProgram(root), packs, root);
     await write(name, "something else");
     expect(readPacksRecord(root)).toBeNull();
   });
 
-  test("says nothing once a file is gone or has moved to another folder", async () => {
+  test("is invalid after a file is deleted or moved to another folder", async () => {
     const { root, write } = await built();
     writePacksRecord(packsAndProgram(root), packs, root);
     await unlink(join(root, "packs/one/policies/a.yaml"));
@@ -60,7 +60,7 @@ describe("the record of the packs", () => {
     expect(readPacksRecord(root)).toBeNull();
   });
 
-  test("keeps our packs whole", async () => {
+  test("preserves our packs completely", async () => {
     const { root } = await built();
     const ours = [...(await loadPacks()).packs.values()];
     expect(ours.length).toBeGreaterThan(10);
@@ -68,7 +68,7 @@ describe("the record of the packs", () => {
     expect(readPacksRecord(root)).toStrictEqual(ours);
   });
 
-  test("is not written of what was changed while it was checked", async () => {
+  test("is not written if packs changed during their check", async () => {
     const { root, write } = await built();
     const of = packsAndProgram(root);
     await write("packages/cli/dist/program/countersign.js", "built again meanwhile");
@@ -80,7 +80,7 @@ describe("the record of the packs", () => {
     ["a pack has no files", (root: string) => mkdir(join(root, "packs/two"))],
     ["an editor has a file open", (root: string) => symlink("somebody@host.1:2", join(root, "packs/.#pack.yaml"))],
     ["the build is not ours to write to", (root: string) => mkdir(join(root, "packages/cli/dist/packs.json"))],
-  ])("is not there where %s, and the build goes on: the start says what is wrong", async (_what, spoil) => {
+  ])("does not exist if %s, and the build continues: the start reports the problem", async (_what, spoil) => {
     const { root } = await built();
     await rm(join(root, "packs/one"), { recursive: true });
     await spoil(root);

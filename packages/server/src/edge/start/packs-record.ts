@@ -1,27 +1,27 @@
 /**
- * What a build found when it checked the packs. Parsing 150 documents, compiling their expressions and deciding 600 cases
- * took a third of every start (0.6 s), each time with the same result.
+ * Records the result of the build's check of the packs. Parsing 150 documents, compiling their expressions and deciding
+ * 600 cases took a third of every start (0.6 s), each time with the same result.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../paths.ts";
 
-/** Beside the built program; it goes with it. */
+/** Beside the built program, so both are replaced together. */
 const record_file = "packages/cli/dist/packs.json";
 
-/** The packs, and the program that they are read and decided by, with its libraries. */
+/** The packs, and the program with its libraries that reads them and decides by them. */
 const decidedBy = ["packs", "packages/cli/dist/program"];
 
 interface PacksRecord<Pack> {
-  /** Hash of packs and program; of any others the record says nothing. */
+  /** Hash of packs and program. The record is invalid for any others. */
   readonly of: string;
   readonly packs: readonly Pack[];
 }
 
 /**
- * The packs as they were parsed when this very program found them well formed and all their cases green, in the order of
- * their folders. Null where no build did, or a file was changed since: they have to be checked now.
+ * Returns the parsed packs in the order of their folders, if this program has checked them in a build. Null: no build
+ * has checked them, or a file was changed since. Then the caller must check them.
  */
 export function readPacksRecord<Pack>(directory: string = root()): readonly Pack[] | null {
   try {
@@ -33,8 +33,8 @@ export function readPacksRecord<Pack>(directory: string = root()): readonly Pack
 }
 
 /**
- * Records packs that were checked after `of` was taken of them and the program. Records nothing where either was changed
- * since: nobody knows which of them was checked, or by which program.
+ * Records packs that were checked after the hash `of` was computed. Records nothing if packs or program have changed
+ * since, because the checked version is unknown.
  */
 export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], directory: string = root()): void {
   if (of !== packsAndProgram(directory)) return;
@@ -44,7 +44,9 @@ export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], direc
   renameSync(`${file}.${process.pid}`, file);
 }
 
-/** One hash over the names and contents of all of them: times of files say nothing after a checkout. */
+/**
+ * Returns one hash over the names and contents of all files. File times are not used, because a checkout changes them.
+ */
 export function packsAndProgram(directory: string = root()): string {
   const hash = createHash("sha256");
   const add = (path: string): void => {

@@ -3,9 +3,9 @@ import { root } from "../../paths.ts";
 import { packsAndProgram, readPacksRecord, writePacksRecord } from "./packs-record.ts";
 
 /**
- * Checks the packs and records it for the program that was just built; what is recorded already is not checked again.
- * Records nothing where they do not pass or cannot be read, or the build's folder is not ours to write to: the service
- * checks them at its start, and says what is wrong.
+ * Checks the packs and records the result for the program that was just built. A valid record is not repeated. Records
+ * nothing if a pack fails or cannot be read, or if the build's folder is read-only. The service then checks the packs
+ * at its start, and reports the problem.
  */
 export async function recordPacks(directory: string = root()): Promise<void> {
   if (readPacksRecord(directory) !== null) return;

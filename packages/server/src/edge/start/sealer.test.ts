@@ -5,7 +5,7 @@ import { createSealer, masterKeyId } from "./sealer.ts";
 const [key_a, key_b, key_c] = [7, 8, 9].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
 const sealer = createSealer(key_a);
 
-test("what is sealed opens again, differs each time, hides the text and names its key", () => {
+test("a sealed text opens again, differs each time, hides the text and names its key", () => {
   const [one, two] = [sealer.seal("sécret", "org_1 a"), sealer.seal("sécret", "org_1 a")];
   expect(one).not.toBe(two);
   expect(one).not.toContain(Buffer.from("sécret").toString("base64url"));
@@ -16,7 +16,7 @@ test("what is sealed opens again, differs each time, hides the text and names it
   expect(sealer.open(sealer.seal("", "c"), "c")).toBe("");
 });
 
-test("another context, another key and a changed byte do not open it", () => {
+test("another context, another key or a changed byte prevents opening", () => {
   const sealed = sealer.seal("secret", "org_1 a");
   const [version, key_id, data = ""] = sealed.split(".");
   const bytes = Buffer.from(data, "base64url");
@@ -44,7 +44,7 @@ test("another context, another key and a changed byte do not open it", () => {
   }
 });
 
-test("a text under another key's name opens under neither, though both keys are set", () => {
+test("a text with another key's name opens with neither key, even if both are set", () => {
   const both = createSealer(key_a, [key_b]);
   const renamed = sealer.seal("secret", "c").replace(masterKeyId(key_a), masterKeyId(key_b));
   expect(() => both.open(renamed, "c")).toThrow();
@@ -69,14 +69,14 @@ test("nodes that differ only in the order of their keys open each other's texts"
   expect(one.open(two.seal("y", "c"), "c")).toBe("y");
 });
 
-test("a key's name is 16 hex digits that say nothing of the key", () => {
+test("a key's name is 16 hex digits that do not reveal the key", () => {
   expect(masterKeyId(key_a)).toMatch(/^[0-9a-f]{16}$/);
   expect(masterKeyId(key_a)).not.toBe(masterKeyId(key_b));
   expect(key_a.toString("hex")).not.toContain(masterKeyId(key_a));
 });
 
 describe("remembering", () => {
-  test("opens a text once, each in its own context, and an unreadable one never", () => {
+  test("opens a text once, each in its own context, and never opens an unreadable one", () => {
     const opened: string[] = [];
     const open = (sealed: string, context: string) => {
       opened.push(context);
@@ -91,7 +91,7 @@ describe("remembering", () => {
     expect(opened).toEqual(["a", "b", "b", "b"]);
   });
 
-  test("forgets what was not opened for long", () => {
+  test("forgets a text that was not opened for a long time", () => {
     let opens = 0;
     const quick = remembering({
       seal: (text) => text,

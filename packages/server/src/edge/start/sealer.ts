@@ -1,4 +1,7 @@
-/** Sealing with the master keys: AES-256-GCM, a fresh nonce each time, the context as associated data. Source: decision 0019. */
+/**
+ * Seals with the master keys: AES-256-GCM, a new nonce each time, the context as associated data. See
+ * docs/decisions/0019-replacing-the-master-key.md.
+ */
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import type { KeyRing } from "../../ports.ts";
@@ -7,7 +10,7 @@ const nonce_bytes = 12;
 const tag_bytes = 16;
 const key_id_bytes = 8;
 
-/** The master key that seals, and others that open what they sealed. 32 bytes each. */
+/** The master key that seals, and others that only open. 32 bytes each. */
 export interface MasterKeys {
   readonly master_key: Uint8Array;
   readonly other_master_keys: readonly Uint8Array[];
@@ -18,20 +21,20 @@ interface NamedKey {
   readonly key: Buffer;
 }
 
-/** The name of a master key: 16 hex digits that are derived from it, so that it needs no register of its own. */
+/** Returns the name of a master key: 16 hex digits derived from the key, so that no register of names is needed. */
 export function masterKeyId(master_key: Uint8Array): string {
   return derived(master_key, "countersign master key id", key_id_bytes).toString("hex");
 }
 
 /**
- * Seals with the master key. Opens with it and with the others. A sealed text reads
- * `v2.<name of its key>.<base64url of nonce, ciphertext and tag>`.
+ * Creates a key ring that seals with the master key, and opens with all keys. A sealed text has the form `v2.<name of
+ * its key>.<base64url of nonce, ciphertext and tag>`.
  */
 export function createSealer(master_key: Uint8Array, other_master_keys: readonly Uint8Array[] = []): KeyRing {
   const [current, ...others] = [master_key, ...other_master_keys].map(named) as [NamedKey, ...NamedKey[]];
   const prefix = `v2.${current.key_id}.`;
 
-  /** The key that opens the text, and the text. Throws when there is none. */
+  /** Returns the key that opens the text, and the text. Throws if no key does. */
   function opened(sealed: string, context: string): { readonly key_id: string; readonly text: string } {
     const [version, key_id, data = "", ...more] = sealed.split(".");
     if (version !== "v2" || more.length > 0) throw new Error("not a sealed text");
@@ -61,12 +64,15 @@ export function createSealer(master_key: Uint8Array, other_master_keys: readonly
   };
 }
 
-/** A name moved from one text to another makes it unreadable. */
+/** The associated data include the key's name, so a text with another key's name cannot be opened. */
 function boundTo(key_id: string, context: string): string {
   return `${key_id} ${context}`;
 }
 
-/** A key of its own for this use, and the same in every version of the text: the master key may get other uses. */
+/**
+ * Derives a key for this use only, because the master key may get other uses. The derivation is the same in every
+ * version of the text.
+ */
 function named(master_key: Uint8Array): NamedKey {
   return { key_id: masterKeyId(master_key), key: derived(master_key, "countersign sealed texts v1", 32) };
 }
@@ -81,7 +87,7 @@ function encrypted(key: Buffer, text: string, associated: string): string {
   return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]).toString("base64url");
 }
 
-/** Null: not with this key and these associated data. */
+/** Returns null if the key or the associated data are wrong. */
 function decrypted(key: Buffer, data: string, associated: string): string | null {
   const bytes = Buffer.from(data, "base64url");
   if (bytes.length < nonce_bytes + tag_bytes) return null;

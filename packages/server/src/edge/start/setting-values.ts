@@ -1,12 +1,12 @@
-/** The text of a setting, read as its format says; or what was expected instead. */
+/** Reads the text of a setting by its format. */
 import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
 import ipaddr from "ipaddr.js";
 import { hostUrls } from "../../store/database/host-urls.ts";
 
-/** What a text stands for, or a description of what would have been right, to follow "expected". */
+/** The value of a text, or a description of a correct text, to follow "expected". */
 export type Reading = { readonly value: unknown } | { readonly expected: string };
 
-/** Reads one text that is not empty. Nothing is coerced: `yes` is no boolean, `8e3` no number. */
+/** Reads one text that is not empty. No conversion: `yes` is not a boolean, `8e3` is not a number. */
 export function readValue(text: string, format: SettingFormat): Reading {
   if (hasControls(text)) return { expected: "text without control characters" };
   switch (format.kind) {
@@ -50,21 +50,21 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   if (scheme === undefined || !schemes.includes(scheme)) return { expected };
   const lists = scheme.startsWith("postgres");
   const urls = lists ? hostUrls(text) : [text];
-  // postgres://user@/db?host=/run/postgresql is a database on a socket, and no URL to WHATWG.
+  // postgres://user@/db?host=/run/postgresql is a database on a socket, but not a URL by the WHATWG standard.
   const readable = urls?.every((url) => URL.canParse(url) || URL.canParse(url.replace("@/", "@socket/")));
   if (readable) return { value: text };
   const hosts = lists ? "one host or a list such as a:5432,b:5432, ports" : "one host and a port";
   return { expected: `a URL with ${hosts} of digits, user and password percent-encoded where they need it` };
 }
 
-/** Returns the URLs of a list. Each must be another one, and name one server. */
+/** Returns the URLs of a list. Each must be different, and name one server. */
 function readUrls(text: string, schemes: readonly string[]): Reading {
   const urls = text.split(/ +/);
   for (const url of urls) {
     const reading = readUrl(url, schemes);
-    if ("expected" in reading) return { expected: `URLs with spaces between them, each ${reading.expected}` };
+    if ("expected" in reading) return { expected: `URLs separated by spaces, each ${reading.expected}` };
     if (url.includes(",") || hostUrls(url)?.length !== 1)
-      return { expected: "URLs with spaces between them, one server in each, and no commas" };
+      return { expected: "URLs separated by spaces, one server in each, and no commas" };
   }
   return new Set(urls).size === urls.length ? { value: urls } : { expected: "each URL once" };
 }
@@ -76,7 +76,7 @@ function readInteger(text: string, min: number, max: number): Reading {
 
 function readBase64(text: string, bytes: number): Reading {
   const value = Buffer.from(text, "base64");
-  // Buffer skips what is no base64; only the text that these bytes are written as will do.
+  // Buffer ignores characters that are not base64, so the text must equal the encoding of its bytes.
   if (value.length === bytes && value.toString("base64") === text) return { value };
   return { expected: `${bytes} bytes in base64, as \`openssl rand -base64 ${bytes}\` prints them` };
 }

@@ -1,11 +1,12 @@
 /**
  * One backtest in its threads.
  *
- *   running    each thread sends its progress, and in the end its part of the figures
- *   answered   all parts are here, or a thread failed, or the backtest was cancelled: the caller gets the figures or a fault
+ *   running    each thread reports its progress, and at its end its part of the figures
+ *   answered   all parts are here, or a thread failed, or the backtest was cancelled: the caller gets the figures or a
+ *   fault
  *   ended      every thread has exited
  *
- * A failed thread ends the whole backtest and nothing else.
+ * A failed thread ends only its own backtest.
  */
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
@@ -17,28 +18,28 @@ import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { RequestCount } from "./give-way.ts";
 import { type ThreadProgram, threadOptions } from "./thread-program.ts";
 
-/** What a thread gets when it starts. */
+/** The input of a thread. */
 export interface ThreadData {
   readonly job: BacktestJob;
   readonly connection: ConnectionOptions;
   readonly replicas: readonly ConnectionOptions[];
   readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
-  /** Counts the requests that the node received. They go before the backtest. */
+  /** Counts the requests that the node received. They have priority over the backtest. */
   readonly requests: RequestCount;
-  /** Where turns to read come from, and where they go to. */
+  /** The ports through which turns to read arrive and leave. */
   readonly inbox: MessagePort;
   readonly outbox: MessagePort;
-  /** The first turn, for the thread that begins; null for the others. */
+  /** The first turn, for the thread that begins. Null for the others. */
   readonly first: Turn | null;
 }
 
-/** What a thread sends. `lost`: the database could not be reached. */
+/** Messages from a thread. `lost`: the database could not be reached. */
 export type ThreadSays =
   | { readonly kind: "progress"; readonly evaluated: number; readonly done: number }
   | { readonly kind: "part"; readonly part: ReplayedPart }
   | { readonly kind: "failed"; readonly lost: boolean; readonly text: string };
 
-/** What every backtest of a node works with. */
+/** The parts that every backtest of a node uses. */
 export interface BacktestParts {
   readonly connection: ConnectionOptions;
   readonly replicas: readonly ConnectionOptions[];
@@ -48,13 +49,13 @@ export interface BacktestParts {
   readonly program: ThreadProgram;
 }
 
-/** What comes of a backtest. */
+/** The outcome of a backtest. */
 export type BacktestResult = BacktestFigures | Fault;
 
 /** Where a backtest reports. */
 export interface BacktestListener {
   onProgress(evaluated: number, done: number): void;
-  /** May be called more than once; the first result counts. */
+  /** May be called more than once. The first result counts. */
   settle(result: BacktestResult): void;
   /** The last thread has exited. */
   onEnded(): void;
@@ -62,8 +63,8 @@ export interface BacktestListener {
 
 const heap_mb_max = 512;
 /**
- * A row makes 12 KB of short-lived objects, and each collection copies the live ones (two pages of text). With V8's default of
- * 48 MB a row took a tenth longer; 192 MB gained nothing over 96 MB.
+ * A row creates 12 KB of short-lived objects, and each collection copies the live ones (two pages of text). With V8's
+ * default of 48 MB a row took 10 % longer; 192 MB was no better than 96 MB.
  */
 const young_mb_max = 96;
 /** Threads of one backtest. Deciding takes twice as long as reading, so a third thread would wait for the database. */
@@ -90,12 +91,12 @@ export class BacktestRun {
     return this.#job.org_id;
   }
 
-  /** Whether the caller has its result. The threads may still have to exit. */
+  /** Returns true if the caller has its result. Threads may still be running. */
   get answered(): boolean {
     return this.#answered;
   }
 
-  /** Starts the threads. Returns false if none could be started; then `onEnded` is not called. */
+  /** Starts the threads. Returns false if none could be started. Then `onEnded` is not called. */
   start(): boolean {
     const channels = Array.from({ length: this.#threads }, () => new MessageChannel());
     try {
@@ -104,7 +105,8 @@ export class BacktestRun {
         this.#workers.add(this.#startThread(inbox, outbox, index === 0 ? firstTurn(this.#job.limit) : null));
       }
     } catch (error) {
-      // The machine has no thread to give (EAGAIN, a limit of the container). The constructor throws, and no exit follows.
+      // The machine refuses another thread (EAGAIN, a limit of the container). The constructor throws, and no exit
+      // follows.
       this.#parts.log.error({ err: error }, "a thread of a backtest could not be started");
       this.cancel(
         new Fault("unavailable", { internal: "a thread of the backtest could not be started", cause: error }),
@@ -119,7 +121,7 @@ export class BacktestRun {
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  /** Resolves when every thread that runs now has exited. */
+  /** Resolves when every current thread has exited. */
   async ended(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => new Promise((resolve) => worker.once("exit", resolve))));
   }

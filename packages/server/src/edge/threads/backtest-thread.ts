@@ -1,4 +1,4 @@
-/** A thread of one backtest: its own session with the database, and nothing else of the service. */
+/** The program of a backtest thread. It has its own session with the database, and no other parts of the service. */
 import { performance } from "node:perf_hooks";
 import { parentPort, workerData } from "node:worker_threads";
 import { replayRecorded, type Turn } from "../../operations/backtests/replay-recorded.ts";
@@ -9,10 +9,13 @@ import type { ThreadData, ThreadSays } from "./backtest-run.ts";
 import { createGiveWay } from "./give-way.ts";
 
 const progress_ms = 200;
-/** A page takes the database about 10 ms: while the node is asked, decisions would wait for that, and pages are smaller. */
+/**
+ * The rows of a page. A page takes the database about 10 ms, and a decision may wait for it. Pages are smaller while
+ * the node gets requests.
+ */
 const page_rows = 1_000;
 const page_rows_beside = 200;
-/** Nobody waits for a backtest. */
+/** A backtest has the lowest priority. */
 const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8, rest_ms_max: 1_000 };
 const quiet = () => undefined;
 
@@ -20,7 +23,7 @@ function say(message: ThreadSays): void {
   parentPort?.postMessage(message);
 }
 
-/** Turns to read, as they come from the thread before this one in the ring and go to the one after it. */
+/** Receives turns to read from the previous thread of the ring, and passes them to the next one. */
 function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "first">) {
   const arrived: Turn[] = first === null ? [] : [first];
   let wake: () => void = quiet;
@@ -46,8 +49,9 @@ function ring({ inbox, outbox, first }: Pick<ThreadData, "inbox" | "outbox" | "f
 }
 
 async function work({ job, connection, replicas, packs, requests, ...ports }: ThreadData): Promise<void> {
-  // One page is read while the other's overrides are: two sessions, which one organization has of four. The statement's time
-  // limit is that of every other statement. A session may come late: on a busy machine this thread hardly runs, as it stands back.
+  // Two of the organization's four sessions, because one page is read at the same time as the previous page's
+  // overrides. The usual time limit of statements applies. The wait for a session is long, because this thread has a
+  // low priority and hardly runs on a busy machine.
   const db = openDb(
     connection,
     { debug: quiet, info: quiet, warn: quiet, error: quiet },

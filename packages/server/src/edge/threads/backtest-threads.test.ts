@@ -20,19 +20,19 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const database = await testDatabase();
 
-/** A thread's program as a text: these need nothing of ours. */
+/** Returns a thread's program as a text, for programs without imports of ours. */
 const program = (source: string): ThreadProgram => ({
   url: new URL(`data:text/javascript,${encodeURIComponent(source)}`),
   execArgv: [],
 });
 const endless = program("setInterval(() => undefined, 1000)");
-/** Says as its progress how many requests its node has received. */
+/** Reports as its progress how many requests its node has received. */
 const counting = program(`
   import { parentPort, workerData } from "node:worker_threads";
   setInterval(() => parentPort.postMessage({ kind: "progress", evaluated: Atomics.load(workerData.requests, 0), done: 0 }), 10);
 `);
 const busy = program("for (;;) {}");
-/** Gives its part at once, of nothing found, and takes its time to end. */
+/** Returns an empty part at once, but ends late. */
 const lingering = program(`
   import { parentPort } from "node:worker_threads";
   const none = { evaluated: 0, met: 0, not_met: 0, flips_total: 0, rulings: 0, agreed: 0, flips: [], not_reproduced: [] };
@@ -41,13 +41,13 @@ const lingering = program(`
   parentPort.postMessage({ kind: "part", part: { counts, oldest_us: null, cut: false } });
   setInterval(() => undefined, 1000);
 `);
-/** The thread that does not begin is done at once; the other one goes on. */
+/** The thread that does not begin is done at once. The other one continues. */
 const uneven = program(`
   import { parentPort, workerData } from "node:worker_threads";
   if (workerData.first === null) parentPort.postMessage({ kind: "part", part: {} });
   else setInterval(() => undefined, 1000);
 `);
-/** Eight of them fill a page. */
+/** Eight of these fill a page. */
 const largeBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -65,7 +65,7 @@ const jobOf = (org_id: string): BacktestJob => ({
   asked_us: 0,
 });
 
-/** Starts a backtest; `code` is that of the fault it ends with. */
+/** Starts a backtest. `code` is the code of the fault that ends it. */
 function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string) {
   const controller = new AbortController();
   const states: string[] = [];
@@ -85,7 +85,7 @@ describe("the threads of a node", () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun: ReturnType<typeof begin>[] = [];
     const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
-    // Two organizations would be refused a third each; more of them fill the queue.
+    // Two organizations would each get a refusal for their third. So more organizations fill the queue.
     for (let org = 0; waiting() < 8; org += 1) begun.push(begin(threads, `org_${org}`));
     expect(await begin(threads, "org_late").code).toBe("overloaded");
     begun[0]?.cancel();
@@ -96,8 +96,8 @@ describe("the threads of a node", () => {
     expect(await begin(threads, "org_0").code).toBe("unavailable");
   });
 
-  test("one whose threads cannot be started is told so, and its place is free", async () => {
-    // Refused by Node as it refuses where the system gives no thread: by an exception of the constructor.
+  test("a backtest whose threads cannot be started gets a fault, and its place is free", async () => {
+    // Node refuses these arguments with an exception of the constructor, as it does when the system has no thread.
     const refused = { ...endless, execArgv: ["--no-such-flag"] };
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), refused);
     for (const org_id of ["org_a", "org_a", "org_a", "org_b"]) {
@@ -108,7 +108,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("an organization has at most two under way", async () => {
+  test("an organization has at most two in progress", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
     expect(await begin(threads, "org_a").code).toBe("overloaded");
@@ -119,7 +119,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one that has had its turn makes room for another organization's", async () => {
+  test("one whose turn is over is cancelled for another organization's", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless, 1);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -128,7 +128,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one that has had its turn makes room also where one of its threads is done already", async () => {
+  test("one whose turn is over is cancelled even if one of its threads is already done", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), uneven, 3_000);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -136,11 +136,11 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("of those that have had their turn no more end than wait, the first to have begun first", async () => {
+  test("of those whose turn is over, the oldest are cancelled, and no more than are waiting", async () => {
     const parts = [database, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
     const threads = createBacktestThreads(...parts);
     const begun = ["org_0", "org_1", "org_2"].map((org_id) => begin(threads, org_id));
-    // It tells something every 10 ms.
+    // The thread reports every 10 ms.
     for (const { states } of begun) await expect.poll(() => states.length, { timeout: 60_000 }).toBeGreaterThan(5);
     const next = begin(threads, "org_3");
     expect(await begun[0]?.code).toBe("overloaded");
@@ -149,16 +149,16 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one that has had its turn goes on while only its own organization waits", async () => {
+  test("one whose turn is over continues while only its own organization waits", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), counting, 1);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
-    // It tells something every 10 ms.
+    // The thread reports every 10 ms.
     await expect.poll(() => begun[0]?.states.length, { timeout: 60_000 }).toBeGreaterThan(5);
     await threads.stop();
     expect(await begun[0]?.code).toBe("unavailable");
   });
 
-  test("one that was answered is not under way, also while its threads are still ending", async () => {
+  test("one that was answered does not count, even while its threads are still ending", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), lingering);
     expect(await begin(threads, "org_a").code).toBe("none");
     const next = [begin(threads, "org_a"), begin(threads, "org_a")];
@@ -167,7 +167,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose caller has left, or that failed, is not under way either", async () => {
+  test("one that failed, or whose caller has left, does not count either", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const left = begin(threads, "org_a");
     const waiting = begin(threads, "org_a");
@@ -210,7 +210,7 @@ describe("over HTTP", () => {
     expect(lines.at(-1)).toMatchObject({ backtest: { evaluated: 0 } });
   });
 
-  test("a thread that dies is told, in a status or in the last line, and the service lives", async () => {
+  test("a failed thread is reported by a status or in the last line, and the service continues", async () => {
     const { url } = await serviceNode(database, { backtestThread: program("process.exit(3)") });
     const { api_key } = await (await testOrganization(database.db)).key();
     const plain = await call(url, "POST", "/v1/learning/backtest", { key: api_key, body: { window } });
@@ -220,7 +220,7 @@ describe("over HTTP", () => {
     expect((await call(url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
   });
 
-  test("closing the connection cancels; decisions are made meanwhile; too many are refused with a time to come again", async () => {
+  test("closing the connection cancels; decisions continue meanwhile; too many are refused with a Retry-After", async () => {
     const { url } = await serviceNode(database, { backtestThread: busy });
     const { admin, agent } = await reviewedOrganization(database.db, url);
     const first = new AbortController();
@@ -230,7 +230,8 @@ describe("over HTTP", () => {
     const refused = await call(url, "POST", "/v1/learning/backtest", { key: admin, body: { window } });
     expect([refused.status, refused.json.error.code]).toEqual([503, "overloaded"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    // Held until here: fetch hangs up on an answer that nobody holds any more, and the third would be let in.
+    // The answers are held until here. fetch closes the connection of an answer that was garbage-collected, and then
+    // the third would be accepted.
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     first.abort();
     second.abort();
@@ -239,7 +240,7 @@ describe("over HTTP", () => {
     third.abort();
   });
 
-  test("its threads see the requests that its node receives, and so can give way to them", async () => {
+  test("its threads see the requests of its node, and so can give way to them", async () => {
     const { url } = await serviceNode(database, { backtestThread: counting });
     const { api_key } = await (await testOrganization(database.db)).key();
     const ended = new AbortController();
@@ -252,7 +253,7 @@ describe("over HTTP", () => {
         },
       }),
     );
-    // Two threads add up: their own request twice.
+    // The two threads' counts are added, so their own request counts twice.
     await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":2,');
     for (let n = 0; n < 3; n += 1) expect((await call(url, "GET", "/v1/packs", { key: api_key })).status).toBe(200);
     await expect.poll(() => heard, { timeout: 60_000 }).toContain('"evaluated":8,');
@@ -269,7 +270,10 @@ describe("over HTTP", () => {
   });
 });
 
-/** Replays all that an organization has in one thread: the rows asked for and got by page, and the most pages in memory. */
+/**
+ * Replays all intents of an organization in one thread. Returns the requested and received rows of each page, and the
+ * most pages in memory.
+ */
 async function pagesOf(org_id: string, page_rows: number) {
   const sizes: number[] = [];
   const asked: number[] = [];
@@ -306,7 +310,7 @@ async function pagesOf(org_id: string, page_rows: number) {
         turns.push(turn);
         wake();
       },
-      // Called once for each page of fewer rows than a breath.
+      // Called once for each page with fewer rows than a breath.
       async progress() {
         in_memory -= 1;
       },
@@ -316,7 +320,7 @@ async function pagesOf(org_id: string, page_rows: number) {
   return { sizes, asked, most, figures: joinParts(jobOf(org_id), [part]) };
 }
 
-test("no more than two pages are in memory, none larger than asked for, and every intent is met once", async () => {
+test("at most two pages are in memory, none larger than requested, and every intent is read once", async () => {
   const { url } = await serviceNode(database);
   const { org, agent } = await reviewedOrganization(database.db, url);
   const intents = Array.from({ length: 23 }, () => heldBody);
@@ -325,7 +329,7 @@ test("no more than two pages are in memory, none larger than asked for, and ever
   expect(sizes).toEqual([5, 5, 5, 5, 3]);
   expect(most).toBeLessThanOrEqual(2);
   expect(figures.evaluated).toBe(23);
-  // This reader was given no packs, so none of the recorded sets can be made again: that is said of each.
+  // The reader has no packs, so no recorded set can be reproduced, and each is reported.
   expect(figures.not_reproduced.total).toBe(23);
   expect(new Set(figures.not_reproduced.intents.map(({ because }) => because))).toEqual(new Set(["packs_changed"]));
   expect(new Set(figures.not_reproduced.intents.map(({ intent_id }) => intent_id)).size).toBe(23);
@@ -341,23 +345,23 @@ describe("an organization with 20 large intents", () => {
       expect((await call(url, "POST", "/v1/intents", { key: agent, body: largeBody })).status).toBe(201);
   });
 
-  test("a thread reads its next page while it waits for something else of the page before, for however long", async () => {
+  test("a thread reads its next page while it waits for other rows of the page before, however long", async () => {
     const operator = await openClient(database.connection, "operator");
     onTestFinished(() => operator.end());
-    // Settings are read from there, and pages are not.
+    // Reading settings needs this table, reading pages does not.
     await operator.query("begin; lock table org_heads in access exclusive mode");
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount());
     onTestFinished(() => threads.stop());
     const { code } = begin(threads, org_id);
     const waiting = async () => (await operator.query(waitingFor("org_heads"))).rowCount;
     await expect.poll(waiting, { timeout: 60_000 }).toBeGreaterThan(1);
-    // Longer than anybody waits for a session.
+    // Longer than the timeout of a session.
     await sleep(6_000);
     await operator.query("commit");
     expect(await code).toBe("none");
   });
 
-  test("a page ends where its documents come to 8 MiB as text, however small they are on disk, and the next asks for fewer", async () => {
+  test("a page ends when its documents reach 8 MiB as text, however well they compress, and the next one is smaller", async () => {
     const { sizes, asked, figures } = await pagesOf(org_id, 1_000);
     expect(sizes).toEqual([8, 8, 4]);
     expect(asked).toEqual([100, 16, 16]);

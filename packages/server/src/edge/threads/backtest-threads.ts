@@ -1,9 +1,10 @@
 /**
- * The backtests of one node: a bounded number runs, a bounded number waits, and further ones get the fault `overloaded`.
+ * The backtests of one node. A bounded number runs, a bounded number waits, and further ones get the fault
+ * `overloaded`.
  *
  *   waiting    in the order of arrival; begins when a place is free
  *   running    holds a place until all its threads have exited
- *   overdue    has run for its turn, and still runs; it is cancelled when another organization's backtest needs the place
+ *   overdue    has used its turn, and still runs; it is cancelled when another organization's backtest needs the place
  *
  * Arrivals, exits and the ends of turns wake the queue. A caller that aborts cancels its backtest in every state.
  */
@@ -20,13 +21,13 @@ import { type ThreadProgram, threadProgram } from "./thread-program.ts";
 
 /** The backtests of a node. */
 export interface BacktestThreads extends Backtests {
-  /** Cancels everything that runs or waits, and takes no more. Their callers get the fault `unavailable`. */
+  /** Cancels all running and waiting backtests, and accepts no more. Their callers get the fault `unavailable`. */
   stop(): Promise<void>;
 }
 
 type Hooks = Parameters<Backtests["run"]>[1];
 
-/** A backtest that was asked for. `run` is null while it waits. */
+/** A requested backtest. `run` is null while it waits. */
 interface Asked {
   readonly job: BacktestJob;
   readonly onProgress: Hooks["onProgress"];
@@ -34,11 +35,11 @@ interface Asked {
   run: BacktestRun | null;
 }
 
-/** A place that is taken. */
+/** An occupied place. */
 interface Running {
   readonly run: BacktestRun;
   readonly turn: NodeJS.Timeout;
-  /** It has run for as long as it may while others wait. */
+  /** The backtest has used its turn. */
   overdue: boolean;
 }
 
@@ -46,13 +47,13 @@ const retry_after_seconds = 10;
 
 const own_program = threadProgram(new URL("./backtest-thread.js", import.meta.url));
 
-/** Where backtests read. */
+/** The servers from which backtests read. */
 export interface BacktestServers {
   readonly connection: ConnectionOptions;
   readonly replicas?: readonly ConnectionOptions[];
 }
 
-/** One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
+/** Creates the queue. One backtest runs at once for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
   { connection, replicas = [] }: BacktestServers,
   packs: PackRules,
@@ -163,9 +164,9 @@ class BacktestQueue implements BacktestThreads {
   }
 
   /**
-   * Cancels overdue backtests for those that wait, the oldest first. Without this, one organization's backtest of many intents
-   * with expensive policies could block all others for a day. Places that are about to be free count as free, so no more
-   * backtests are cancelled than wait.
+   * Cancels overdue backtests for those that wait, the oldest first. Without this, one organization's backtest of many
+   * intents with expensive policies could block all others for a day. Places that will soon be free count as free, so
+   * no more backtests are cancelled than wait.
    */
   #makeRoom(): void {
     let wanted = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
@@ -180,7 +181,7 @@ class BacktestQueue implements BacktestThreads {
 
 function turnOver(): Fault {
   const message =
-    `It had run for ${limits.backtest_turn_minutes} minutes, and another organization's backtest waits. ` +
+    `The backtest ran for ${limits.backtest_turn_minutes} minutes, and another organization's backtest waits. ` +
     "Choose a shorter window, or a limit.";
   return new Fault("overloaded", {
     details: [{ path: "/window", code: "turn_over", message }],

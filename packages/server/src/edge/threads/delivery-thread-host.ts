@@ -1,7 +1,8 @@
 /**
- * Starts and watches the thread that delivers to webhooks. Leasing, signing, encrypting and sending then take no time from
- * the thread that answers the API. Work that is due is rows in the database, so a thread that dies loses nothing. Another
- * thread starts, and makes the attempts that nobody settled again when their leases have run out. See decision 0020.
+ * Starts and watches the thread that delivers to webhooks. Leasing, signing, encrypting and sending then take no time
+ * from the thread that answers the API. Due work is rows in the database, so a dead thread loses nothing. Another
+ * thread starts, and repeats unsettled attempts when their leases have expired. See
+ * docs/decisions/0020-deliveries-in-a-thread-of-their-own.md.
  */
 import { Worker } from "node:worker_threads";
 import type { DeliveryLoop, DeliveryMetrics } from "../../operations/runtime.ts";
@@ -42,7 +43,7 @@ export type DeliveryThreadHears =
   | { readonly kind: "wake"; readonly events: ReadonlySet<string>; readonly retries: ReadonlySet<string> }
   | { readonly kind: "stop" };
 
-/** What the host needs of the node. */
+/** The parts of the node that the host uses. */
 export interface DeliveryThreadHost {
   readonly log: Log;
   readonly timers: Timers;
@@ -54,7 +55,7 @@ const again_ms = 1_000;
 /** Longer than the thread itself waits for its attempts and settlements. */
 const stop_ms_max = 15_000;
 
-/** Starts the thread, and starts another whenever one dies. */
+/** Starts the thread. Starts another whenever one dies. */
 export function startDeliveryThread(
   data: DeliveryThreadData,
   { log, timers, metrics }: DeliveryThreadHost,
@@ -74,7 +75,7 @@ export function startDeliveryThread(
       });
     } catch (error) {
       // The machine refuses another thread (EAGAIN, a limit of the container). The API runs without it.
-      log.error({ err: error }, "the thread of deliveries could not be started; another try follows");
+      log.error({ err: error }, "the thread of deliveries could not be started; it is retried");
       return null;
     }
   }
@@ -100,7 +101,7 @@ export function startDeliveryThread(
         worker = null;
         if (failure !== undefined) log.error({ err: failure }, "the thread of deliveries failed");
         if (!stopped) {
-          log.error({ code }, "the thread of deliveries ended; another one follows");
+          log.error({ code }, "the thread of deliveries ended; another one starts");
           cancelAgain = timers.after(again_ms, start);
         }
         resolve();

@@ -1,4 +1,4 @@
-/** The thread of deliveries: its messages, its log, its end, and that another follows. */
+/** Tests the delivery thread: its messages, its log, its end, and its replacement. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkList } from "@countersign/core";
@@ -24,14 +24,14 @@ const allow_cidrs = ["127.0.0.0/8"];
 
 const built = builtThread("delivery-thread");
 
-/** A log that remembers. */
+/** Returns a log that collects its lines. */
 function remembering() {
   const lines: { level: string; fields: object; message: string }[] = [];
   const write = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   return { lines, log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") } };
 }
 
-/** A node whose deliveries have a thread of their own, and what it counts and logs. */
+/** Starts a node with a delivery thread, and collects what it counts and logs. */
 async function threadedNode(data: Partial<DeliveryThreadData> = {}) {
   const { lines, log } = remembering();
   const counted: string[] = [];
@@ -51,7 +51,7 @@ async function threadedNode(data: Partial<DeliveryThreadData> = {}) {
   return { ...node, lines, counted };
 }
 
-/** The server of the tests, and a database that it does not have. */
+/** Returns the tests' server with a database that does not exist. */
 function noDatabase(): ConnectionOptions {
   const { connection } = database;
   if (!("connectionString" in connection)) return { ...connection, database: "nothing" };
@@ -60,7 +60,7 @@ function noDatabase(): ConnectionOptions {
   return { connectionString: url.href };
 }
 
-/** Plain HTTP: a thread knows no authority of the test's. */
+/** Starts a receiver with plain HTTP, because the thread does not know the test's certificate authority. */
 async function receiver(status: () => number = () => 204) {
   const received: string[] = [];
   const held: (() => void)[] = [];
@@ -84,7 +84,7 @@ describe("one thread", async () => {
   const node = await threadedNode();
   const org = await webhookOrganization(database, node.url);
 
-  test("delivers, counts every attempt, fails with the reason, and a manual retry is told at once", async () => {
+  test("delivers, counts every attempt, fails with the reason, and starts a manual retry at once", async () => {
     let takes = false;
     const { received, url } = await receiver(() => (takes ? 204 : 500));
     const { id } = await org.register(url);
@@ -100,7 +100,7 @@ describe("one thread", async () => {
     expect(node.lines).toEqual([]);
   });
 
-  test("whose idle sessions the database ends says so and goes on", async () => {
+  test("logs when the database ends its idle sessions, and continues", async () => {
     const lost = () => node.lines.filter(({ message }) => message === "idle database session lost");
     // The service's own sessions have stepped down to a role that does not see whether others are idle.
     const owner = await openClient(database.connection, "countersign test");
@@ -120,7 +120,7 @@ describe("one thread", async () => {
     });
   });
 
-  test("lets the attempt under way finish when it is stopped, and settles it", async () => {
+  test("finishes and settles the running attempt when it is stopped", async () => {
     node.counted.length = 0;
     const { received, held, url } = await receiver(() => 0);
     await org.register(url);
@@ -135,7 +135,7 @@ describe("one thread", async () => {
   });
 });
 
-test("what goes wrong inside stands in the log with its code", async () => {
+test("logs an internal error with its code", async () => {
   const { lines, log } = remembering();
   const data = { connection: noDatabase(), requests: newRequestCount(), allow_http: true, allow_cidrs, ...keys };
   const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, built);
@@ -145,7 +145,7 @@ test("what goes wrong inside stands in the log with its code", async () => {
   await thread.stop();
 });
 
-test("what the thread says of its end stands in the log, also where the error itself cannot be sent", async () => {
+test("logs why the thread ended, even if the error itself cannot be sent", async () => {
   const error = { type: "Error", message: "no clone", stack: "at x" };
   const source = `import { parentPort } from "node:worker_threads";
     parentPort.postMessage(${JSON.stringify({ kind: "failed", error })});
@@ -159,7 +159,7 @@ test("what the thread says of its end stands in the log, also where the error it
   await thread.stop();
 });
 
-test("a thread that dies is followed by another, each time after a second, until the node stops", async () => {
+test("a dead thread is replaced, each time after a second, until the node stops", async () => {
   const dying: ThreadProgram = {
     url: new URL("data:text/javascript,throw new Error('the thread dies')"),
     execArgv: [],
@@ -192,8 +192,8 @@ test("a thread that dies is followed by another, each time after a second, until
   expect(again).toBeUndefined();
 });
 
-test("a thread that cannot be started is tried again each second, until the node stops", async () => {
-  // Refused by Node as it refuses where the system gives no thread: by an exception of the constructor.
+test("starting a thread is retried each second, until the node stops", async () => {
+  // Node refuses these arguments with an exception of the constructor, as it does when the system has no thread.
   const refused = { url: new URL("data:text/javascript,"), execArgv: ["--no-such-flag"] };
   const { lines, log } = remembering();
   const due = new Map<() => void, number>();
@@ -207,7 +207,7 @@ test("a thread that cannot be started is tried again each second, until the node
   const thread = startDeliveryThread(data, { log, timers, metrics: { attempted: () => undefined } }, refused);
   for (let tries = 1; tries <= 3; tries += 1) {
     expect(lines.map(({ message }) => message)).toEqual(
-      Array(tries).fill("the thread of deliveries could not be started; another try follows"),
+      Array(tries).fill("the thread of deliveries could not be started; it is retried"),
     );
     const [[again, wait_ms] = []] = due;
     expect(wait_ms).toBe(1_000);

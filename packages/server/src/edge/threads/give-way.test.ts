@@ -3,7 +3,7 @@ import { createGiveWay, newRequestCount } from "./give-way.ts";
 
 const manners = { recent_ms: 10, pause_ms: 5, share: 1 / 8, rest_ms_max: 1_000 };
 
-/** A thread on a clock of its own: `work` takes time, so does sleeping, nothing else does. */
+/** A thread with its own clock. Only `work` and sleeping take time. */
 function thread(terms = manners) {
   let now_ms = 1_000;
   let worked_ms = 0;
@@ -26,9 +26,9 @@ function thread(terms = manners) {
     requests,
     asked,
     expecting,
-    /** A request comes so many milliseconds from now; to be called in the order of time. */
+    /** Announces a request this many milliseconds from now. Must be called in the order of time. */
     arrive: (in_ms: number) => arrivals.push(now_ms + in_ms),
-    /** Waits and works for so long, then gives way; how long that took. */
+    /** Waits and works for these times, then gives way. Returns how long that took. */
     async piece(work_ms: number, waited_ms = 0): Promise<number> {
       now_ms += waited_ms + work_ms;
       worked_ms += work_ms;
@@ -44,7 +44,7 @@ test("without requests a thread does not rest", async () => {
   for (let n = 0; n < 100; n += 1) expect(await piece(2)).toBe(0);
 });
 
-test("requests that came before it began do not hold it back", async () => {
+test("requests before its start do not delay it", async () => {
   const requests = newRequestCount();
   Atomics.add(requests, 0, 7);
   const never = async () => expect.unreachable();
@@ -52,7 +52,7 @@ test("requests that came before it began do not hold it back", async () => {
   await createGiveWay(requests, manners, pace).rest();
 });
 
-test("after a request it rests until that one has probably been answered, then works on at once", async () => {
+test("after a request it rests until the request is probably answered, then continues at once", async () => {
   const { piece, arrive, asked } = thread();
   await piece(2);
   expect(asked()).toBe(false);
@@ -76,7 +76,7 @@ test("for a tenth of a second after a request the next one is expected", async (
   expect(expecting()).toBe(false);
 });
 
-test.each([1, 3, 40])("under unbroken traffic it works an eighth of the time, in pieces of %d ms", async (work_ms) => {
+test.each([1, 3, 40])("under constant traffic it works an eighth of the time, in pieces of %d ms", async (work_ms) => {
   const { piece, arrive } = thread();
   for (let ms = 0; ms < 200_000; ms += 1) arrive(ms);
   let rested_ms = 0;
@@ -86,25 +86,28 @@ test.each([1, 3, 40])("under unbroken traffic it works an eighth of the time, in
   expect(share).toBeLessThan(0.13);
 });
 
-test("who has waited, perhaps for another that rested, does not rest for that as well: rests do not grow", async () => {
+test("it does not rest longer because it waited for another thread that rested: rests do not grow", async () => {
   const { piece, arrive } = thread();
   for (let ms = 0; ms < 200_000; ms += 1) arrive(ms);
   for (let waited_ms = 1; waited_ms < 20_000; waited_ms *= 7)
     expect(await piece(2, waited_ms)).toBeLessThanOrEqual(2 * 7 + 5);
 });
 
-test.each([0.05, 0.1, 0.4, 3])("with half of the time it has nearly that, also in pieces of %d ms", async (work_ms) => {
-  const { piece, arrive } = thread({ recent_ms: 3, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 });
-  for (let ms = 0; ms < 20_000; ms += 1) arrive(ms);
-  let rested_ms = 0;
-  const pieces = Math.ceil(1_000 / work_ms);
-  for (let n = 0; n < pieces; n += 1) rested_ms += await piece(work_ms);
-  const share = (pieces * work_ms) / (pieces * work_ms + rested_ms);
-  expect(share).toBeGreaterThan(0.4);
-  expect(share).toBeLessThan(0.51);
-});
+test.each([0.05, 0.1, 0.4, 3])(
+  "with a share of half it gets nearly half of the time, also in pieces of %d ms",
+  async (work_ms) => {
+    const { piece, arrive } = thread({ recent_ms: 3, pause_ms: 1, share: 1 / 2, rest_ms_max: 20 });
+    for (let ms = 0; ms < 20_000; ms += 1) arrive(ms);
+    let rested_ms = 0;
+    const pieces = Math.ceil(1_000 / work_ms);
+    for (let n = 0; n < pieces; n += 1) rested_ms += await piece(work_ms);
+    const share = (pieces * work_ms) / (pieces * work_ms + rested_ms);
+    expect(share).toBeGreaterThan(0.4);
+    expect(share).toBeLessThan(0.51);
+  },
+);
 
-test("what it worked while nobody asked is not made up for when somebody does", async () => {
+test("work without traffic is not paid back when requests come", async () => {
   const { piece, arrive } = thread({ ...manners, rest_ms_max: 20 });
   for (let ms = 0; ms < 5_000; ms += 1) arrive(ms + 60_000);
   expect(await piece(60_000)).toBeLessThanOrEqual(20);

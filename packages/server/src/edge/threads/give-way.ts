@@ -1,39 +1,39 @@
-/** Work in a thread that gives way to the requests which its node answers. */
+/** Lets the work of a thread give way to the requests of its node. */
 import { performance } from "node:perf_hooks";
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import type { GiveWay } from "../../ports.ts";
 
-/** Requests that a node has received; its threads share the count. It wraps around. */
+/** The number of requests that a node has received. Its threads share the count, which wraps around. */
 export type RequestCount = Int32Array<SharedArrayBuffer>;
 
 /** How much a thread gives way. */
 export interface Manners {
-  /** A request is under way for about as long as this after it came: most are answered within it. */
+  /** A request is probably answered within this time. */
   readonly recent_ms: number;
-  /** Between two looks while requests come. */
+  /** Time between two checks while requests come. */
   readonly pause_ms: number;
-  /** Under unbroken traffic work still goes on for this share of the time. */
+  /** Under constant traffic, work gets this share of the time. */
   readonly share: number;
-  /** One rest is no longer than this, whatever was worked before it, while nobody asked too. */
+  /** Maximum length of one rest, for any amount of work before it, including work without traffic. */
   readonly rest_ms_max: number;
 }
 
-/** As long after a request another one is expected. */
+/** For this long after a request the next one is expected. */
 const expecting_ms = 100;
 
-/** What waiting needs; in a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
+/** The clock and the waits. In a thread: the monotonic clock, `setTimeout` and `setImmediate` as promises. */
 interface Pace {
   readonly now_ms: () => number;
   /**
-   * For how long the thread has worked altogether. Without what it waited for: another thread that rested, for which this
-   * one would rest seven times as long, and so on, until both stood still.
+   * How long the thread has worked in total, without its waits. Otherwise it would rest for waiting on another resting
+   * thread, up to seven times as long. Then both would stop.
    */
   readonly worked_ms: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly breathe: () => Promise<unknown>;
 }
 
-/** Of the thread that calls it. */
+/** The pace of the calling thread. */
 const paceOfThread: Pace = {
   now_ms: () => performance.now(),
   worked_ms: () => performance.eventLoopUtilization().active,
@@ -45,7 +45,7 @@ export function newRequestCount(): RequestCount {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** Begins with the next request: what came before holds nobody back. */
+/** Creates a function that gives way. It starts counting with the next request and ignores earlier ones. */
 export function createGiveWay(
   requests: RequestCount,
   { recent_ms, pause_ms, share, rest_ms_max }: Manners,
@@ -71,10 +71,11 @@ export function createGiveWay(
       const ended_ms = now_ms();
       const rest_ms = Math.min((worked_ms() - rested_for_ms) * (1 / share - 1), rest_ms_max);
       await breathe();
-      // Less than one pause is owed on: a pause for each of many small pieces would be many times their work.
+      // A debt of less than one pause is kept. A pause after each small piece of work would take many times longer than
+      // the work.
       if (rest_ms < pause_ms) return;
       while (asked() && now_ms() - ended_ms < rest_ms) await sleep(pause_ms);
-      // What it rested longer than it owed, by part of a pause, is for what comes next.
+      // A rest that was longer than the debt, by part of a pause, counts for the next work.
       const over_ms = Math.min(Math.max(now_ms() - ended_ms - rest_ms, 0), pause_ms);
       rested_for_ms = worked_ms() + over_ms / (1 / share - 1);
     },

@@ -1,4 +1,5 @@
-// A thread where the service runs from its sources: a thread does not inherit the TypeScript loader.
+// The start of a thread when the service runs from its sources, because a thread does not inherit the TypeScript
+// loader.
 import { register } from "tsx/esm/api";
 
 register();

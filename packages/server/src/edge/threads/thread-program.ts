@@ -3,13 +3,13 @@ import { basename } from "node:path";
 /** The program of a thread. */
 export interface ThreadProgram {
   readonly url: URL;
-  /** Absent: those of this process. */
+  /** Absent: the arguments of this process. */
   readonly execArgv?: readonly string[];
-  /** What the program finds behind its own name; absent: nothing. */
+  /** The arguments of the program. Absent: none. */
   readonly argv?: readonly string[];
 }
 
-/** The program as `Worker` takes it. */
+/** Returns the program in the form that `Worker` takes. */
 export function threadOptions({ execArgv, argv }: ThreadProgram): { execArgv?: string[]; argv?: string[] } {
   return {
     ...(execArgv === undefined ? {} : { execArgv: [...execArgv] }),
@@ -17,7 +17,10 @@ export function threadOptions({ execArgv, argv }: ThreadProgram): { execArgv?: s
   };
 }
 
-/** From the sources (tests, benchmarks) a thread needs a loader for TypeScript, beside what was built from them it does not. */
+/**
+ * Returns the program for a built file. From the sources (tests, benchmarks) a thread needs a TypeScript loader, in a
+ * build it does not.
+ */
 export function threadProgram(built: URL): ThreadProgram {
   if (!import.meta.url.endsWith(".ts")) return { url: built };
   const source = basename(built.pathname).replace(/\.js$/, ".ts");

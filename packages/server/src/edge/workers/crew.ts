@@ -1,4 +1,4 @@
-/** The worker processes of one service: started, replaced where they crash or are outdated, and ended. */
+/** Starts and ends the worker processes of one service, and replaces them if they crash or are outdated. */
 import cluster, { type Worker } from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -10,7 +10,7 @@ import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./mes
 
 const pause_ms_min = 100;
 const pause_ms_max = 10_000;
-/** How long one scrape waits for the metrics of a worker. A worker that says nothing is left out. */
+/** How long one scrape waits for the metrics of a worker. A worker that does not answer is omitted. */
 const metrics_ms_max = 2_000;
 
 /** A scrape that waits for the metrics of workers. */
@@ -33,7 +33,7 @@ export class Crew {
   #scrape_ids = 0;
   #stopping = false;
   #restarting: Promise<void> = Promise.resolve();
-  /** Without it nothing would keep the process alive while all workers are being replaced. */
+  /** Keeps the process alive while all workers are being replaced. */
   readonly #alive = setInterval(() => undefined, 2 ** 30);
 
   constructor(connection: ConnectionOptions, log: Log) {
@@ -45,13 +45,13 @@ export class Crew {
 
   /** Starts the workers. Resolves with the address when all of them serve. Throws `StartRefused` if one does not. */
   async start(count: number): Promise<string> {
-    // The first one alone: what refuses it refuses the others, too, and one message is enough.
+    // The first one alone, because all workers would fail for the same reason, and one message is enough.
     const url = await this.#hire();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
     return url;
   }
 
-  /** Replaces the workers one after another. Each one ends when the next serves, so requests are served all the time. */
+  /** Replaces the workers one after another. Each one ends when the next serves, so there is no interruption. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
       await Promise.allSettled(this.#hiring);
@@ -60,7 +60,7 @@ export class Crew {
         try {
           await this.#hire();
         } catch (error) {
-          if (!this.#stopping) this.#log.error({ err: error }, "a new worker does not start; the former ones go on");
+          if (!this.#stopping) this.#log.error({ err: error }, "a new worker does not start; the former ones continue");
           return;
         }
         await this.#dismiss(worker, { drains: false });
@@ -82,7 +82,7 @@ export class Crew {
   #hire(): Promise<string> {
     const hiring = new Promise<string>((resolve, reject) => {
       const worker = cluster.fork();
-      // The program is gone, or the system has no room for another process.
+      // The program is gone, or the system cannot create another process.
       worker.once("error", reject);
       worker.on("message", (message: WorkerSays) => {
         if (message.kind !== "listening") return this.#hear(worker, message);
@@ -92,7 +92,7 @@ export class Crew {
       worker.once("exit", (code, signal) => {
         this.#leftAlone(worker);
         const served = this.#serving.delete(worker);
-        if (!served) reject(new StartRefused("a worker process did not start: its message stands above"));
+        if (!served) reject(new StartRefused("a worker process did not start: see its message above"));
         else if (!this.#leaving.has(worker) && !this.#stopping) this.#replace(worker.process.pid, code, signal);
         this.#leaving.delete(worker);
       });
@@ -104,13 +104,13 @@ export class Crew {
   }
 
   #replace(pid: number | undefined, code: number | null, signal: string | null): void {
-    this.#log.error({ pid, code, signal }, "a worker ended; another one follows");
+    this.#log.error({ pid, code, signal }, "a worker ended; another one starts");
     const tryAgain = (pause_ms: number): void => {
       timers.after(pause_ms, () => {
         if (this.#stopping) return;
         this.#hire().catch((error: unknown) => {
           if (this.#stopping) return;
-          this.#log.error({ err: error }, "a worker could not be replaced; it is tried again");
+          this.#log.error({ err: error }, "a worker could not be replaced; it is retried");
           tryAgain(Math.min(pause_ms * 2, pause_ms_max));
         });
       });
@@ -122,14 +122,14 @@ export class Crew {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    // One that does not serve yet might not hear it, and has nothing to end.
+    // A worker that does not serve yet may not receive the message, and has nothing to finish.
     if (this.#serving.has(worker)) this.#say(worker, { kind: "stop", drains });
     else worker.process.kill("SIGKILL");
     await gone;
   }
 
   #say(worker: Worker, message: SupervisorSays): void {
-    // A worker that is on its way out may have closed its channel; its exit tells.
+    // A worker that is ending may have closed its channel. Its exit event follows.
     if (worker.isConnected()) worker.send(message, () => undefined);
   }
 

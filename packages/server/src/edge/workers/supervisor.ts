@@ -1,4 +1,4 @@
-/** One service of several worker processes behind one port. */
+/** Runs one service as several worker processes behind one port. */
 import { migrate } from "../../store/database/migrate.ts";
 import { startDatabase, startRefusal } from "../../store/database/start-database.ts";
 import { createLog } from "../log.ts";
@@ -13,13 +13,13 @@ export interface SupervisedService extends Service {
   restart(): Promise<void>;
 }
 
-/** Sessions that one worker may open, with one running backtest (docs/operating.md), and what commands need beside them. */
+/** Sessions that one worker may open, with one running backtest (docs/operating.md), and those that commands need. */
 const sessions_per_worker = 32;
 const sessions_beside = 36;
 
 /**
- * Starts the database and the workers. The workers share the port, the database and the rate windows. Throws `StartRefused` with one
- * line a problem when it cannot.
+ * Starts the database and the workers. The workers share the port, the database and the rate windows. Throws
+ * `StartRefused` with one line a problem if it cannot start.
  */
 export async function startSupervisor(
   config: Config,

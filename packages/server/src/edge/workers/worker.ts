@@ -1,4 +1,4 @@
-/** The side of a worker process: what it shares with the others through the supervisor. */
+/** The worker's side of the connection to its supervisor, with the parts that all workers share. */
 import cluster from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import { AggregatorRegistry } from "prom-client";
@@ -6,7 +6,7 @@ import type { RateWindows } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
 
-/** What a worker has from its supervisor. */
+/** The parts that a worker gets from its supervisor. */
 export interface Supervised {
   readonly connection: ConnectionOptions;
   /** The rate windows of all workers. */
@@ -15,22 +15,25 @@ export interface Supervised {
   metricsText(): Promise<string>;
   /** Sets what returns the metrics of this worker. */
   watchMetrics(own: () => Promise<ProcessMetrics>): void;
-  /** Tells the supervisor that this worker serves. */
+  /** Reports to the supervisor that this worker serves. */
   listening(url: string): void;
-  /** Resolves when this worker is to end: it was told to, or the supervisor is gone. Then nobody waits for a drain. */
+  /**
+   * Resolves when this worker must end: the supervisor asked for it, or the supervisor is gone. In the second case
+   * there is no drain.
+   */
   readonly stopped: Promise<{ readonly drains: boolean }>;
   /** Closes the channel, so that nothing keeps the process alive. */
   leave(): void;
 }
 
-/** Meets the supervisor. Resolves when it has named the database. */
+/** Connects to the supervisor. Resolves when the supervisor has sent the database. */
 export async function meetSupervisor(): Promise<Supervised> {
   const asked = new Map<number, (answer: never) => void>();
   let ids = 0;
   let ownMetrics: () => Promise<ProcessMetrics> = async () => [];
 
   function say(message: WorkerSays): void {
-    // A supervisor that is gone hears nothing; `stopped` tells.
+    // Without a supervisor the message is dropped. `stopped` resolves then.
     if (process.connected) process.send?.(message);
   }
   function ask<Answer>(message: (id: number) => WorkerSays): Promise<Answer> {
@@ -79,7 +82,7 @@ export async function meetSupervisor(): Promise<Supervised> {
   };
 }
 
-/** Windows that `ask` counts for. All calls of a turn of the event loop are asked together. */
+/** Returns windows whose calls go to `ask`. All calls of a turn of the event loop are sent together. */
 function sharedWindows(ask: (calls: readonly RateCall[]) => Promise<readonly RateTake[]>): RateWindows {
   let waiting: { readonly call: RateCall; readonly resolve: (take: RateTake) => void }[] = [];
 

@@ -28,13 +28,13 @@ test.each([
   expect(isNamedBy(etag, header)).toBe(false);
 });
 
-test("a tag that ends like a suffix by chance is named only by itself, with or without a suffix", () => {
+test("a tag that happens to end like a suffix matches only itself, with or without a suffix", () => {
   expect(isNamedBy('"x-br"', '"x-br"')).toBe(true);
   expect(isNamedBy('"x-br"', '"x-br-gzip"')).toBe(true);
   expect(isNamedBy('"x-br"', '"x"')).toBe(false);
 });
 
-test("a tag that ends with a hyphen is named with each suffix, too", () => {
+test("a tag that ends with a hyphen matches with each suffix, too", () => {
   for (const suffix of suffixes) {
     expect(isNamedBy('"x-"', `"x-${suffix}"`), suffix).toBe(true);
     expect(isNamedBy('"x-"', `"x-"${suffix}`), suffix).toBe(true);

@@ -8,7 +8,7 @@ import { decisionRows } from "../../testing/database/decision-rows.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { faultOf, faultText, refusalOf } from "./faults.ts";
 
-test("a decision that found no room or no database is refused with one Retry-After", async () => {
+test("a decision without room or without a database is refused with one Retry-After", async () => {
   const clock = createClock();
   const ids = createIds(clock);
   const connect = () => Promise.reject(new Error("connect ECONNREFUSED"));
@@ -24,13 +24,13 @@ test("a decision that found no room or no database is refused with one Retry-Aft
   await closing;
 });
 
-test("a database that gives a transaction up for others each time is unavailable, and no failure of ours", () => {
+test("a transaction that conflicts in every run is unavailable, not an internal error", () => {
   const told = (code: string) =>
-    faultOf(Object.assign(new Error("told by the server"), { code, severity: "ERROR" })).code;
+    faultOf(Object.assign(new Error("reported by the server"), { code, severity: "ERROR" })).code;
   expect(["40001", "40P01", "XX000"].map(told)).toEqual(["unavailable", "unavailable", "internal_error"]);
 });
 
-test("a 400 tells of fifty problems at most, also of a batch item; a policy document has a number of its own", () => {
+test("a 400 lists at most fifty problems, also of a batch item; a policy document has its own maximum", () => {
   const details = Array.from({ length: 100 }, (_, index) => ({ path: `/packs/${index}` }));
   const told = (text: string) => JSON.parse(text);
   for (const code of ["invalid_request", "unknown_event_type"] as const) {

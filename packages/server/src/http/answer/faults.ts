@@ -1,9 +1,9 @@
-/** The only file that gives an answer a status of 400 or more. Source: contract §2.8 and §7, api.md §2. */
+/** Turns faults into answers. No other file sets a status of 400 or more. */
 import { type ErrorCode, errorCodes, limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import { isConflict, isConnectionLost, isOutOfService, isOutOfTime } from "../../store/database/connection.ts";
 
-/** A refusal as it goes over the wire. */
+/** A refusal as it is sent. */
 export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
@@ -12,12 +12,12 @@ export interface Refusal {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What callers read in `error.message`: what happened, and what to do about it. */
+/** The texts of `error.message`: the problem, then what to do. */
 const messages = new Map(
   Object.entries(errorCodes).map(([code, row]) => [code, JSON.stringify(`${row.meaning} ${row.advice}`)]),
 );
 
-/** Headers that belong to a code wherever it comes from. */
+/** Headers that every answer with this code has. */
 const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   expired_api_key: { "x-service-key-expired": "true" },
   overloaded: { "retry-after": "1" },
@@ -25,8 +25,8 @@ const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> 
 };
 
 /**
- * The fault that an error means: faults are themselves, a lost database, one that is closed to us, one that is too
- * slow and one that prefers others each time are `unavailable`, all else is our own failure.
+ * Returns the fault for an error. A fault stays itself. An unreachable, closed, slow or always conflicting database is
+ * `unavailable`. Any other error is `internal_error`.
  */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
@@ -34,7 +34,7 @@ export function faultOf(error: unknown): Fault {
   return new Fault(unavailable ? "unavailable" : "internal_error", { cause: error });
 }
 
-/** The answer to a fault. Nothing of `internal` or `cause` is in it. */
+/** Returns the answer to a fault. It contains nothing of `internal` or `cause`. */
 export function refusalOf(fault: Fault, request_id: string): Refusal {
   const known = codeHeaders[fault.code];
   return {
@@ -46,8 +46,8 @@ export function refusalOf(fault: Fault, request_id: string): Refusal {
 }
 
 /**
- * The answer to bytes that Node's parser refused, before there was a request. 431 and 408 have no code of their own: the
- * status says what a client can act on.
+ * Returns the answer to bytes that Node's parser refused before there was a request. 431 and 408 have no error code of
+ * their own, because the status already says what a client can do.
  */
 export function parserRefusal(parser_code: string | undefined, request_id: string): Refusal {
   const status = parser_code === "HPE_HEADER_OVERFLOW" ? 431 : parser_code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
@@ -60,7 +60,7 @@ export function parserRefusal(parser_code: string | undefined, request_id: strin
   return { status, code: "invalid_request", json_text, headers: {} };
 }
 
-/** The error object of a fault as JSON text, without its wrapper: what a failed batch item carries. */
+/** Returns the error object of a fault as JSON text, without its wrapper, as in a failed batch item. */
 export function faultText(fault: Fault, request_id: string): string {
   return objectText(fault.code, fault.details, request_id);
 }
@@ -70,7 +70,7 @@ function errorText(code: ErrorCode, details: readonly FaultDetail[], request_id:
 }
 
 function objectText(code: ErrorCode, details: readonly FaultDetail[], request_id: string): string {
-  // Of a 400: findings in a policy document have a number of their own. Source: api.md §2.
+  // Only a 400 is limited here. Findings in a policy document have their own maximum.
   const told = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
   return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(told)},"request_id":"${request_id}"}`;
 }

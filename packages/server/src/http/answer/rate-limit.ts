@@ -1,4 +1,4 @@
-/** Whose budget a request takes from, how large it is, and the headers that say so. Source: contract §8, api.md §2. */
+/** Chooses the budget of a request and its size, and writes the rate headers. */
 
 import { limits, type RateCategory, rateCategories } from "@countersign/contract";
 import { clientNetwork, type RateTake } from "@countersign/core";
@@ -7,10 +7,10 @@ import type { RateWindows } from "../../ports.ts";
 /** Requests per minute by category. */
 export type RateLimits = Readonly<Record<RateCategory, number>>;
 
-/** Another agreement for some categories: of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
+/** Limits that replace the contract's in some categories: of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
 export type RateAgreement = Readonly<Partial<Record<RateCategory, number>>>;
 
-/** The contract's limits with agreements laid over them, later ones first. */
+/** Returns the contract's limits with these agreements applied. Later ones win. */
 export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]): RateLimits {
   const agreed = Object.fromEntries(
     Object.entries(rateCategories).map(([category, { requests_max }]) => [category, requests_max]),
@@ -23,15 +23,18 @@ export interface RateUse {
   readonly category: RateCategory;
   readonly bucket: string;
   readonly taken: RateTake;
-  /** False: only looked at so far, because the answer may be a 304, which does not count. */
+  /** False: the request is not counted yet, because its answer may be a 304, which does not count. */
   readonly settled: boolean;
 }
 
-/** By bucket, the requests of one node that were let in on a look and have no answer yet: those that wait are among them. */
+/**
+ * Counts the requests of one node that were admitted without being counted and have no answer yet, by bucket. Waiting
+ * requests are included.
+ */
 export class Unsettled {
   readonly #under_way = new Map<string, number>();
 
-  /** Lets one more in, unless there are `max`. */
+  /** Admits one more request, unless there are `max`. */
   enter(bucket: string, max: number): boolean {
     const under_way = this.#under_way.get(bucket) ?? 0;
     if (under_way >= max) return false;
@@ -46,18 +49,18 @@ export class Unsettled {
   }
 }
 
-/** The budget of a key: its chain of rotations shares one, so rotating is no way to fresh budget. */
+/** Returns the budget of a key. All rotations of a key share one, so that a rotation gives no new budget. */
 export function keyBucket(category: RateCategory, org_id: string, lineage_id: string): string {
   return `${category} ${org_id} ${lineage_id}`;
 }
 
-/** The budget of a client without a (valid) key. */
+/** Returns the budget of a client without a (valid) key. */
 export function clientBucket(category: RateCategory, ip: string): string {
   return `${category} ip ${clientNetwork(ip)}`;
 }
 
 /**
- * Counts a request (`take`), or looks at the budget as it is, for one that does not count, or not yet (`look`). Answers at
+ * Counts a request (`take`), or reads the budget for a request that does not count, or not yet (`look`). Answers at
  * once while the windows are this node's own.
  */
 export function useRate(
@@ -75,7 +78,7 @@ export function useRate(
     : { category, bucket, taken, settled };
 }
 
-/** Takes a request back out of the count: it was not its caller's after all, or ended in a 304. */
+/** Removes a request from the count, because it was not its caller's after all, or ended in a 304. */
 export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
   return use.settled && use.taken.allowed
     ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }

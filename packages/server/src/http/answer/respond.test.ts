@@ -1,4 +1,4 @@
-/** What becomes of a client that does not read what it asked for. */
+/** Tests clients that do not read the answers to their requests. */
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -8,7 +8,9 @@ import { writeLines, writeReply } from "./respond.ts";
 const large = "x".repeat(20_000_000);
 const reply = (text: string) => ({ status: 200, text, headers: {} });
 
-/** A server that answers as `answer` says, and a client that has asked it `requests` times and reads nothing yet. */
+/**
+ * Starts a server that answers as `answer` says, and a client that has sent `requests` requests and reads nothing yet.
+ */
 async function unread(requests: number, answer: (response: ServerResponse, n: number) => void) {
   let served: Socket | undefined;
   let asked = 0;
@@ -29,7 +31,7 @@ async function unread(requests: number, answer: (response: ServerResponse, n: nu
   return { client, served: served as Socket };
 }
 
-test("a client that takes nothing of its answer is given up after five minutes; one that takes it is an idle connection then", async () => {
+test("a client that reads nothing is disconnected after five minutes; one that reads becomes an idle connection", async () => {
   const { client, served } = await unread(1, (response) => writeReply(response, reply(large), "req_1", null));
   expect(served.timeout).toBe(300_000);
   client.resume();
@@ -37,12 +39,12 @@ test("a client that takes nothing of its answer is given up after five minutes; 
   expect(served.destroyed).toBe(false);
 
   const other = await unread(1, (response) => writeReply(response, reply(large), "req_1", null));
-  // Node's timer says so when nothing could be written for so long.
+  // Node's timer fires when nothing could be written for this time.
   other.served.emit("timeout");
   await expect.poll(() => other.served.destroyed).toBe(true);
 });
 
-test("while more than 64 MiB wait to be taken, further clients are given up after 30 s, or 120 s behind others", async () => {
+test("while more than 64 MiB of answers wait, further clients are disconnected after 30 s, or 120 s behind others", async () => {
   const stand = () => unread(1, (response) => writeReply(response, reply(large), "req_1", null));
   const standing = [await stand(), await stand(), await stand()] as const;
   expect(standing.map(({ served }) => served.timeout)).toEqual([300_000, 300_000, 300_000]);
@@ -52,7 +54,7 @@ test("while more than 64 MiB wait to be taken, further clients are given up afte
   });
   expect(behind.served.timeout).toBe(120_000);
 
-  // One that leaves and one that takes its answer make room.
+  // A client that leaves and a client that reads its answer free memory.
   for (const { served } of [standing[0], behind]) {
     const gone = once(served, "close");
     served.destroy();
@@ -63,20 +65,20 @@ test("while more than 64 MiB wait to be taken, further clients are given up afte
   expect((await stand()).served.timeout).toBe(300_000);
 });
 
-test("what a client sends while it takes nothing keeps it no longer, and is read once it has taken its answer", async () => {
+test("data from a client that reads nothing does not extend its time, and is read after it has read its answer", async () => {
   let asked = 0;
   const { client, served } = await unread(1, (response) => {
     asked += 1;
     writeReply(response, reply(asked === 1 ? large : "{}"), "req_1", null);
   });
-  // Each line that is read starts the socket's timer again.
+  // Each line that is read would restart the socket's timer.
   await expect.poll(() => served.isPaused()).toBe(true);
   client.write("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n");
   client.resume();
   await expect.poll(() => asked).toBe(2);
 });
 
-test("the second of two answers has its limit, too, once the first is taken", async () => {
+test("the second of two answers has a limit, too, after the first is read", async () => {
   const answers: ServerResponse[] = [];
   const { client, served } = await unread(2, (response) => {
     answers.push(response);
@@ -93,14 +95,14 @@ test("the second of two answers has its limit, too, once the first is taken", as
   await expect.poll(() => served.isPaused()).toBe(true);
 });
 
-test("an answer that is read at once has no such limit", async () => {
+test("an answer that is read at once has no limit", async () => {
   const { client, served } = await unread(1, (response) => writeReply(response, reply("{}"), "req_1", null));
   client.resume();
   await once(client, "data");
   expect(served.timeout).not.toBe(300_000);
 });
 
-test("one behind an answer that is still waited for has its limit, and none is left once all are read", async () => {
+test("an answer behind a pending one has its limit, and no limit is left when all are read", async () => {
   let first: (() => void) | undefined;
   const { client, served } = await unread(2, (response, n) => {
     if (n === 0) first = () => writeReply(response, reply("{}"), "req_1", null);
@@ -114,7 +116,7 @@ test("one behind an answer that is still waited for has its limit, and none is l
   expect(served.destroyed).toBe(false);
 });
 
-test("lines that nobody reads are given up, too; each wait leaves nothing behind", async () => {
+test("unread lines have a limit, too; no listener is left after a wait", async () => {
   let response: ServerResponse | undefined;
   let over: Promise<unknown> | undefined;
   const line = "x".repeat(1_000_000);

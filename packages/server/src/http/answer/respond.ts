@@ -1,4 +1,4 @@
-/** How answers are written: in one piece, with headers in a flat list, which is Node's fastest way. */
+/** Writes answers in one piece with headers in a flat list, which is Node's fastest way. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "@countersign/core";
@@ -18,15 +18,15 @@ export interface Reply {
 }
 
 /**
- * What an answer becomes on the wire. `conditional`: the answer gets a strong ETag over its bytes, and a request that
- * already has them gets 304 without a body. Source: contract §4 and §7.
+ * Turns an operation's answer into a reply. `conditional`: the reply gets a strong ETag over its bytes. A request that
+ * already has these bytes gets 304 without a body.
  */
 export function replyTo(answer: Answer, conditional: boolean, request: IncomingMessage): Reply {
   const text = answer.json_text ?? (answer.body === undefined ? null : JSON.stringify(answer.body));
   const headers = answer.headers ?? {};
   if (!conditional || text === null || answer.status !== 200) return { status: answer.status, text, headers };
   const etag = etagOf(text);
-  // With `wait` the answer differs by time, not by caller: a private cache may keep it but has to ask again.
+  // With `wait` the answer differs by time, not by caller. So a private cache may keep it, but must revalidate it.
   const tagged = { ...headers, ETag: etag, "Cache-Control": "private, no-cache" };
   return isNamedBy(etag, request.headers["if-none-match"])
     ? { status: 304, text: null, headers: tagged }
@@ -46,8 +46,8 @@ export function writeReply(response: ServerResponse, reply: Reply, request_id: s
 }
 
 /**
- * Writes an answer that comes line by line. Resolves with the fault that ended it, null for none. Waits where the client
- * reads slowly; one that has left ends it early.
+ * Writes an answer line by line. Resolves with the fault that ended it, or null. Waits for a slow reader, and ends
+ * early when the client leaves.
  */
 export async function writeLines(
   response: ServerResponse,
@@ -95,12 +95,12 @@ function headOf(request_id: string, use: RateUse | null, headers: Readonly<Recor
 function writeText(response: ServerResponse, status: number, head: string[], text: string): void {
   const bytes = Buffer.byteLength(text);
   head.push("Content-Length", String(bytes));
-  // `end` leaves the body away by itself where the request was a HEAD.
+  // `end` omits the body of an answer to HEAD.
   response.writeHead(status, head).end(text);
   limitUnread(response, bytes);
 }
 
-/** Resolves once the client has taken what was written, or has left; nothing of it stays with the response. */
+/** Resolves when the client has read the written bytes, or has left. Removes its listeners from the response. */
 async function untilRead(response: ServerResponse): Promise<void> {
   const over = new AbortController();
   const endLimit = startLimit(response, response.writableLength);

@@ -27,7 +27,7 @@ test.each<[boolean, string, string, string]>([
   expect(isSameOrigin({ host, origin }, public_url)).toBe(same);
 });
 
-test("a write that does not say where it comes from passes only without a cookie", () => {
+test("a write without its origin passes only without a cookie", () => {
   expect(isSameOrigin({}, local)).toBe(true);
   expect(isSameOrigin({ cookie: "a=b" }, local)).toBe(false);
   expect(isSameOrigin({ cookie: "a=b", host: "127.0.0.1:8080", referer: `${local}/people` }, local)).toBe(false);

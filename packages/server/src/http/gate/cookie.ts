@@ -1,25 +1,28 @@
-/** The cookie that holds a session. Source: api.md §9. */
+/** The cookie that holds a session. */
 import { type Fault, faultAt } from "@countersign/core";
 import { isOwnMachine } from "./local.ts";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Over https the name carries the `__Host-` prefix, which ties the cookie to this host and to encrypted connections.
- * Browsers refuse that prefix without `Secure`, so on http on the loopback address, for development, it has none.
+ * The session cookie of one service. Over https its name has the `__Host-` prefix, which ties the cookie to this host
+ * and to encrypted connections. Browsers refuse that prefix without `Secure`, so for development on http on the
+ * loopback address there is no prefix.
  */
 export interface SessionCookies {
-  /** The text of the session in a request's Cookie header; null: there is none. */
+  /** Returns the session in a request's Cookie header, or null. */
   read(headers: Headers): string | null;
-  /** The Set-Cookie header that begins a session. */
+  /** Returns the Set-Cookie header that begins a session. */
   set(token: string, max_age_seconds: number): string;
-  /** The Set-Cookie header that ends one. */
+  /** Returns the Set-Cookie header that ends a session. */
   clear(): string;
 }
 
 const tokenPattern = /^[0-9A-Za-z]{20,128}$/;
 
-/** Cookies of one name. `public_url` is asked at each use: a node that chooses its port learns it late. */
+/**
+ * Creates cookies with this name. `public_url` is a function, because a node that chooses its port knows the URL late.
+ */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
   function form(): { readonly name: string; readonly attributes: string } {
     const { protocol, hostname } = new URL(public_url());
@@ -37,7 +40,7 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
         .map((pair) => pair.trim())
         .filter((pair) => pair.startsWith(`${name}=`))
         .map((pair) => pair.slice(name.length + 1));
-      // Two of one name: somebody else set one of them.
+      // Two cookies with one name: another site or program has set one of them.
       const [value] = values;
       return values.length === 1 && value !== undefined && tokenPattern.test(value) ? value : null;
     },
@@ -53,8 +56,8 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
 }
 
 /**
- * Whether a write comes from the service's own pages. Browsers say where every write comes from. A write that does not say it is no
- * browser's, and passes only without a cookie.
+ * Returns true if a write comes from the service's own pages. Browsers send the origin of every write. A write without
+ * it does not come from a browser, and passes only without a cookie.
  */
 export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -65,11 +68,11 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const { origin, protocol, host, hostname } = new URL(from);
   const own = new URL(public_url);
   if (host === own.host) return origin === own.origin;
-  // Reached by another name than the public URL's: on this machine without TLS, from elsewhere as the public URL is.
+  // The host differs from the public URL's. On this machine the scheme is http, elsewhere the public URL's.
   return host === headers["host"] && protocol === (isOwnMachine(hostname) ? "http:" : own.protocol);
 }
 
-/** The fault of a write that does not come from the service's own pages. */
+/** Returns the fault of a write that does not come from the service's own pages. */
 export function crossOrigin(): Fault {
   const message =
     "Without an API key, only the service's own pages may write. A request with a cookie must carry Origin or Sec-Fetch-Site.";

@@ -1,4 +1,4 @@
-/** The order of refusals, rate windows and open mode, as callers see them. Source: api.md §2 and §3, contract §8. */
+/** Tests the order of refusals, rate windows and open mode, as callers see them. */
 import { Fault } from "@countersign/core";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -41,7 +41,7 @@ test("every answer of a rate-limited route carries the contract's three headers 
   expect([missing.status, rate(missing).remaining]).toEqual([404, 118]);
 });
 
-test("a head that cannot be read is refused, whoever sent it, and counts like any refusal", async () => {
+test("an unreadable head is refused for every caller, and counts like any refusal", async () => {
   const node = await httpNode(db, { clock, rate_limits: { intents: 2, general: 2, onboarding: 1 } });
   const { api_key } = await org.key();
   const send = async (path: string, key: string | null, more: string) => {
@@ -63,7 +63,7 @@ test("a head that cannot be read is refused, whoever sent it, and counts like an
   expect(await send("/healthz", null, "Expect: x")).toEqual([400, undefined]);
 });
 
-test("a full window answers 429 with Retry-After, costs nothing, and lets a caller that waits so long pass", async () => {
+test("a full window answers 429 with Retry-After and costs nothing; a caller that waits this long passes", async () => {
   const node = await httpNode(db, { clock, rate_limits: { intents: 2 } });
   const { api_key } = await org.key();
   const submit = () => call(node.url, "POST", "/v1/intents", { key: api_key, body: intent });
@@ -82,7 +82,7 @@ test("a full window answers 429 with Retry-After, costs nothing, and lets a call
   expect((await submit()).status).toBe(429);
 });
 
-test("500 requests at once with a limit of 120: exactly 120 pass", async () => {
+test("of 500 concurrent requests with a limit of 120, exactly 120 pass", async () => {
   const node = await httpNode(db, { rate_limits: {} });
   const { api_key } = await (await testOrganization(db)).key();
   const answers = await Promise.all(
@@ -92,7 +92,7 @@ test("500 requests at once with a limit of 120: exactly 120 pass", async () => {
   expect(answers.filter((answer) => answer.status === 429)).toHaveLength(380);
 });
 
-test("304 gives its place back, and its headers say so", async () => {
+test("304 returns its place, and its headers say so", async () => {
   const node = await httpNode(db, { clock, rate_limits: { general: 2 } });
   const { api_key } = await org.key();
   const read = (headers = {}) => call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers });
@@ -109,7 +109,9 @@ test("304 gives its place back, and its headers say so", async () => {
   expect((await read({ "If-None-Match": etag })).status).toBe(429);
 });
 
-/** A node on which no decision is read before `readers` requests ask for one; `limit` is that of its category. */
+/**
+ * Starts a node that reads no decision before `readers` requests ask for one. `limit` is the limit of their category.
+ */
 async function heldTogether(readers: number, limit: number) {
   let here = 0;
   let letGo: () => void = () => undefined;
@@ -125,7 +127,7 @@ async function heldTogether(readers: number, limit: number) {
   return httpNode(db, { clock, rate_limits: { general: limit }, handlers: { getDecision } });
 }
 
-test("requests that end in a 304 take no place while they wait either, as many at once as the limit", async () => {
+test("as many waiting requests as the limit take no place if they end in a 304", async () => {
   const node = await heldTogether(41, 40);
   const { api_key } = await org.key();
   const read = (headers = {}) => call(node.url, "GET", "/v1/intents/int_x/decision", { key: api_key, headers });
@@ -137,7 +139,7 @@ test("requests that end in a 304 take no place while they wait either, as many a
   expect(rate(await read()).remaining).toBe(38);
 });
 
-test("more of them wait in the places of their window, which they get back, and no more than those", async () => {
+test("further ones wait in places of their window, which they get back; beyond these they are refused", async () => {
   const held: (() => void)[] = [];
   const getDecision = async () => {
     await new Promise<void>((resolve) => held.push(resolve));
@@ -161,7 +163,7 @@ test("more of them wait in the places of their window, which they get back, and 
   }
 });
 
-test("with If-None-Match, too, no more answers than the limit get through when they did change", async () => {
+test("with If-None-Match, too, no more changed answers than the limit get through", async () => {
   const node = await heldTogether(6, 3);
   const { api_key } = await org.key();
   const read = () =>
@@ -173,7 +175,7 @@ test("with If-None-Match, too, no more answers than the limit get through when t
   expect(refused[0]?.json.error).toMatchObject({ code: "rate_limit_exceeded", details: [{ retry_after_seconds: 60 }] });
 });
 
-test("a refusal counts with If-None-Match as without", async () => {
+test("a refusal counts the same with If-None-Match", async () => {
   const getDecision = async () => {
     throw new Fault("not_found");
   };
@@ -214,7 +216,7 @@ test("keys do not share a window, categories do not, and a key's own agreement w
   expect(rate(await submit(two.api_key))).toMatchObject({ limit: 3, remaining: 2 });
 });
 
-test("a limit that is raised is in force with the key's next request, also where it only submits", async () => {
+test("a raised limit applies to the key's next request, even if the key only submits", async () => {
   const node = await httpNode(db, { clock, rate_limits: { intents: 1 } });
   const { api_key, key_id } = await org.key();
   const submit = () => call(node.url, "POST", "/v1/intents", { key: api_key, body: intent });
@@ -225,7 +227,7 @@ test("a limit that is raised is in force with the key's next request, also where
   for (const each of [raised, full]) expect(rate(each)).toMatchObject({ limit: 2, remaining: 0 });
 });
 
-test("requests without a valid key take from the budget of their address, and leave that of keys alone", async () => {
+test("requests without a valid key use the budget of their address, and not that of a key", async () => {
   const node = await httpNode(db, { clock, rate_limits: { general: 2 }, trust_proxy: ["127.0.0.1"] });
   const from = (ip: string, key?: string) =>
     call(node.url, "GET", "/v1/intents", { headers: { "X-Forwarded-For": ip, ...(key ? { "X-API-Key": key } : {}) } });
@@ -245,7 +247,7 @@ test("requests without a valid key take from the budget of their address, and le
   }
 });
 
-test("without a declared proxy a forged X-Forwarded-For is no way to fresh budget", async () => {
+test("without a declared proxy a forged X-Forwarded-For gives no new budget", async () => {
   const node = await httpNode(db, { clock, rate_limits: { onboarding: 2 } });
   const statuses = [];
   for (const ip of ["1.1.1.1", "2.2.2.2", "3.3.3.3"]) {
@@ -259,7 +261,7 @@ test("without a declared proxy a forged X-Forwarded-For is no way to fresh budge
   expect(statuses).toEqual([200, 200, 429]);
 });
 
-test("403 counts against the key and stands before anything about the body; 429 before 403", async () => {
+test("403 counts against the key and comes before any fault of the body; 429 comes before 403", async () => {
   const node = await httpNode(db, { clock, rate_limits: { general: 2 } });
   const { api_key } = await org.key({ role: "agent" });
   const statuses = [];
@@ -269,7 +271,7 @@ test("403 counts against the key and stands before anything about the body; 429 
   expect(statuses).toEqual([403, 403, 429]);
 });
 
-test("OPTIONS needs no key and counts for its address; a key has no part in it, and operating endpoints do not count", async () => {
+test("OPTIONS needs no key and counts for its address, even with a key; operating endpoints do not count", async () => {
   const node = await httpNode(db, { clock, rate_limits: { general: 2, intents: 1 } });
   const { api_key } = await org.key();
   const options = (path: string, key = "") => call(node.url, "OPTIONS", path, { key });
@@ -288,7 +290,7 @@ test("OPTIONS needs no key and counts for its address; a key has no part in it, 
   expect([health.status, health.headers.get("ratelimit-limit")]).toEqual([204, null]);
 });
 
-test("a database that does not answer is 503 with Retry-After, and costs nobody's budget", async () => {
+test("an unavailable database is 503 with Retry-After, and uses no budget", async () => {
   const broken = { ...db, named: () => Promise.reject(new Error("Connection terminated unexpectedly")) };
   const node = await httpNode(broken, { clock, rate_limits: { general: 5 } });
   const { api_key } = await org.key();
@@ -311,7 +313,7 @@ test("operating endpoints are not rate-limited and need no key", async () => {
   }
 });
 
-test("metrics answer strangers only with the token", async () => {
+test("metrics are refused to other machines without the token", async () => {
   const node = await httpNode(db, { clock: createClock(), metrics_token: "sesame" });
   const ask = (headers: Record<string, string>) => call(node.url, "GET", "/metrics", { headers });
   const refused = await ask({ "X-Forwarded-For": "198.51.100.1" });

@@ -1,18 +1,19 @@
 /**
- * Everything that is decided about a request before its body is read, in this order and nowhere else:
+ * The gate decides about a request before its body is read, in this order:
  *
- *   key → role → rate window → (then, in `serve`: query → body → validation → handler)
+ *   key → networks that it is bound to → role → rate window → (then, in `serve`: query → body → validation → handler)
  *
- * Whoever has no valid key learns nothing about what it sent or what exists, but that its head cannot be read. A refusal of
- * the head or of the first two steps still takes its place in a rate window: without a valid key the client address' window,
- * with one the key's. A full window answers 429 instead of whatever else was wrong, and that costs nothing.
- * Source: api.md §2 "Order of refusals" and "Rate windows"; contract §5 and §8.
+ * A caller without a valid key learns nothing about its request or about existing objects, except that its head is
+ * unreadable. A refusal of the head or of the first three steps still takes a place in a rate window: the key's, or
+ * without a valid key the client address'. A full window answers 429 instead of any other refusal, and that costs
+ * nothing.
  */
 
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, type Operation, rateCategories, roleMeets, roleNames } from "@countersign/contract";
 import { clientIp, clientNetwork, Fault, faultAt, type NetworkList } from "@countersign/core";
 import { noSession } from "../../operations/people/session.ts";
+import { sourceRefusal } from "../../operations/shared/bindings.ts";
 import type { Caller } from "../../operations/shared/caller.ts";
 import { rateLimitFault } from "../../operations/shared/rate-limit-fault.ts";
 import type { RateWindows } from "../../ports.ts";
@@ -32,14 +33,14 @@ import { type Known, reload } from "./known.ts";
 import { isLocal, mayBeForwarded } from "./local.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** What the gate of one node works with. */
+/** The parts of a node that the gate uses. */
 export interface GateDeps {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly cookies: SessionCookies;
-  /** Base address of this service: where its own pages come from. */
+  /** Returns the base address of this service. Its own pages come from there. */
   readonly public_url: () => string;
-  /** False: the operations that make organizations refuse, whatever they are sent. */
+  /** False: the operations that create organizations are refused. */
   readonly signup_open: boolean;
   readonly windows: RateWindows;
   readonly unsettled: Unsettled;
@@ -48,13 +49,13 @@ export interface GateDeps {
   readonly trust: NetworkList;
 }
 
-/** How a request left the gate. */
+/** The gate's result for a request. */
 export interface Admission {
-  /** Null: the operation asks for no key, or no valid one came. */
+  /** Null: the operation needs no key, or the request had no valid one. */
   readonly known: Known | null;
-  /** The caller came from memory: refusals have to be checked against the database before they are answered. */
+  /** The caller comes from memory, so a refusal must be checked against the database first. */
   readonly recalled: boolean;
-  /** Why the request goes no further; null: it may. */
+  /** The reason why the request is refused. Null: it is not. */
   readonly fault: Fault | null;
   /** Null: the operation is not rate-limited. */
   readonly use: RateUse | null;
@@ -66,15 +67,12 @@ export interface Visit {
   /** A known key may be taken from memory. */
   readonly recall: boolean;
   readonly request: IncomingMessage;
-  /** What is wrong with its head; null: nothing. */
+  /** The problem of the request's head, or null. */
   readonly unreadable: Fault | null;
   readonly now_us: number;
 }
 
-/**
- * Lets a request in or says why not. Never rejects. Answers at once when nothing has to be asked of the database or of
- * Redis.
- */
+/** Admits or refuses a request. Never rejects. Answers at once if neither the database nor Redis is needed. */
 export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admission> {
   if (visit.operation.auth === "none") {
     const closed = !deps.signup_open && visit.operation.refuses?.includes("signup_closed");
@@ -84,6 +82,8 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   if (visit.recall && typeof key === "string") {
     const known = deps.keys.recall(key, visit.now_us);
     if (known !== undefined) {
+      // The key may have been bound to other networks since.
+      if (outsideNetworks(deps, visit.request, known.caller) !== null) return admitPresented(deps, visit, key);
       const admission = admitKnown(deps, visit, known, true);
       return admission instanceof Promise
         ? admission.then((each) => unlessFull(deps, visit, key, each))
@@ -93,18 +93,20 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   return admitPresented(deps, visit, key);
 }
 
-/** The limits of a caller from memory may have been raised since: a window that is full under them is looked at again. */
+/**
+ * Reads the caller again if its window is full, because the limits of a caller from memory may have been raised since.
+ */
 function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admission): Admission | Promise<Admission> {
   return admission.use?.taken.allowed === false ? admitPresented(deps, visit, key) : admission;
 }
 
-/** Lets in whoever the key or the session is by the database. */
+/** Admits the caller of the key or the session, as read from the database. */
 function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
   return identify(deps, visit, key).then(
     (known) => admitKnown(deps, visit, known, false),
     (error: unknown) => {
       const fault = faultOf(error);
-      // Where no key would do it is of no use to ask for one.
+      // If no key may call this operation, the fault must not ask for one.
       const told = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
       return count(deps, visit, { known: null, recalled: false, fault: told });
     },
@@ -112,35 +114,40 @@ function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | u
 }
 
 /**
- * Asks the database about a caller that came from memory before anything but a commit under its epoch is answered. Null:
- * the key is valid. Otherwise the request is what it would have been at the gate: one without a valid key.
+ * Reads a caller that came from memory again. Needed before any answer except a commit under its epoch. Null: the key
+ * is valid. Otherwise returns the gate's refusal of a request without a valid key.
  */
 export async function recheck(deps: GateDeps, visit: Visit, admission: Admission): Promise<Admission | null> {
   if (!admission.recalled || admission.known === null) return null;
   try {
-    await deps.keys.reload(admission.known.caller);
-    return null;
+    const fault = forbidden(deps, visit, await deps.keys.reload(admission.known.caller));
+    return fault === null ? null : { ...admission, fault };
   } catch (error) {
     if (admission.use !== null) await refundRate(deps.windows, admission.use, nowMs(visit));
     return count(deps, visit, { known: null, recalled: false, fault: faultOf(error) });
   }
 }
 
-/** Whom the service's own page was opened for when it writes: a user_id, or `open_mode`. */
+/**
+ * The header with the user for which the service's own page was opened, sent with writes: a user_id, or `open_mode`.
+ */
 const caller_header = "x-service-caller";
 
 /**
- * How long a body may take without a second look. Two requests a second fit into the limit of a minute: with 1 s here, one was
- * under way at every moment; with 0.1 s four moments of five have none.
+ * A body that takes longer causes a second check of the caller. Two requests a second are within the limit of a minute.
+ * With 1 s here, a request could be in flight at all times; with 0.1 s there is none 80 % of the time.
  */
 const slow_body_us = 100_000;
-/** Of intents: what is decided is committed under its key's epoch, and batches wait for their turn. */
+/**
+ * The same limit for intents. It is longer, because decisions are committed under their key's epoch, and batches wait
+ * for their turn.
+ */
 const slow_intents_us = 1_000_000;
 
 /**
- * The caller of a request whose body has arrived. Where that took its time the caller is looked at again: else whoever has
- * a stolen session or key could keep a request in the air that makes a new key once the old one was revoked.
- * Faults: those of the gate.
+ * Returns the caller of a request whose body has arrived. After a slow body the caller is read again. Otherwise a thief
+ * of a session or key could keep a request open and create a new key after the old one was revoked. Faults: those of
+ * the gate.
  */
 export function stillAdmitted(
   deps: GateDeps,
@@ -158,13 +165,13 @@ export function stillAdmitted(
 }
 
 /**
- * In open mode no key is asked for, so a wrong one is no harm there: it is only looked at once open mode is over. Operations on one's own
- * session have no open mode, because it is no person: wrong credentials are refused there as always.
+ * Finds the caller. Open mode needs no key, so a wrong key is checked only after open mode has ended. Operations on
+ * one's own session have no open mode, because open mode is not a person. They always refuse wrong credentials.
  */
 async function identify(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
   try {
-    if (given) return await deps.keys.identify(key);
+    if (given) return await deps.keys.identify(key, visit.operation.rate === "intents");
   } catch (error) {
     return openModeFor(deps, visit, error, "invalid_api_key");
   }
@@ -180,13 +187,19 @@ async function identify(deps: GateDeps, visit: Visit, key: string | string[] | u
   return deps.keys.openMode();
 }
 
-/** Open mode is for this machine alone: no admin's rights where a stranger could look the same. */
+/**
+ * Returns true if the request comes from this machine. Open mode gives no admin rights if another machine's request
+ * could look the same.
+ */
 function mayUseOpenMode({ trust, public_url }: GateDeps, { operation, request }: Visit): boolean {
   if (operation.auth === "session") return false;
   return isLocal(request) && !mayBeForwarded(request.socket.remoteAddress ?? "", trust, public_url());
 }
 
-/** Open mode's caller for whoever came with a key or session that is none (`code`); else, and once open mode is over, that is said. */
+/**
+ * Returns open mode's caller for a request with an invalid key or session (`code`). Without open mode, throws the
+ * fault.
+ */
 async function openModeFor(deps: GateDeps, visit: Visit, error: unknown, code: ErrorCode): Promise<Known> {
   if (!mayUseOpenMode(deps, visit) || faultOf(error).code !== code) throw error;
   return deps.keys.openMode().catch(() => {
@@ -198,26 +211,35 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
   return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known.caller) });
 }
 
-/** Why a caller that is known may not do this; null: it may. */
+/** Returns why a key may not be used from the network of the request, or null. */
+function outsideNetworks(deps: GateDeps, request: IncomingMessage, caller: Caller): Fault | null {
+  return caller.bindings === null ? null : sourceRefusal(caller, ipOf(deps, request));
+}
+
+/** Returns why a known caller may not do this, or null. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
-  // A key is sent on purpose. A cookie goes by itself, and in open mode being on this machine is enough.
+  // A key is sent deliberately. A browser adds a cookie by itself, and in open mode any request of this machine is
+  // enough.
   const unasked = caller.key_id === null && operation.method !== "GET";
-  // A login in another tab changes the cookie under a page: what it goes on to write would be another person's word. Looked at
-  // first: what the other person's role allows is no answer to whoever wrote.
+  // A login in another tab changes the cookie under a page. A later write of this page would be made by the other
+  // person. Checked first, because a fault about the other person's role would mislead.
   const page_of = request.headers[caller_header];
   if (unasked && page_of !== undefined && page_of !== caller.actor) {
-    const message = "Somebody else has signed in in this browser since this page was opened. Nothing was done.";
+    const message = "Another person has signed in in this browser since this page was opened. Nothing was done.";
     return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
   }
+  const outside = outsideNetworks(deps, request, caller);
+  if (outside !== null) return outside;
   if (!roleMeets(caller.role, operation.auth)) {
     const able = roleNames.filter((role) => roleMeets(role, operation.auth));
     return faultAt("forbidden", "", "not_allowed", `Roles that may: ${able.join(", ")}.`);
   }
   if (operation.auth === "session" && caller.user_id === null) {
-    const message = "Only people who are signed in may; no API key does, whatever its role.";
+    const message = "Only signed-in people may call this operation; no API key may, whatever its role.";
     return faultAt("forbidden", "", "not_allowed", message);
   }
-  // The page that a browser writes for has to be ours. A cookie is a browser's, so a write with one has to say where it comes from.
+  // A browser's write must come from our own page. Browsers send cookies, so a write with a cookie must name its
+  // origin.
   return !unasked || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
 }
 
@@ -238,17 +260,18 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
 }
 
 /**
- * A 304 does not count, and may take most of a minute to find out: such a request takes its place with its answer. Only as many
- * as the limit at once: nobody holds any number of them for nothing. More take theirs at the gate, and get it back.
+ * Returns true if the request may end in a 304. A 304 does not count, and may need most of a minute. So such a request
+ * takes its place with its answer. Only as many as the limit may wait this way, so that no caller holds more for free.
+ * Further ones take their place at the gate, and get it back.
  */
 function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
   return unreadable === null && operation.conditional === true && request.headers["if-none-match"] !== undefined;
 }
 
 /**
- * Settles what a request counts for, now that its answer is known: one that is `unchanged` has no place in its window, one
- * that was let in on a look takes it now. The fault is the 429 of a window that has filled up meanwhile. Answers at once where
- * nothing is to be settled, which is nearly always.
+ * Settles the count of a request when its answer is known. An `unchanged` one returns its place; one that was admitted
+ * without a place takes it now. The fault is the 429 of a window that has filled meanwhile. Answers at once if nothing
+ * must be settled, which is nearly always.
  */
 export function settleRate(
   deps: Pick<GateDeps, "windows" | "unsettled">,
@@ -287,7 +310,8 @@ function counted(
     return { known, recalled, fault: rateLimitFault(use.taken.retry_after), use };
   }
   const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
-  // A key that could not be read is nobody's request: an outage must not use up the budget of a whole office.
+  // If the key could not be read, the request does not count, because an outage must not use up the budget of a whole
+  // office.
   if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return admission;
   return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ ...admission, use: refunded }));
 }
@@ -297,12 +321,12 @@ function nowMs(visit: Visit): number {
   return Math.floor(visit.now_us / 1000);
 }
 
-/** Whom a request counts for, whatever it asks for: a key with its rotations, or the network of a client without one. */
+/** Returns the holder for which a request counts: a key with its rotations, or the network of a client without one. */
 export function holderOf(deps: Pick<GateDeps, "trust">, request: IncomingMessage, caller: Caller | null): string {
   return caller?.lineage_id == null ? clientNetwork(ipOf(deps, request)) : `${caller.org_id} ${caller.lineage_id}`;
 }
 
-/** The address of the client, as far as it can be believed. */
+/** Returns the client's address as reported by trusted proxies. */
 export function ipOf(deps: Pick<GateDeps, "trust">, { socket, headers }: IncomingMessage): string {
   const forwarded = headers["x-forwarded-for"];
   return clientIp(socket.remoteAddress ?? null, Array.isArray(forwarded) ? forwarded.join() : forwarded, deps.trust);

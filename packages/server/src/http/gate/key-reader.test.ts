@@ -1,8 +1,11 @@
-/** What a request sees that asks while others are asking. Source: api.md §3 "linearizable". */
+/** Tests that a concurrent reader sees all earlier changes (linearizable). */
 import { expect, test } from "vitest";
 import { createKeyReader } from "./key-reader.ts";
 
-/** A database whose statements end when the test says so; each gives what `rows` holds when it was sent. */
+/**
+ * Returns a database whose statements end when the test says so. Each returns the value of `rows` at the time when it
+ * was sent.
+ */
 function database() {
   const sent: { params: readonly unknown[]; end: () => void; fail: (error: Error) => void }[] = [];
   const rows: object[] = [];
@@ -18,7 +21,7 @@ const bytes = (text: string) => Buffer.from(text);
 const hash = (text: string) => bytes(text).toString("base64");
 const until = (sent: readonly unknown[], count: number) => expect.poll(() => sent.length).toBe(count);
 
-test("who asks while a statement is under way is answered by the next one: it sees what was changed meanwhile", async () => {
+test("a caller that asks during a statement is answered by the next one, which sees changes made meanwhile", async () => {
   const { sent, rows, reader } = database();
   rows.push({ key_sha256: bytes("k"), revoked_us: null });
   const before = reader.read(hash("k"));
@@ -34,7 +37,7 @@ test("who asks while a statement is under way is answered by the next one: it se
   expect(sent).toHaveLength(2);
 });
 
-test("so it is with open mode", async () => {
+test("the same is true for open mode", async () => {
   const { sent, rows, reader } = database();
   rows.push({ key_ever_created: false, auth_epoch: 1 });
   const before = reader.openMode();
@@ -48,7 +51,7 @@ test("so it is with open mode", async () => {
   expect(await after).toMatchObject({ key_ever_created: true });
 });
 
-test("a statement that fails is the answer of those who asked for it, and of nobody after them", async () => {
+test("a failed statement fails the callers that asked for it, and no later ones", async () => {
   const { sent, reader } = database();
   const before = reader.read(hash("k"));
   await until(sent, 1);

@@ -1,28 +1,28 @@
 /**
  * Reads presented keys from the database, many requests with one statement.
  *
- * A request that asks while a statement is under way waits for the next one: a statement's snapshot is taken after it was
- * sent, so every request sees all revocations that were answered before it began, and a thousand requests at once cost
+ * A request that asks during a statement waits for the next one, because a statement's snapshot is taken after it was
+ * sent. So every request sees all revocations that were answered before it began. A thousand concurrent requests cost
  * two statements instead of a thousand.
  */
 import type { Database } from "../../store/database/db.ts";
 import { type PresentedKey, readOpenMode, readPresentedKeys } from "../../store/keys/keys.ts";
 
-/** Open mode as of now. `auth_epoch` null: its organization does not exist. */
+/** The current state of open mode. `auth_epoch` null: its organization does not exist. */
 interface OpenModeRow {
   readonly key_ever_created: boolean;
   readonly auth_epoch: number | null;
 }
 
-/** What the gate reads. */
+/** The statements of the gate. */
 export interface KeyReader {
-  /** The key with this hash (base64), or undefined. Rejects when the database cannot answer. */
+  /** Returns the key with this hash (base64), or undefined. Rejects if the database does not answer. */
   read(hash: string): Promise<PresentedKey | undefined>;
-  /** Whether open mode is on. */
+  /** Returns the state of open mode. */
   openMode(): Promise<OpenModeRow>;
 }
 
-/** Runs `work` once for all that ask before it starts; one run at a time. */
+/** Returns a function that runs `work` once for all callers that ask before it starts. One run at a time. */
 function shared<Question, Answer>(
   work: (questions: Question[]) => Promise<Answer>,
 ): (question: Question) => Promise<Answer> {
@@ -43,7 +43,7 @@ function shared<Question, Answer>(
   };
 }
 
-/** Creates the reader of one node. `open_mode_org_id` is the organization that open mode acts for. */
+/** Creates the reader of one node. `open_mode_org_id` is the organization of open mode. */
 export function createKeyReader(db: Pick<Database, "named">, open_mode_org_id: string): KeyReader {
   const readKeys = shared(async (hashes: string[]) => {
     const distinct = [...new Set(hashes)].map((hash) => Buffer.from(hash, "base64"));

@@ -1,4 +1,6 @@
-/** `last_used_at` of keys, to the minute: noted in memory, written together, never by a request. */
+/**
+ * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. Requests note the times in memory, and a timer writes them together.
+ */
 
 import { formatTimestampUs } from "@countersign/core";
 import type { Log, Timers } from "../../ports.ts";
@@ -8,34 +10,48 @@ import { byOrganization } from "../../store/rows/by-organization.ts";
 import type { KeyUses } from "./keys.ts";
 
 const minute_us = 60_000_000;
-/** A key used all the time is written once a minute at most: the statement skips minutes that are there already. */
+/**
+ * Time between writes. A key in constant use is still written once a minute at most, because the statement skips
+ * minutes that are already stored.
+ */
 const write_after_ms = 15_000;
-/** While the database is away no more than this is remembered; what is lost is a minute's note. */
+/** While the database is unavailable, at most this many times are kept. A lost time is off by a minute. */
 const pending_max = 50_000;
+
+interface KeyUse {
+  readonly org_id: string;
+  readonly key_id: string;
+  readonly minute: number;
+  /** The key was used to submit intents in this minute, or in an earlier one that is not written yet. */
+  readonly submits: boolean;
+}
 
 /** Creates the notes of one node. */
 export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
-  let pending = new Map<string, { readonly org_id: string; readonly key_id: string; readonly minute: number }>();
+  const pending = new Map<string, KeyUse>();
 
-  async function flush(): Promise<void> {
-    const uses = byOrganization([...pending.values()]);
-    pending = new Map();
-    for (const [org_id, keys] of uses) {
+  async function flush(wanted: string | null): Promise<void> {
+    const noted = [...pending.values()].filter(({ org_id }) => wanted === null || org_id === wanted);
+    for (const { key_id } of noted) pending.delete(key_id);
+    for (const [org_id, keys] of byOrganization(noted)) {
       const times = keys.map(({ minute }) => formatTimestampUs(minute * minute_us));
-      await db.named(noteKeyUses, [org_id, keys.map(({ key_id }) => key_id), times]);
+      const submits = keys.map((key) => key.submits);
+      await db.named(noteKeyUses, [org_id, keys.map(({ key_id }) => key_id), times, submits]);
     }
   }
 
   return {
-    note(org_id, key_id, now_us) {
+    note(org_id, key_id, now_us, submits) {
       const minute = Math.floor(now_us / minute_us);
-      if (pending.get(key_id)?.minute === minute || pending.size >= pending_max) return;
+      const noted = pending.get(key_id);
+      if (noted?.minute === minute && (noted.submits || !submits)) return;
+      if (pending.size >= pending_max) return;
       if (pending.size === 0) {
         timers.after(write_after_ms, () => {
-          flush().catch((error: unknown) => log.warn({ err: error }, "could not note when keys were used"));
+          flush(null).catch((error: unknown) => log.warn({ err: error }, "could not store when keys were used"));
         });
       }
-      pending.set(key_id, { org_id, key_id, minute });
+      pending.set(key_id, { org_id, key_id, minute, submits: submits || noted?.submits === true });
     },
     flush,
   };

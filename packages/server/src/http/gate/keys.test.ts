@@ -1,4 +1,4 @@
-/** Keys over HTTP: what every promise of contract §5 and api.md §3 looks like from outside. */
+/** Tests the promises about keys over HTTP. */
 import { formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -8,7 +8,7 @@ import { call, httpNode, type TestOrganization, testOrganization } from "../../t
 const { db } = await testDatabase();
 const org: TestOrganization = await testOrganization(db);
 const other: TestOrganization = await testOrganization(db);
-/** The clock of a node that is off by so many seconds. */
+/** Returns the clock of a node that is off by this many seconds. */
 const off = (seconds: number) => ({ now_us: () => (Date.now() + seconds * 1_000) * 1_000 });
 let node: Awaited<ReturnType<typeof httpNode>>;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 const keyPattern = /^svc_(live|shadow|test)_(org|agent)_[0-9A-Za-z]{38}$/;
 
 describe("POST /v1/api-keys", () => {
-  test("201 gives the key in full with the defaults of the contract", async () => {
+  test("201 returns the full key with the defaults of the contract", async () => {
     const { api_key } = await org.key();
     const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body: {} });
     expect(answer.status).toBe(201);
@@ -28,7 +28,7 @@ describe("POST /v1/api-keys", () => {
     expect(days).toBeCloseTo(365, 3);
   });
 
-  test("201 gives what was asked for, and the key works with it", async () => {
+  test("201 returns the requested fields, and the key works with them", async () => {
     const { api_key } = await org.key();
     const body = {
       name: "ci",
@@ -79,7 +79,7 @@ describe("POST /v1/api-keys", () => {
     expect(answer.json.error).toMatchObject({ code: "invalid_request", details: [{ path }] });
   });
 
-  test("400 names all that is wrong with what was asked for together", async () => {
+  test("400 names all problems of a request together", async () => {
     const { api_key } = await org.key();
     const body = { scope: "agent", role: "admin", expires_at: "2020-01-01T00:00:00Z", expires_in_days: 1 };
     const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body });
@@ -91,7 +91,7 @@ describe("POST /v1/api-keys", () => {
     ]);
   });
 
-  test("the same Idempotency-Key shows the same key with 200 and *** for its text, another body 409, and no key text is stored", async () => {
+  test("the same Idempotency-Key returns the same key with 200 and *** for its text, another body 409; no key text is stored", async () => {
     const { api_key } = await org.key();
     const headers = { "Idempotency-Key": "once" };
     const send = (body: object) => call(node.url, "POST", "/v1/api-keys", { key: api_key, body, headers });
@@ -115,7 +115,7 @@ describe("POST /v1/api-keys", () => {
     expect(stored).not.toContain(first.api_key.slice(-38));
   });
 
-  test("a repetition shows the same key when it has expired meanwhile", async () => {
+  test("a repetition returns the same key if it has expired meanwhile", async () => {
     const { api_key } = await org.key();
     const expires_ms = Date.now() + 3_000;
     const request = {
@@ -147,7 +147,7 @@ describe("GET /v1/api-keys", () => {
     expect(names).toEqual(["3", "2", "1", "0"]);
   });
 
-  test("last_used_at is the minute of the last use, and of a new key not before it was made", async () => {
+  test("last_used_at is the minute of the last use, and for a new key not before its creation", async () => {
     const fresh = await testOrganization(db);
     const { api_key, key_id } = await fresh.key();
     const made = (created_at: string) =>
@@ -157,7 +157,7 @@ describe("GET /v1/api-keys", () => {
       ]);
     const lastUse = async () => {
       await call(node.url, "GET", "/v1/api-keys", { key: api_key });
-      await node.uses.flush();
+      await node.uses.flush(null);
       return (await call(node.url, "GET", "/v1/api-keys", { key: api_key })).json.api_keys[0].last_used_at;
     };
     await made("2026-01-01T00:00:30Z");
@@ -179,7 +179,7 @@ describe("GET /v1/api-keys", () => {
 });
 
 describe("DELETE /v1/api-keys/{key_id}", () => {
-  test("204, also the second time; from then on the key is invalid, with the body of a key that never was", async () => {
+  test("204, also the second time; from then on the key is invalid, with the body of an unknown key", async () => {
     const { api_key } = await org.key();
     const victim = await org.key({ role: "agent" });
     expect((await call(node.url, "POST", "/v1/intents", { key: victim.api_key, body: intent })).status).toBe(201);
@@ -230,7 +230,7 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     expect(Date.parse(row.expires_at) - Date.parse(row.created_at)).toBe(365 * 86_400_000);
   });
 
-  test("what a key may not, its successor may not: one of an agent still speaks for that agent only", async () => {
+  test("a successor has no more rights: one of an agent still submits only for that agent", async () => {
     const old = await org.key({ role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
     const { json } = await call(node.url, "POST", `/v1/api-keys/${old.key_id}/rotate`, { key: old.api_key });
     expect(json.api_key).toMatch(/^svc_test_agent_/);
@@ -239,7 +239,7 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     expect(now.json.as).toMatchObject({ org_id, role: "agent", environment: "test", scope: "agent", agent_id: "a-1" });
   });
 
-  test("403 for every key but itself, with one body whether the other exists or not", async () => {
+  test("403 for every other key, with one body for existing and unknown ids", async () => {
     const { api_key } = await org.key();
     const [own, foreign] = [await org.key(), await other.key()];
     const bodies = [];
@@ -252,7 +252,7 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
     expect(new Set(bodies).size).toBe(1);
   });
 
-  test("of 50 rotations at once one answers 200 and 49 answer 401, and there is one successor", async () => {
+  test("of 50 concurrent rotations one answers 200 and 49 answer 401, and there is one successor", async () => {
     const old = await org.key();
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
@@ -267,7 +267,7 @@ describe("POST /v1/api-keys/{key_id}/rotate", () => {
 });
 
 describe("expiry", () => {
-  test("a key that has expired answers 401 with the header, on every node whatever its clock says", async () => {
+  test("an expired key answers 401 with the header, on every node and with any clock", async () => {
     const nodes = [await httpNode(db, { clock: off(-600) }), await httpNode(db, { clock: off(600) })];
     const { api_key, key_id } = await org.key();
     for (const { url } of nodes) expect((await call(url, "GET", "/v1/api-keys", { key: api_key })).status).toBe(200);
@@ -283,19 +283,19 @@ describe("expiry", () => {
       }
   });
 
-  test("a key that a node remembers is forgotten at its expiry, whatever the node's clock says", async () => {
+  test("a node forgets a key from its memory at its expiry, with any clock", async () => {
     const nodes = [await httpNode(db, { clock: off(-600) }), await httpNode(db, { clock: off(600) })];
     const expires_ms = Date.now() + 3_000;
     const { api_key } = await org.key({ expires_us: expires_ms * 1_000 });
     const submit = async ({ url }: { url: string }) =>
       (await call(url, "POST", "/v1/intents", { key: api_key, body: intent })).status;
-    // The first request of a node reads the key, the second one finds it in memory.
+    // A node's first request reads the key, the second one finds it in memory.
     for (const each of [...nodes, ...nodes]) expect(await submit(each)).toBe(201);
     for (const each of nodes) await expect.poll(() => submit(each)).toBe(401);
     expect(Date.now()).toBeGreaterThanOrEqual(expires_ms);
   });
 
-  test("revoked and expired answers like revoked: without the header", async () => {
+  test("a revoked and expired key answers like a revoked one: without the header", async () => {
     const { api_key: admin } = await org.key();
     const { api_key, key_id } = await org.key();
     await call(node.url, "DELETE", `/v1/api-keys/${key_id}`, { key: admin });
@@ -306,7 +306,7 @@ describe("expiry", () => {
   });
 });
 
-describe("who may", () => {
+describe("permissions", () => {
   test.each([
     ["no key", {}],
     ["an empty key", { "X-API-Key": "" }],
@@ -316,13 +316,13 @@ describe("who may", () => {
     expect([answer.status, answer.json.error.code]).toEqual([401, "missing_api_key"]);
   });
 
-  test("a key in the URL is no key", async () => {
+  test("a key in the URL is ignored", async () => {
     const { api_key } = await org.key();
     const answer = await call(node.url, "GET", `/v1/api-keys?api_key=${api_key}`);
     expect(answer.status).toBe(401);
   });
 
-  test.each(["operator", "reviewer", "agent", "auditor"] as const)("403 for %s, whatever the body", async (role) => {
+  test.each(["operator", "reviewer", "agent", "auditor"] as const)("403 for %s, with any body", async (role) => {
     const { api_key } = await org.key({ role });
     const answer = await call(node.url, "POST", "/v1/api-keys", { key: api_key, body: "{broken" });
     expect([answer.status, answer.json.error.code]).toEqual([403, "forbidden"]);

@@ -1,16 +1,15 @@
 /**
- * From the X-API-Key header to a caller.
+ * Finds the caller of the X-API-Key header.
  *
- * Every operation reads the key from the database, except the submission of one intent: that takes a known key from
- * memory, because its commit checks the key's epoch and refuses what was decided under an older one. So a revoked key fails on
- * every node from the moment the revocation commits, although no node is notified.
+ * Every operation reads the key from the database, except the submission of one intent. That operation takes a known
+ * key from memory, because its commit checks the key's epoch and refuses decisions under an older one. So a revoked key
+ * fails on every node from the moment the revocation commits, although no node is notified.
  *
- * The database says whether a key has expired, and how long a valid one has left. A key stays in memory for no longer than that,
- * measured by the monotonic clock from before it was read, so the node's wall clock does not matter.
- * Source: api.md §3, architecture.md §4.
+ * The database says whether a key has expired, and how long a valid one has left. A key stays in memory at most this
+ * long, measured by the monotonic clock from before it was read. So the node's wall clock does not matter.
  */
 import { open_mode_org_id } from "@countersign/contract";
-import { equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
+import { bindingsOf, equalInConstantTime, Fault, hashApiKeyText, parseApiKey } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import { type Caller, type Callers, open_mode_actor } from "../../operations/shared/caller.ts";
 import type { Clock } from "../../ports.ts";
@@ -21,13 +20,14 @@ import { type Known, reload, remember } from "./known.ts";
 
 /** Records when each key was used. The times are written to the minute, outside the hot path. */
 export interface KeyUses {
-  note(org_id: string, key_id: string, now_us: number): void;
-  /** Writes the times that are not written yet. */
-  flush(): Promise<void>;
+  /** `submits`: the request submits intents. */
+  note(org_id: string, key_id: string, now_us: number, submits: boolean): void;
+  /** Writes the times of an organization's keys (null: of all keys) that are not written yet. */
+  flush(org_id: string | null): Promise<void>;
 }
 
 const known_max = 20_000;
-/** A key is read again after so long: the monotonic clock stands still while a machine sleeps. */
+/** After this time a key is read again, because the monotonic clock stops while a machine sleeps. */
 const known_ms_max = 60_000;
 
 /** The callers of one node. */
@@ -45,25 +45,25 @@ export class Keys implements Callers {
     this.#agreement = agreement;
   }
 
-  /** A caller from memory: possibly revoked meanwhile, never expired. Undefined: it must be read. */
+  /** Returns a caller from memory: possibly revoked or bound meanwhile, never expired. Undefined: the key must be read. */
   recall(key: string, now_us: number): Known | undefined {
     const known = this.#known.get(hashApiKeyText(key));
     if (known === undefined) return undefined;
-    this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us);
+    this.#uses.note(known.caller.org_id, known.caller.key_id as string, now_us, true);
     return known;
   }
 
-  /** The caller of a key, read from the database. Faults: invalid_api_key, expired_api_key. */
-  async identify(key: string): Promise<Known> {
+  /** Reads the caller of a key from the database. `submits`: see `KeyUses`. Faults: invalid_api_key, expired_api_key. */
+  async identify(key: string, submits = false): Promise<Known> {
     if (parseApiKey(key) === null) throw new Fault("invalid_api_key");
-    return this.#read(hashApiKeyText(key));
+    return this.#read(hashApiKeyText(key), submits);
   }
 
-  writeUses(): Promise<void> {
-    return this.#uses.flush();
+  writeUses(org_id: string | null): Promise<void> {
+    return this.#uses.flush(org_id);
   }
 
-  /** The caller without a key: open mode's admin, while open mode is on. Faults: missing_api_key. */
+  /** Returns the caller without a key: open mode's admin while open mode is on. Faults: missing_api_key. */
   async openMode(): Promise<Known> {
     const { key_ever_created, auth_epoch } = await this.#reader.openMode();
     if (key_ever_created || auth_epoch === null) throw new Fault("missing_api_key");
@@ -74,12 +74,12 @@ export class Keys implements Callers {
     });
   }
 
-  /** See `Callers`; callers with a session are looked at again in the same way. */
+  /** See `Callers`. Callers with a session are read again in the same way. */
   reload(caller: Caller): Promise<Caller> {
     return reload(caller);
   }
 
-  async #read(hash: string): Promise<Known> {
+  async #read(hash: string, submits: boolean): Promise<Known> {
     const asked_ms = this.#known.perf.now();
     const key = await this.#reader.read(hash);
     const mine = key !== undefined && equalInConstantTime(key.key_sha256, Buffer.from(hash, "base64"));
@@ -90,11 +90,11 @@ export class Keys implements Callers {
     const known = remember({
       caller: callerOf(key),
       limits: rateLimitsUnder(this.#agreement, key.rate_limits),
-      again: () => this.#read(hash),
+      again: () => this.#read(hash, submits),
     });
     const left_ms = Math.min(Math.floor(key.left_us / 1000), known_ms_max);
     if (left_ms > 0) this.#known.set(hash, known, { ttl: left_ms, start: asked_ms });
-    this.#uses.note(key.org_id, key.key_id, this.#clock.now_us());
+    this.#uses.note(key.org_id, key.key_id, this.#clock.now_us(), submits);
     return known;
   }
 }
@@ -109,6 +109,7 @@ function callerOf(key: PresentedKey): Caller {
     role: key.role,
     scope: key.scope,
     agent_id: key.agent_id,
+    bindings: bindingsOf(key.bindings),
     environment: key.environment,
     actor: key.key_id,
     auth_epoch: key.auth_epoch,
@@ -124,6 +125,7 @@ const openModeCaller = {
   role: "admin",
   scope: "org",
   agent_id: null,
+  bindings: null,
   environment: "live",
   actor: open_mode_actor,
 } as const;

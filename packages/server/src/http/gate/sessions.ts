@@ -1,6 +1,6 @@
 /**
- * From a session cookie to a caller. Every request reads the session from the database, so an ended one fails on every
- * node from the moment its end commits. Source: api.md §9.
+ * Finds the caller of a session cookie. Every request reads the session from the database, so an ended session fails on
+ * every node from the moment its end commits.
  */
 
 import { findSession, noSession } from "../../operations/people/session.ts";
@@ -10,7 +10,7 @@ import { type Known, remember } from "./known.ts";
 
 /** The sessions of one node. */
 export interface Sessions {
-  /** The person behind a cookie's text, as of now. Faults: missing_api_key. */
+  /** Reads the person of a cookie. Faults: missing_api_key. */
   identify(token: string): Promise<Known>;
 }
 
@@ -31,6 +31,7 @@ export function createSessions(runtime: Pick<Runtime, "db">, agreement: RateAgre
         role,
         scope: "org",
         agent_id: null,
+        bindings: null,
         environment: "live",
         actor: user_id,
         auth_epoch,

@@ -5,7 +5,7 @@ import { createBatchTurns } from "./batch-turns.ts";
 
 const turns = () => createBatchTurns(100);
 
-/** Work that has begun when it says so, and ends when it is told to. */
+/** Starts work that reports its begin, and ends when the test says so. */
 function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes: number) {
   let begun = false;
   let end = (): void => undefined;
@@ -23,7 +23,7 @@ function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("as many are under way as fit, to the last byte, and the next ones in the order in which they came", async () => {
+test("as many run as fit, to the last byte, and the others in the order of arrival", async () => {
   const { within } = turns();
   const [one, two, three, four] = [60, 40, 1, 1].map((bytes) => begin(within, "a", bytes));
   await settled();
@@ -32,7 +32,7 @@ test("as many are under way as fit, to the last byte, and the next ones in the o
   expect([three?.begun(), four?.begun()]).toEqual([true, true]);
 });
 
-test("a small one does not pass a large one that waits, and a large one comes alone", async () => {
+test("a small one does not overtake a waiting large one, and a large one runs alone", async () => {
   const { within } = turns();
   const first = begin(within, "a", 10);
   const large = begin(within, "a", 5_000);
@@ -45,7 +45,7 @@ test("a small one does not pass a large one that waits, and a large one comes al
   expect(small.begun()).toBe(true);
 });
 
-test("nobody waits for somebody else's, and who fails makes room", async () => {
+test("callers do not wait for each other, and a failure frees its room", async () => {
   const { within } = turns();
   begin(within, "a", 100);
   expect(await within("b", 100, async () => "b")).toBe("b");
@@ -53,7 +53,7 @@ test("nobody waits for somebody else's, and who fails makes room", async () => {
   expect(await within("c", 100, async () => "c")).toBe("c");
 });
 
-/** A node whose batches end when they are told to. */
+/** Starts a node whose batches end when the test says so. */
 async function nodeWithBatches() {
   const { db } = await testDatabase();
   const ends: (() => void)[] = [];
@@ -72,7 +72,7 @@ async function nodeWithBatches() {
   return { key, send, ends, connections };
 }
 
-test("two batches of 160 KB of one key are decided at once, another key's beside them, and a client that left is not", async () => {
+test("two batches of 160 KB of one key are decided at once, another key's beside them, and not one of a client that left", async () => {
   const { key, send, ends, connections } = await nodeWithBatches();
   const [busy, other] = await Promise.all([key(), key()]);
   const sent = [send(busy), send(busy)];

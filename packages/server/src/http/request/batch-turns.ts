@@ -1,16 +1,18 @@
 /**
- * Batches of one caller are parsed and decided in turns: of the others only the bytes are there. With 64 batches of 50 under way,
- * all of them parsed, everything that was alive was copied by each collection of garbage, and a decision took a sixth more of
- * the thread's time (measured; eight such batches at once have as many decisions a second as there are to be had, four have
- * fewer, as the database waits for them). Each caller has turns of its own: nobody waits for somebody else's.
+ * Batches of one caller are parsed and decided in turns. Waiting batches are kept as bytes only. With 64 parsed batches
+ * of 50 at once, each garbage collection copied all live objects. A decision took 17 % more of the thread's time
+ * (measured). Eight such batches at once reach the maximum of decisions a second; four reach less, because the database
+ * waits for them. Each caller has its own turns, so callers do not wait for each other.
  */
 
-/** Of bodies, as they came: eight batches of 50 of the usual size. One that is larger has a turn alone. */
+/** Maximum bytes of concurrent bodies as received: eight batches of 50 of the usual size. A larger batch runs alone. */
 const turn_bytes_max = 327_680;
 
 /** The turns of one node. */
 export interface BatchTurns {
-  /** Does the work when it is its turn: first come, first served. `holder` is whose it is, `bytes` how large. */
+  /**
+   * Runs the work when it is its turn, in the order of arrival. `holder` is the caller, `bytes` the size of the batch.
+   */
   within<Result>(holder: string, bytes: number, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -19,7 +21,7 @@ interface Line {
   readonly waiting: { readonly bytes: number; readonly go: () => void }[];
 }
 
-/** Creates them. */
+/** Creates the turns. */
 export function createBatchTurns(bytes_max = turn_bytes_max): BatchTurns {
   const lines = new Map<string, Line>();
 

@@ -10,7 +10,7 @@ function body(holder: string) {
   return { arrive: roomForBody(response, () => holder), close: () => response.emit("close") };
 }
 
-test("64 MiB of large bodies are under way at most, 16 MiB of one caller; what is answered or gone makes room", () => {
+test("at most 64 MiB of large bodies are in flight, 16 MiB of one caller; an answered or closed request frees its room", () => {
   const bodies = Array.from({ length: 8 }, (_, n) => body(`caller ${n >> 1}`));
   for (const { arrive } of bodies) arrive(8 * mib);
   expect(() => body("another").arrive(large_body_bytes + 1)).toThrow("overloaded");

@@ -1,23 +1,24 @@
 /**
- * How much of large bodies may be under way at once. A body is held as bytes, text and values, for as long as its request
- * takes: a few dozen batches of the greatest size would otherwise use up the memory of the process.
+ * Limits the large bodies in flight. A body is held as bytes, text and values as long as its request runs. Without a
+ * limit, a few dozen batches of the maximum size would use up the memory of the process.
  */
 import type { ServerResponse } from "node:http";
 import { Fault } from "@countersign/core";
 
-/** Smaller ones are not counted: as many as there are connections fit. */
+/** Smaller bodies are not counted, because there is room for one on each connection. */
 export const large_body_bytes = 65_536;
 /** Eight batches of the greatest size. */
 const under_way_bytes_max = 64 * 1_048_576;
-/** One caller leaves room for others. */
+/** The limit of one caller, which leaves room for others. */
 const of_one_bytes_max = under_way_bytes_max / 4;
 
 let under_way = 0;
 const held = new Map<string, number>();
 
 /**
- * What makes room for the body of one request as it arrives, told of all that has arrived so far: taken up by `holder` until
- * the request is answered or gone. It faults with overloaded.
+ * Returns a function that reserves room for the body of one request as it arrives. Its argument is the total that has
+ * arrived so far. `holder` keeps the room until the request is answered or closed. The function throws the fault
+ * overloaded.
  */
 export function roomForBody(response: ServerResponse, holder: () => string): (arrived: number) => void {
   let taken = 0;

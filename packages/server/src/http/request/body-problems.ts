@@ -1,7 +1,7 @@
 import { limits, type Problem } from "@countersign/contract";
 import { contextErrors, Fault, type FaultDetail } from "@countersign/core";
 
-/** A submission as it came, with its size on the wire. */
+/** A submission with its size as received. */
 export interface Submitted {
   readonly value: unknown;
   readonly bytes: number;
@@ -9,9 +9,9 @@ export interface Submitted {
 }
 
 /**
- * Refuses a body for what must not be kept of it and for its shape, together. Of a submission the context document is
- * checked by itself where the rest is right; where it is not, its problems are told beside the others, so that nobody who
- * mended those hears of it only then. Of a large submission it is left out. Faults: invalid_request. Source: api.md §2.
+ * Refuses a body for parts that must not be stored and for its shape, together. The context document of a submission is
+ * checked separately if the rest is right. Otherwise its problems are listed beside the others, so that the caller sees
+ * all at once. They are omitted for a large submission. Faults: invalid_request.
  */
 export function refuseProblems(
   unstorable: readonly Problem[],

@@ -14,7 +14,7 @@ function post(length: number, holder: string, type = "application/json") {
   return { stream, read, leave: () => [stream.destroy(), response.emit("close")] };
 }
 
-test("bodies that are only announced keep nobody's out, and one caller's do not keep out another's", async () => {
+test("announced bodies reserve no room, and one caller's bodies leave room for another's", async () => {
   const announced = Array.from({ length: 64 }, (_, n) => post(8_388_608, `caller ${n}`));
   for (const { stream } of announced) stream.write("{");
   const sent = Array.from({ length: 12 }, () => post(8_388_608, "greedy"));

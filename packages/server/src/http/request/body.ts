@@ -1,4 +1,4 @@
-/** The body of a request as a JSON value. Source: api.md §2. */
+/** Reads the body of a request as a JSON value. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { limits, type Operation } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
@@ -6,15 +6,15 @@ import { createTurns } from "../../operations/shared/turns.ts";
 import { roomForBody } from "./body-budget.ts";
 
 /**
- * `application/json`, with no charset or UTF-8 (`utf8`, as some clients write it); other parameters are let be. Not a prefix match:
- * `application/jsonx` is none.
+ * `application/json` without a charset or with UTF-8 (also `utf8`, as some clients write it). Other parameters are
+ * ignored. Not a prefix match, because `application/jsonx` is another type.
  */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-?8"|utf-?8(?:[; \t]|$)))|$)/i;
 
 /**
- * The bytes of a body of `operation`. Reads nothing that cannot be accepted. `holder`: whom a large body counts for. Faults:
- * unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` when the client leaves before its body is
- * complete.
+ * Returns the bytes of a body of `operation`. Reads nothing that cannot be accepted. `holder`: the caller that a large
+ * body counts for. Faults: unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` if the
+ * client leaves before its body is complete.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -33,22 +33,22 @@ export async function readBody(
     throw faultAt("unsupported_media_type", "", "not_allowed", "Send the body without Content-Encoding.");
   }
   if (length !== undefined && Number(length) > bytes_max) throw tooLarge(bytes_max);
-  // Node answers 100 itself unless somebody listens; the gate has to be passed before a client is told to go on.
+  // Without a listener Node answers 100 itself, but a client must pass the gate first.
   if (headers.expect !== undefined) response.writeContinue();
   const sent = await readBytes(request, bytes_max, roomForBody(response, holder), holder);
   return sent.length === 0 && (operation.body_optional ?? operation.body === undefined) ? Buffer.from("{}") : sent;
 }
 
-/** Whether the head of a request says that no body follows. */
+/** Returns true if the head of a request says that no body follows. */
 export function hasNoBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
 }
 
-/** The client closed the connection, or was cut off for being slow, before its request was complete. */
+/** The client closed the connection, or was disconnected for being slow, before its request was complete. */
 export class ClientGone extends Error {}
 
-/** `takeRoom` is told of what has arrived before it is kept. */
+/** Reads the body. `takeRoom` is called with the bytes that have arrived, before they are kept. */
 function readBytes(
   request: IncomingMessage,
   bytes_max: number,
@@ -82,22 +82,24 @@ function readBytes(
     function stop(): void {
       request.off("data", onData).off("end", onEnd).off("close", onGone);
     }
-    // A client that left while it was admitted says nothing more.
+    // The client left during the gate's work, so no event will follow.
     if (request.destroyed && !request.complete) return onGone();
     request.on("data", onData).on("end", onEnd).on("close", onGone).on("error", onGone);
   });
 }
 
 /**
- * Bodies that were completed in one turn of the event loop are handed on together, after the last one: one by one, between reads
- * from sockets, a decision took a fifth more time. With all of 64 connections in one turn the database and this thread worked by
- * turns instead of side by side (a tenth fewer decisions, and objects that live longer: 276 MiB resident in place of 192).
+ * Bodies that were completed in one turn of the event loop are passed on together, after the last one. One by one,
+ * between reads from sockets, a decision took 20 % more time. With all 64 connections in one turn, the database and this
+ * thread worked in turns instead of in parallel. That cost 10 % of the decisions, and objects lived longer: 276 MiB
+ * resident instead of 192. So at most 16 are passed on in one turn.
  */
 const handOn = createTurns(16);
 
 /**
- * Reads and drops what still comes of a refused body, so that a client that is busy sending gets to see the answer. Of each body one
- * chunk a turn: Node would take 2 MiB of each connection at once, and a hundred refused batches held everybody up for 80 ms (measured).
+ * Reads and drops the rest of a refused body, so that a client that is still sending gets the answer. Reads one chunk
+ * of each body a turn. Node would read 2 MiB of each connection at once, and a hundred refused batches blocked the
+ * thread for 80 ms (measured).
  */
 export function dropRest(request: IncomingMessage): void {
   if (request.complete) return;

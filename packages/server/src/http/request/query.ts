@@ -1,18 +1,18 @@
-/** The query of a request. A parameter that the operation does not know is refused: `?mod=shadow` must not run live. */
+/** Reads the query of a request. An unknown parameter is refused, because `?mod=shadow` must not run live. */
 import { type FaultDetail, pointerPart } from "@countersign/core";
 import { type Check, compileCheck } from "./validate.ts";
 
-/** The part of a JSON schema that says how a text is read. */
+/** The part of a JSON schema that says how to read a text. */
 interface Property {
   readonly type?: unknown;
 }
 
-/** Reads and checks one operation's query; `problems` name the parameter as a JSON Pointer (`/limit`). */
+/** Reads and checks one operation's query. `problems` name the parameter as a JSON Pointer (`/limit`). */
 export type ReadQuery = (url: string) => { readonly query: object } | { readonly problems: readonly FaultDetail[] };
 
 const nothing = { query: Object.freeze({}) };
 
-/** The reader for an operation with this query schema; undefined: it takes no parameters. */
+/** Returns the reader for an operation with this query schema. Undefined: the operation takes no parameters. */
 export function queryReader(schema: object | undefined): ReadQuery {
   const closed = schema ?? { type: "object", properties: {}, additionalProperties: false };
   const properties = new Map(Object.entries((closed as { properties: Record<string, Property> }).properties));
@@ -29,7 +29,7 @@ export function queryReader(schema: object | undefined): ReadQuery {
 function read(text: string, properties: ReadonlyMap<string, Property>, check: Check): ReturnType<ReadQuery> {
   const query: Record<string, unknown> = Object.create(null);
   const problems: FaultDetail[] = [];
-  // It would take a question mark at the start of its text away: of `??name=a` the parameter is `?name`.
+  // A question mark is added, because `URLSearchParams` removes the first one: of `??name=a` the parameter is `?name`.
   for (const [name, value] of new URLSearchParams(`?${text}`)) {
     const path = `/${pointerPart(name)}`;
     if (Object.hasOwn(query, name)) problems.push({ path, code: "not_allowed", message: "Give this parameter once." });
@@ -42,7 +42,7 @@ function read(text: string, properties: ReadonlyMap<string, Property>, check: Ch
   return found === null ? { query } : { problems: found };
 }
 
-/** Texts become the number or boolean that the schema asks for, where they spell one; the schema refuses the rest. */
+/** Converts a text to the number or boolean that the schema requires. Other texts stay, and the schema refuses them. */
 function readValue(text: string, type: unknown): unknown {
   if ((type === "integer" || type === "number") && /^-?\d{1,15}(\.\d{1,6})?$/.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";

@@ -1,9 +1,9 @@
-/** The first look at a request: whether its head can be read in one way only. Source: sharp edges of RFC 9112. */
+/** Checks that the head of a request can be read in one way only (RFC 9112). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Fault, faultAt } from "@countersign/core";
 
-/** Headers that mean something here and can only mean one thing; a second one is a doubt about who reads which. */
+/** Headers with a single meaning here. Two of one name could be read differently by a proxy. */
 const single = new Set([
   "host",
   "content-type",
@@ -16,30 +16,36 @@ const single = new Set([
   "expect",
 ]);
 
-/** Node stops counting headers at its own limit without a word, so ours has to lie below it. */
+/** Node silently stops counting headers at its own limit, so this limit must be lower. */
 const headers_max = 100;
 
-/** Longest head of a request, to be set on the server. */
+/** Longest head of a request. To be set on the server. */
 export const head_bytes_max = 16_384;
 
-/** Node's own limit, to be set on the server: one more than ours, so that too many can be seen. */
+/** Node's own limit, to be set on the server. It is one more than ours, so that too many headers are detected. */
 export const nodeHeadersMax = headers_max + 1;
 
-/** What a Host header can say: a name or an address, with or without a port. Source: RFC 9112 §3.2, RFC 3986 §3.2. */
+/**
+ * Valid values of a Host header: a name or an address, with or without a port. See RFC 9112, section 3.2, and RFC 3986,
+ * section 3.2.
+ */
 const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
-/** Connections on which nothing is read as a request any more. */
+/** Connections on which no further request is read. */
 const doubtful = new WeakSet<Socket>();
 
-/** Whether an earlier request of the same connection had a head in doubt: what follows may be a part of that one. */
+/**
+ * Returns true if an earlier request of the same connection had an ambiguous head. The bytes after it may be a part of
+ * that request.
+ */
 export function followsDoubt({ socket }: IncomingMessage): boolean {
   return doubtful.has(socket);
 }
 
 /**
- * What is wrong with the head of a request, or null. With a fault its connection ends after the answer: whoever reads such
- * a head otherwise (a proxy) has another end of the request in mind, so what comes next is nobody's request.
- * Source: RFC 9112 §6.1 and §6.3.
+ * Returns the problem of a request's head, or null. With a fault, its connection ends after the answer. A proxy that
+ * reads such a head differently expects the request to end elsewhere, so the following bytes are not a reliable
+ * request. See RFC 9112, sections 6.1 and 6.3.
  */
 export function headFault(request: IncomingMessage, response: ServerResponse): Fault | null {
   const fault = faultOfHead(request);
@@ -50,8 +56,8 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
 }
 
 /**
- * Looks only. Node 20 itself lets two Host headers, one that names no host, absolute targets, `Transfer-Encoding: gzip, chunked`,
- * HTTP/0.9 and any number of headers pass (measured).
+ * Checks the head without a side effect. Node 20 itself accepts two Host headers, a Host without a name, absolute
+ * targets, `Transfer-Encoding: gzip, chunked`, HTTP/0.9 and any number of headers (measured).
  */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
@@ -59,15 +65,15 @@ function faultOfHead(request: IncomingMessage): Fault | null {
   if (url === undefined || url.charCodeAt(0) !== 47) return malformed("Send the path as the request target.");
   if (rawHeaders.length > headers_max * 2) return malformed(`Send at most ${headers_max} headers.`);
   if (headers.host === undefined && httpVersion === "1.1") return malformed("Send a Host header.");
-  if (headers.host !== undefined && !hostForm.test(headers.host)) return malformed("Send a name as Host.");
+  if (headers.host !== undefined && !hostForm.test(headers.host)) return malformed("Send a host name as Host.");
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined && (encoding.toLowerCase() !== "chunked" || httpVersion !== "1.1")) {
-    return malformed("Send no Transfer-Encoding but chunked.");
+    return malformed("Send no Transfer-Encoding other than chunked.");
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== "100-continue") {
-    return malformed("Expect nothing but 100-continue.");
+    return malformed("Send no Expect other than 100-continue.");
   }
-  return repeatsAny(rawHeaders) ? malformed("Send each of the headers that govern the request once.") : null;
+  return repeatsAny(rawHeaders) ? malformed("Send each header that controls the request at most once.") : null;
 }
 
 function malformed(message: string): Fault {

@@ -1,20 +1,22 @@
-/** Clients that take little or nothing of what they asked for: how long their answers stay in memory. */
+/** Limits how long answers stay in memory for clients that read little or nothing. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * So long may a client be seen to take nothing. The system takes up to 4 MB ahead of a client and comes for more once a third
- * of that is gone, so one that reads steadily at 5 KB/s is seen to take something every four minutes. The socket's timer
- * compares with when it looked last, so a client may have up to twice as long.
+ * A client may read nothing for this long. The operating system buffers up to 4 MB for a client and asks for more when
+ * a third of that is read. So a client that reads 5 KB/s steadily makes progress every four minutes. The socket's timer
+ * compares with its last check, so a client may have up to twice this time.
  */
 const calm_ms_max = 300_000;
-/** The same once more than `calm_bytes_max` of the process's answers wait to be taken. */
+/** The limit when more than `calm_bytes_max` of the process's answers wait to be read. */
 const pressed_ms_max = 30_000;
-/** The same for an answer that comes after others on its connection: they may still be waited for. */
+/**
+ * The same limit for an answer that comes after others on its connection, because the client may still wait for those.
+ */
 const pressed_behind_others_ms_max = 120_000;
 const calm_bytes_max = 64 * 1_048_576;
 
-/** What waits on one connection. */
+/** The waiting answers of one connection. */
 interface Backlog {
   answers: number;
   bytes: number;
@@ -24,16 +26,16 @@ const backlogs = new WeakMap<Socket, Backlog>();
 let bytes_waiting = 0;
 
 /**
- * Ends the connection of a client that takes nothing of an answer of so many bytes: it would stay in memory for good. Costs
- * nothing where the system took the whole answer at once.
+ * Closes the connection of a client that does not read an answer of this many bytes. Otherwise the answer would stay in
+ * memory forever. Costs nothing if the operating system took the whole answer at once.
  */
 export function limitUnread(response: ServerResponse, bytes: number): void {
   if (response.socket !== null && response.req.socket.writableLength === 0) return;
-  // Before Node sets the limit of an idle connection; an answer that is waited for has none.
+  // Must come before Node sets the limit of an idle connection. A pending answer has no limit.
   response.prependOnceListener("finish", startLimit(response, bytes));
 }
 
-/** Starts the limit for what was written; to be ended with the function given once that is taken. */
+/** Starts the limit for written bytes. The returned function ends the limit when they are read. */
 export function startLimit(response: ServerResponse, bytes: number): () => void {
   const { socket } = response.req;
   if (socket.destroyed) return () => undefined;
@@ -46,7 +48,7 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
     if (socket.destroyed) return;
     backlog.answers -= 1;
     grow(backlog, -bytes);
-    // The next one on the connection begins to be sent now.
+    // Now the next answer on the connection begins to be sent.
     socket.setTimeout(backlog.answers === 0 ? 0 : patienceOf(response));
     if (backlog.answers === 0) socket.resume();
     else readNoMore(socket, backlog);
@@ -54,8 +56,8 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
 }
 
 /**
- * Whatever is read starts the socket's timer again, and a client could send an empty line now and then. Not at once: Node goes
- * on reading when it comes to the end of a request, and when an answer is taken.
+ * Stops reading from the socket, because any read restarts its timer, and a client could send an empty line now and
+ * then. The stop is delayed, because Node resumes reading at the end of a request and when an answer is read.
  */
 function readNoMore(socket: Socket, backlog: Backlog): void {
   setImmediate(() => {

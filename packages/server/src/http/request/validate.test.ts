@@ -16,12 +16,12 @@ const places = (value: unknown, bytes = 100) =>
 const good = { intent: { agent: { id: "a" }, action: { verb: "v" } } };
 
 describe("compileCheck", () => {
-  test.each(operationRows)("compiles the schemas of %s, which no start does", (_id, { params, query, body }) => {
+  test.each(operationRows)("compiles the schemas of %s, which a start does not do", (_id, { params, query, body }) => {
     const schemas = [params, query, body].filter((schema) => schema !== undefined);
     for (const schema of schemas) expect(() => compileCheck(schema)("no object", 100)).not.toThrow();
   });
 
-  test("takes what fits and changes nothing in it", () => {
+  test("accepts a valid value and does not change it", () => {
     const value = structuredClone(good);
     expect(places(value)).toBeNull();
     expect(value).toEqual(good);
@@ -36,7 +36,7 @@ describe("compileCheck", () => {
     ]);
   });
 
-  test("coerces nothing: a numeral is no number, a list of one is no text, an array is no object", () => {
+  test("converts nothing: a numeral is not a number, a list of one is not a text, an array is not an object", () => {
     const impact = (financial_exposure_usd: unknown) => ({
       intent: { ...good.intent, estimated_impact: { financial_exposure_usd } },
     });
@@ -47,7 +47,7 @@ describe("compileCheck", () => {
     expect(places({ intent: [] })).toEqual(["/intent wrong_type"]);
   });
 
-  test("tells which character a verb, an agent id and a verb of the catalogue may not hold", () => {
+  test("names the invalid character of a verb, an agent id and a verb of the catalogue", () => {
     const told = (schema: object, value: object) =>
       compileCheck(schema)(value, 100)?.map(({ path, code, message }) => `${path} ${code} ${message}`);
     const intent = { agent: { id: " b" }, action: { verb: "send_money\u200b" } };
@@ -65,7 +65,7 @@ describe("compileCheck", () => {
     expect(places({ intent: { agent: { id: "Büro 7" }, action: { verb: "送金 実行" } } })).toBeNull();
   });
 
-  test("says at most 50 things, and about a large body one", () => {
+  test("lists at most 50 problems, and one of a large body", () => {
     const data_classes = Array.from({ length: 200 }, () => 1);
     const value = { intent: { ...good.intent, data_classes } };
     expect(places(value)).toHaveLength(50);
@@ -80,12 +80,12 @@ describe("compileCheck", () => {
     [{ type: "group", id: "x" }, ["/reviewers/0/type not_allowed"]],
     [5, ["/reviewers/0 wrong_type"]],
     [{}, ["/reviewers/0/type required", "/reviewers/0/id required"]],
-  ])("tells of the reviewer %j what is wrong with the kind that was meant", (reviewer, told) => {
+  ])("for the reviewer %j, lists the problems of the intended kind", (reviewer, told) => {
     const problems = compileCheck(ReassignInput)({ reviewers: [reviewer, { type: "role", id: "admin" }] }, 100);
     expect(problems?.map(({ path, code }) => `${path} ${code}`)).toEqual(told);
   });
 
-  test("names all that would do where a value is none of several kinds", () => {
+  test("lists all allowed kinds if a value fits none", () => {
     const group = compileCheck(ReassignInput)({ reviewers: [{ type: "group", id: "x" }] }, 100);
     expect(group?.[0]?.["message"]).toBe('Send one of "role", "user".');
     const told = (detail: unknown) => compileCheck(ObservationInput)({ status: "executed", detail }, 100);
@@ -112,7 +112,7 @@ describe("queryReader", () => {
   };
   const read = queryReader(schema);
 
-  test("gives numbers and booleans where the schema asks for them, texts elsewhere", () => {
+  test("returns numbers and booleans where the schema requires them, texts elsewhere", () => {
     expect(read("/x?limit=5&live=true&name=7")).toEqual({ query: { limit: 5, live: true, name: "7" } });
     expect(read("/x")).toEqual({ query: {} });
     expect(read("/x?")).toEqual({ query: {} });
@@ -133,7 +133,7 @@ describe("queryReader", () => {
     expect(read(`/x?${query}`)).toHaveProperty("problems");
   });
 
-  test("an operation without parameters takes none", () => {
+  test("an operation without parameters accepts none", () => {
     expect(queryReader(undefined)("/x?a=1")).toHaveProperty("problems");
   });
 });

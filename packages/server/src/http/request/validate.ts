@@ -1,9 +1,9 @@
 /**
- * Checks against the schemas of the contract, and says what to do about each problem.
+ * Checks values against the schemas of the contract, and says what to do about each problem.
  *
- * Two compilations of each schema: one stops at the first problem and runs on every request; one collects all problems
- * and runs only on a request that failed, and only where it is small enough: collecting from a large body costs
- * everybody's time (measured: a 1 MiB list of wrong items 950 ms, its first problem 0.03 ms).
+ * Each schema is compiled twice. One compilation stops at the first problem and runs on every request. The other
+ * collects all problems, and runs only on a failed request of limited size. Collecting from a large body blocks the
+ * thread: 950 ms for a 1 MiB list of wrong items, 0.03 ms for its first problem (measured).
  */
 import { limits, name_pattern, nameProblem, type Problem, type ProblemCode } from "@countersign/contract";
 import { type FaultDetail, parseTimestampUs, pointerPart } from "@countersign/core";
@@ -12,21 +12,21 @@ import formats from "ajv-formats";
 
 const settings = {
   ...{ coerceTypes: false, removeAdditional: false, useDefaults: false, strict: false },
-  // With the value in each error, which tells the character that a name may not hold.
+  // Each error contains its value, so that the message can name the invalid character.
   verbose: true,
 } as const;
 const first = new Ajv2020(settings);
 const all = new Ajv2020({ ...settings, allErrors: true });
 for (const ajv of [first, all]) {
   formats.default(ajv, ["date", "email", "uri"]);
-  // The package's own takes a space for the T and offsets without a colon, which RFC 3339 and the parser do not.
+  // The package's own format accepts a space for the T and offsets without a colon. RFC 3339 and our parser do not.
   ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 }
 
-/** Problems of a value, at most 50; null: none. `bytes` is about how large the value was on the wire. */
+/** Returns at most 50 problems of a value, or null. `bytes` is the approximate size of the value as received. */
 export type Check = (value: unknown, bytes: number) => FaultDetail[] | null;
 
-/** Compiles a schema once, when it is first used: all of them together took a quarter of a second of every start. */
+/** Compiles a schema when it is first used, because compiling all of them at the start took 0.25 s. */
 export function compileCheck(schema: object): Check {
   let valid: ValidateFunction | undefined;
   let collecting: ValidateFunction | undefined;
@@ -42,7 +42,8 @@ export function compileCheck(schema: object): Check {
 
 function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
   const problems = new Map<string, Problem>();
-  // A union reports every branch and itself; the branch that is `null`, those not meant and the union say nothing that helps.
+  // A union reports every branch and itself. The branch that is `null`, the unintended ones and the union itself do not
+  // help the caller.
   const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
   for (const error of telling.length > 0 ? ofBranchesMeant(telling, errors) : errors) {
     const problem = problemOf(error);
@@ -58,8 +59,8 @@ function isNullBranch(error: ErrorObject): boolean {
 }
 
 /**
- * Without what a branch of a union says of a value that is none of it: of another JSON type, or, where each branch takes a
- * `type` of its own, of another one. Of a value that is none of any branch, what they take is told as one list.
+ * Removes the errors of union branches that the caller did not intend: of another JSON type, or of another `type`
+ * member. If the value fits no branch, all accepted kinds are listed.
  */
 function ofBranchesMeant(telling: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = new Map(errors.flatMap((error) => (error.keyword === "anyOf" ? [[error.instancePath, error]] : [])));
@@ -79,7 +80,7 @@ function ofBranchesMeant(telling: readonly ErrorObject[], errors: readonly Error
   return told.flat();
 }
 
-/** The innermost union that the error comes from a branch of. */
+/** Returns the innermost union whose branch reported the error. */
 function unionOf(error: ErrorObject, unions: ReadonlyMap<string, ErrorObject>): ErrorObject | undefined {
   for (let path = error.instancePath; ; path = path.slice(0, path.lastIndexOf("/"))) {
     const union = unions.get(path);
@@ -157,7 +158,7 @@ function problemOf({ instancePath: path, keyword, params, parentSchema, data }: 
     case "exclusiveMaximum":
       return at("out_of_range", `Send a number ${params["comparison"]} ${params["limit"]}.`);
     case "propertyNames":
-      return at("bad_key", "Rename this key: it does not have the form that keys take.", params["propertyName"]);
+      return at("bad_key", "Rename this key: it does not have the required form.", params["propertyName"]);
     case "pattern":
       if (params["pattern"] === name_pattern) return at("forbidden_character", nameProblem(String(data)) ?? "");
       return at("bad_format", patternMessage(String(params["pattern"])));
@@ -178,7 +179,7 @@ function problemOf({ instancePath: path, keyword, params, parentSchema, data }: 
 
 const formatMessages: Record<string, string> = {
   "date-time":
-    "Send an RFC 3339 date-time with a time zone, such as 2026-01-31T10:00:00Z; other forms of ISO 8601 are not taken.",
+    "Send an RFC 3339 date-time with a time zone, such as 2026-01-31T10:00:00Z; other forms of ISO 8601 are not accepted.",
   date: "Send a date, such as 2026-01-31.",
   email: "Send an e-mail address.",
   uri: "Send an absolute URL.",

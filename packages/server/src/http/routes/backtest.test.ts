@@ -9,7 +9,8 @@ import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../.
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 
-// Each backtest starts threads, from the sources with a TypeScript loader of their own: seconds on a busy machine.
+// Each backtest starts threads from the sources with their own TypeScript loader, which takes seconds on a busy
+// machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
@@ -67,7 +68,7 @@ async function policy(key: string, document: object, mode: "live" | "shadow" = "
   return saved.policy_id;
 }
 
-/** A past in which everything that bears on verdicts changes between decisions. Resolves with how many there are. */
+/** Records decisions while everything that affects verdicts changes between them. Resolves with their number. */
 async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }: Reviewed): Promise<number> {
   const packs = (await loadPacks()).packs;
   const membrane = (change: object) =>
@@ -171,7 +172,7 @@ describe("a varied past", () => {
     count = await recordPast(people);
   }, 240_000);
 
-  test("every recorded verdict comes out again, whatever has changed since", async () => {
+  test("every recorded verdict is reproduced, whatever has changed since", async () => {
     const figures = await figuresOf(people.admin);
     expect(figures.not_reproduced).toEqual({ total: 0, intents: [] });
     expect(figures).toMatchObject({ evaluated: count, reproduced: 1, flips: [], flips_total: 0 });
@@ -189,11 +190,11 @@ describe("a varied past", () => {
     );
     expect(figures.escalations_per_day.recorded).toBe(figures.escalations_per_day.candidate);
     expect(figures.unknown_facts.length).toBeGreaterThan(0);
-    // One block was overridden, which the block that comes out again contradicts.
+    // One block was overridden, which contradicts the reproduced block.
     expect(figures.human_agreement).toBe(0);
   });
 
-  test("a limit takes the newest, a filter takes its own", async () => {
+  test("a limit selects the newest, a filter its matches", async () => {
     expect(await figuresOf(people.admin, { limit: 7 })).toMatchObject({ evaluated: 7, reproduced: 1 });
     expect(await figuresOf(people.admin, { agent_id: "nobody" })).toMatchObject({ evaluated: 0, reproduced: null });
     const part = await figuresOf(people.admin, { membrane_id: people.membrane_id });
@@ -202,7 +203,7 @@ describe("a varied past", () => {
     expect(await figuresOf(people.admin, { window: before })).toMatchObject({ evaluated: 0, human_agreement: null });
   });
 
-  test("a key sees of it what it may read", async () => {
+  test("a key gets only the parts that it may read", async () => {
     const own = await figuresOf((await people.org.key({ scope: "agent", role: "agent", agent_id: "agent-1" })).api_key);
     expect(own.evaluated).toBe(count - 1);
     const stranger = await people.org.key({ role: "agent" });
@@ -214,18 +215,30 @@ describe("a varied past", () => {
     expect((await figuresOf(other)).evaluated).toBe(0);
   });
 
-  test("without its packs, what only they stopped is let through, and people's approvals agree", async () => {
+  test("without the packs, actions that only they stopped are approved, and people's approvals agree", async () => {
     const figures = await figuresOf(people.admin, { candidate: { packs: [] } });
     expect(figures.reproduced).toBeNull();
     const loosened = figures.flips.filter(({ from, to }) => from === "escalate" && to === "approve");
     expect(loosened.length).toBeGreaterThan(0);
     expect(loosened.some(({ policies }) => policies.some((name) => name.startsWith("security.")))).toBe(true);
-    // Of the two reviews one let the action through: the other is now contradicted, and so is the block that was overridden.
+    // One of the two reviews approved the action. The other review and the overridden block are contradicted now.
     expect(figures.human_agreement).toBeCloseTo(1 / 3);
   });
 });
 
-test("a backtest spends no override: one that waits for its retry is as good after it", async () => {
+test("an action that must be claimed is reproduced; one with the approval of an equal action is not, and names the reason", async () => {
+  const org = await reviewedOrganization(database.db, url);
+  const body = { ...heldBody, claim: "required" };
+  const { escalation_id } = await submit(org.agent, body);
+  const approval = { key: org.reviewer, body: { outcome: "approve" } };
+  await ok(call(url, "POST", `/v1/escalations/${escalation_id}/decision`, approval));
+  const resumed = await submit(org.agent, body);
+  expect(resumed).toMatchObject({ verdict: "approve", escalation_id });
+  const intents = [{ intent_id: resumed.intent_id, because: "override_unknown" }];
+  expect(await figuresOf(org.admin)).toMatchObject({ evaluated: 2, not_reproduced: { total: 1, intents } });
+});
+
+test("a backtest spends no override: an override can be used after it", async () => {
   const org = await reviewedOrganization(database.db, url, { default_verdict: "block", packs: [] });
   const { intent_id } = await submit(org.agent, payment(150));
   const given = call(url, "POST", `/v1/intents/${intent_id}/override`, { key: org.operator, body: { reason: "seen" } });
@@ -247,7 +260,7 @@ describe("a candidate", () => {
     for (const amount of [10, 60, 150]) await submit(people.agent, payment(amount));
   });
 
-  test("flips what it decides otherwise, with reasons", async () => {
+  test("lists the changed verdicts, with reasons", async () => {
     const figures = await figuresOf(people.admin, { candidate: { policies: [limitOf(50)] } });
     expect(figures.transitions).toEqual([
       { from: "approve", to: "approve", count: 1 },
@@ -269,7 +282,7 @@ describe("a candidate", () => {
     expect(figures).toMatchObject({ flips_total: 1, per_policy: [{ policy: "limit", fired: 2, decisive: 2 }] });
   });
 
-  test("stands in for the policy of its name, and beside those of others", async () => {
+  test("replaces the policy of its name, and is added to the others", async () => {
     const looser = await figuresOf(people.admin, { candidate: { policies: [limitOf(500)] } });
     expect(looser.flips).toMatchObject([{ from: "block", to: "approve", policies: ["limit"], reasons: [] }]);
     const beside = await figuresOf(people.admin, {
@@ -285,7 +298,7 @@ describe("a candidate", () => {
     expect(without.flips).toMatchObject([{ from: "block", to: "approve", policies: ["limit"] }]);
   });
 
-  test("tells which facts it asks for in vain", async () => {
+  test("lists the facts that it reads but that are missing", async () => {
     const asking = limitOf(0, { when: "facts.identity.account_status == 'suspended'" }, "asking");
     const figures = await figuresOf(people.admin, { candidate: { policies: [asking], without: ["limit"] } });
     expect(figures.unknown_facts).toEqual([{ path: "facts.identity.account_status", count: 3 }]);
@@ -298,7 +311,7 @@ describe("a candidate", () => {
     expect(figures.transitions).toContainEqual({ from: "approve", to: "escalate", count: 2 });
   });
 
-  test("leaves out what has or had a name, and refuses what never did with the name that may be meant", async () => {
+  test("removes a policy by its current or former name, and refuses an unknown name with a suggestion", async () => {
     const renamed = await policy(people.admin, limitOf(1e9, {}, "name-of-old"), "shadow");
     await ok(
       call(url, "PUT", `/v1/policies/${renamed}`, {
@@ -323,12 +336,12 @@ describe("a candidate", () => {
       { path: "/candidate/without/3", code: "not_allowed", message: expect.stringContaining("a rule of a pack") },
     ]);
     const other = await testOrganization(database.db);
-    // Names of others are as unknown as any.
+    // Names of other organizations count as unknown.
     const stranger = await ask((await other.key()).api_key, { candidate: { without: ["name-of-new"] } });
     expect(stranger.status).toBe(400);
   });
 
-  test("tells at most 100 findings of however many documents, and that there are more", async () => {
+  test("lists at most 100 findings of any number of documents, and says that there are more", async () => {
     const broken = (n: number) =>
       limitOf(
         1,
@@ -351,7 +364,7 @@ describe("a candidate", () => {
     }
   });
 
-  test("is refused with every diagnostic where it has errors", async () => {
+  test("with errors is refused with every diagnostic", async () => {
     const broken = limitOf(1, { when: "params.amount_usd >" }, "broken");
     const { status, json } = await ask(people.admin, { candidate: { policies: [limitOf(1), broken, limitOf(2)] } });
     expect(status).toBe(422);
@@ -374,7 +387,7 @@ describe("a candidate", () => {
     expect(answer.json.error.details.map(({ path: place }: { path: string }) => place)).toContain(at);
   });
 
-  test("asks for a key, and takes a window from the first year to the last that can be stored", async () => {
+  test("needs a key, and takes a window from the first year to the last that can be stored", async () => {
     expect((await call(url, "POST", path, { body: { window } })).status).toBe(401);
     const always = { from: "0000-01-01T00:00:00Z", to: "9999-12-31T23:59:59.999999Z" };
     expect((await ask((await org.key()).api_key, { window: always })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Backtests over HTTP: one answer at the end, or lines while it runs. Source: api.md §10. */
+/** Backtests over HTTP: one answer at the end, or lines while it runs. */
 import type { BacktestProgress } from "@countersign/contract";
 import { backtest } from "../../operations/backtests/backtest.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
@@ -16,7 +16,7 @@ export function backtestRoutes(runtime: Runtime, packs: Packs): Pick<Handlers, "
         throw signal.aborted ? new ClientGone() : error;
       });
       if (!wantsLines(headers["accept"])) return { status: 200, body: { backtest: await result } };
-      // Refusals that come before there is anything to tell have a status of their own.
+      // A refusal before the first progress has a status of its own.
       await Promise.race([result, news.first]);
       return { status: 200, lines: linesOf(result, news) };
     },
@@ -29,7 +29,7 @@ function wantsLines(accept: string | readonly string[] | undefined): boolean {
   return typeof accept === "string" && /(?:^|,)\s*application\/x-ndjson\s*(?:;|,|$)/i.test(accept);
 }
 
-/** The latest progress; what nobody has taken yet is replaced. */
+/** Holds the latest progress. Progress that was not read is replaced. */
 function createNews() {
   let latest: BacktestProgress | null = null;
   let wake: () => void = ignore;
@@ -49,7 +49,7 @@ function createNews() {
       latest = null;
       return taken;
     },
-    /** Resolves when there is something to take; at once when there already is. */
+    /** Resolves when there is progress to read, at once if there already is. */
     some: () =>
       new Promise<void>((resolve) => {
         wake = resolve;

@@ -1,4 +1,4 @@
-/** Pushed facts over HTTP, and what decisions make of them. Source: contract §2.9, api.md §5. */
+/** Tests pushed facts over HTTP, and their effect on decisions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -36,7 +36,7 @@ describe("PUT, GET and DELETE", () => {
     ["/v1/context/org", { scope: "org", agent_id: null, target: null }],
     ["/v1/context/agents/agent-1", { scope: "agent", agent_id: "agent-1", target: null }],
     ["/v1/context/targets/account/IBAN%2FDE%2012", { scope: "target", agent_id: null, target }],
-  ])("%s keeps one document, shows it, replaces it and removes it", async (path, subject) => {
+  ])("%s stores one document, shows it, replaces it and removes it", async (path, subject) => {
     const own = await testOrganization(db);
     const key = (await own.key({ role: "operator" })).api_key;
     const get = () => call(url, "GET", path, { key });
@@ -117,7 +117,7 @@ describe("POST /v1/context/validate", () => {
     ["half a surrogate pair", '{"b":["\\ud800"]}', ["/facts/security/b/0 forbidden_character"]],
     ["a key named __proto__", '{"b":{"__proto__":{}}}', ["/facts/security/b/__proto__ forbidden_key"]],
     ["a number beyond a double", '{"b":1e999}', ["/facts/security/b not_a_number"]],
-  ])("finds %s, which other operations refuse as no fit body", async (_title, facts, places) => {
+  ])("reports %s, which other operations refuse as an invalid body", async (_title, facts, places) => {
     const body = `{"contract_version":"1","facts":{"security":${facts}}}`;
     const { status, json } = await call(url, "POST", "/v1/context/validate", { key: admin, body });
     expect([status, json.valid, json.warnings]).toEqual([200, false, []]);
@@ -127,7 +127,7 @@ describe("POST /v1/context/validate", () => {
 });
 
 describe("deciding with pushed facts", () => {
-  test("target beats agent beats organization beats inline, fact by fact, and each says where it came from", async () => {
+  test("target beats agent beats organization beats inline, for each fact, and each names its source", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     await put("/v1/context/org", document({ a: "org", b: "org", c: "org" }), key);
@@ -149,7 +149,7 @@ describe("deciding with pushed facts", () => {
     ]);
   });
 
-  test("an agent cannot talk a stored alarm away", async () => {
+  test("an agent cannot override a stored alarm", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     await put("/v1/context/agents/agent-1", document({ prompt_injection_detected: true }), key);
@@ -171,7 +171,7 @@ describe("deciding with pushed facts", () => {
     expect(await factOf(admin, "round", undefined, second)).toBeUndefined();
   });
 
-  test("a client that pushes facts without a pause keeps nobody's decision from being made, nor has one made over and over", async () => {
+  test("constant pushes of facts do not block decisions, and do not repeat a decision again and again", async () => {
     const asked = () => call(url, "POST", "/v1/intents", { key: admin, body: { intent } });
     const madeAgain = async () => {
       const { text } = await call(url, "GET", "/metrics", { key: admin });
@@ -195,13 +195,13 @@ describe("deciding with pushed facts", () => {
     await pushing;
     expect(pushed).toBeGreaterThan(0);
     expect(submitted.map(({ status }) => status)).toEqual(Array(50).fill(201));
-    // Pushes wait after three stale commits. A push that had begun before, a state read before it, and each second that the
-    // machine stands still add one each.
+    // Pushes wait after three stale commits. An earlier push, an earlier read of the state, and each second of a pause
+    // of the machine may add one each.
     for (const { times, seconds } of again) expect(times).toBeLessThanOrEqual(8 + seconds);
     expect(again.some(({ times }) => times > 0)).toBe(true);
   });
 
-  test("stale good news is missing, stale bad news still counts", async () => {
+  test("stale good news counts as missing, stale bad news still counts", async () => {
     const as_of = { security: new Date(Date.now() - 6 * 60_000).toISOString() };
     const run = async (prompt_injection_detected: boolean) => {
       const action = { type: "data.export", verb: "export" };

@@ -1,4 +1,4 @@
-/** Context over HTTP: try, push, read, remove. Source: contract §2.9, api.md §5. */
+/** Context over HTTP: try, push, read, remove. */
 import { limits } from "@countersign/contract";
 import { validateContext } from "@countersign/core";
 import {

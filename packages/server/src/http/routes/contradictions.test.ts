@@ -1,4 +1,4 @@
-/** Reports that an action was carried out which was not let through. */
+/** Tests reports that an action was executed without approval. */
 import { beforeAll, expect, test, vi } from "vitest";
 import type { Mail } from "../../ports.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -35,7 +35,7 @@ async function reported(intent_id: string, status = "executed") {
 const count = async (query = "") =>
   (await call(url, "GET", `/v1/overview${query}`, { key: org.admin })).json.overview.contradictions;
 
-test("an executed action that was blocked, waits for people or was withdrawn is an alarm; an approved or left one is not", async () => {
+test("executing a blocked, waiting or withdrawn action raises an alarm; an approved or abandoned one does not", async () => {
   const before = await count();
   expect(await reported((await submitted(blocked)).intent_id)).toEqual(["blocked"]);
   expect(await reported((await submitted()).intent_id)).toEqual(["pending"]);
@@ -55,14 +55,16 @@ test("an executed action that was blocked, waits for people or was withdrawn is 
   expect(text).toMatch(/countersign_contradictions_total\{because="withdrawn"\} 1/);
 });
 
-test("an executed action that had to be claimed and was not is an alarm; whoever claimed it, and operators after a claim, may report", async () => {
+test("executing an action that needed a claim raises an alarm without one; the claimer, and operators after a claim, may report", async () => {
   const claim = (intent_id: string) => post(`/v1/intents/${intent_id}/claim`, { nonce: "a-nonce-of-this-process" });
-  const approved = async () => {
-    const { intent_id, escalation_id } = await submitted({ ...heldBody, claim: "required" });
+  const approved = async (n: number) => {
+    // Each one is a different action, so that no approval is passed to another.
+    const intent = { ...heldBody.intent, payload: { content: { n } } };
+    const { intent_id, escalation_id } = await submitted({ ...heldBody, intent, claim: "required" });
     await post(`/v1/escalations/${escalation_id}/decision`, { outcome: "approve" }, org.reviewer);
     return intent_id;
   };
-  const [unclaimed, claimed, settled] = [await approved(), await approved(), await approved()];
+  const [unclaimed, claimed, settled] = [await approved(1), await approved(2), await approved(3)];
   expect(await reported(unclaimed)).toEqual(["not_claimed"]);
   await claim(claimed);
   expect(await reported(claimed)).toEqual([]);
@@ -71,7 +73,7 @@ test("an executed action that had to be claimed and was not is an alarm; whoever
   expect(await reported(settled, "skipped")).toEqual([]);
 });
 
-test("operators and admins are mailed once an hour, reviewers not", async () => {
+test("operators and admins get a mail once an hour, reviewers do not", async () => {
   const own = await reviewedOrganization(database.db, url);
   const roles = ["admin", "operator", "reviewer"] as const;
   const people = await Promise.all(

@@ -1,4 +1,4 @@
-/** Human review over HTTP, on whole nodes. Source: contract §3 and §6. */
+/** Tests human review over HTTP, on whole nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -35,7 +35,7 @@ const quorum = (required: number, more = {}) => ({
 });
 
 describe("POST /v1/escalations/{id}/decision", () => {
-  test("a node that knows the organization from before a membrane was made rules on what that membrane held", async () => {
+  test("a node that loaded the organization before a membrane existed decides on that membrane's escalation", async () => {
     const own = await reviewedOrganization(db, urls[0]);
     for (const node of [0, 1]) expect((await post("/v1/intents", own.agent, heldBody, node)).status).toBe(201);
     const settings = { name: "later", default_verdict: "escalate", ...quorum(1) };
@@ -50,7 +50,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect([status, json.escalation?.resolution.outcome]).toEqual([200, "approve_modified"]);
   });
 
-  test("an approval lets the action go: outcome, status, resolution and audit agree", async () => {
+  test("an approval permits the action: outcome, status, resolution and audit agree", async () => {
     const { path, intent_id } = await held();
     const { status, json } = await decide(path, org.reviewer, { outcome: "approve", comment: "fine" });
     expect(status).toBe(200);
@@ -70,7 +70,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await get(path, org.reviewer)).json).toEqual(json);
   });
 
-  test("50 people at once on two nodes: one 200, 49 times 409, one closing in the trail", async () => {
+  test("of 50 concurrent decisions on two nodes, one gets 200, 49 get 409, and the trail has one closing", async () => {
     const { path, intent_id } = await held();
     const votes = Array.from({ length: 50 }, (_, n) =>
       decide(path, n % 3 === 0 ? org.operator : org.reviewer, { outcome: n % 2 === 0 ? "approve" : "block" }, n % 2),
@@ -83,7 +83,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await auditOf(intent_id)).filter((type: string) => type === "reviewed")).toHaveLength(1);
   });
 
-  test("a quorum takes different people; two keys of one chain of rotations are one", async () => {
+  test("a quorum needs different people; two keys of one chain of rotations are one", async () => {
     const two = await reviewedOrganization(db, urls[0], quorum(2));
     const { path, intent_id } = await held(two);
     expect((await decide(path, two.reviewer, { outcome: "approve" })).json.escalation.status).toBe("pending");
@@ -104,7 +104,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await decisionOn(intent_id, two.agent)).outcome).toBe("block");
   });
 
-  test("403 self_review for the key that submitted, its successor, and who created it", async () => {
+  test("403 self_review for the submitting key, its successor, and the creator of the key", async () => {
     const { path } = await held(org, heldBody, org.operator);
     expect((await decide(path, org.operator, { outcome: "approve" })).json.error.code).toBe("self_review");
     const made = await post("/v1/api-keys", org.admin, { role: "operator" });
@@ -116,7 +116,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await decide(created.path, org.reviewer, { outcome: "approve" })).status).toBe(200);
   });
 
-  test("403 self_review for whatever key the submitting one descends from, rotated in between or not", async () => {
+  test("403 self_review for every key that the submitting one descends from, with or without rotations", async () => {
     const former = (await post("/v1/api-keys", org.admin, { role: "admin" })).json;
     const child = (await post(`/v1/api-keys/${former.key_id}/rotate`, former.api_key, undefined)).json.api_key;
     const made = (await post("/v1/api-keys", child, { role: "agent" })).json.api_key;
@@ -126,7 +126,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await decide(path, org.reviewer, { outcome: "block" })).status).toBe(200);
   });
 
-  test("403 for agents and auditors, and for a reviewer when it is in the hands of others", async () => {
+  test("403 for agents and auditors, and for a reviewer if the escalation is assigned to others", async () => {
     const { path } = await held();
     expect((await decide(path, org.agent, { outcome: "approve" })).status).toBe(403);
     expect((await decide(path, (await org.org.key({ role: "auditor" })).api_key, { outcome: "block" })).status).toBe(
@@ -137,7 +137,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await decide(path, org.operator, { outcome: "approve" })).status).toBe(200);
   });
 
-  test("404 alike for an id that does not exist and another organization's", async () => {
+  test("404 is the same for an unknown id and for another organization's", async () => {
     const { path } = await held();
     const other = await reviewedOrganization(db, urls[0]);
     const anonymous = (text: string) => text.replace(/req_\w+/, "");
@@ -157,7 +157,7 @@ describe("POST /v1/escalations/{id}/decision", () => {
     expect((await get(path, org.reviewer)).json.escalation.status).toBe("pending");
   });
 
-  test("an Idempotency-Key gives the first answer again", async () => {
+  test("an Idempotency-Key returns the first answer again", async () => {
     const { path } = await held();
     const headers = { "Idempotency-Key": "vote-1" };
     const first = await decide(path, org.reviewer, { outcome: "approve" }, 0, headers);
@@ -185,7 +185,7 @@ describe("a human modification", () => {
     });
   });
 
-  test("stands in the vote and in its audit row, so that another reviewer can approve the same", async () => {
+  test("is in the vote and in its audit row, so that another reviewer can approve the same", async () => {
     const two = await reviewedOrganization(db, urls[0], quorum(2));
     const { path, intent_id } = await held(two);
     const first = await decide(path, two.reviewer, cheaper);
@@ -199,7 +199,7 @@ describe("a human modification", () => {
     expect(votes[0].modifications).toBeNull();
   });
 
-  test("shows nobody what a policy redacts of it", async () => {
+  test("shows no content that a policy redacts", async () => {
     const two = await reviewedOrganization(db, urls[0], quorum(2));
     const policy = {
       apiVersion: "countersign/v1",
@@ -238,7 +238,7 @@ describe("a human modification", () => {
     ["is missing", { outcome: "approve_modified" }],
     ["is a move", { ...cheaper, modifications: [{ op: "move", path: "/x", from: "/y" }] }],
     ["comes with a comment of 10,000 characters", { outcome: "approve", comment: "x".repeat(10_000) }],
-  ])("400 when it %s, and nothing happens", async (_title, body) => {
+  ])("400 if it %s, and nothing happens", async (_title, body) => {
     untouched ??= held();
     const { path } = await untouched;
     const answer = await decide(path, org.reviewer, body);
@@ -271,7 +271,7 @@ describe("a human modification", () => {
 });
 
 describe("cancel and reassign", () => {
-  test("a cancelled escalation ends as block and never moves again", async () => {
+  test("a cancelled escalation ends as block and never changes again", async () => {
     const { path, intent_id } = await held();
     const { json } = await post(`${path}/cancel`, org.operator, { reason: "not needed" });
     expect(json.escalation).toMatchObject({
@@ -286,7 +286,7 @@ describe("cancel and reassign", () => {
     expect(await auditOf(intent_id)).toEqual(["submitted", "decided", "escalated", "cancelled"]);
   });
 
-  test("handing over keeps the escalation pending and its time limit; reviewers may do neither", async () => {
+  test("reassigning keeps the escalation pending and its time limit; reviewers may do neither", async () => {
     const { path, intent_id } = await held();
     const before = (await get(path, org.reviewer)).json.escalation;
     const reviewers = [{ type: "user", id: (await org.org.key({ role: "reviewer" })).key_id }];
@@ -304,18 +304,18 @@ describe("the time limit", () => {
   test.each([
     ["block", "block"],
     ["approve", "approve"],
-  ] as const)("on_timeout %s: the worker ends it and wakes who waits", async (on_timeout, outcome) => {
+  ] as const)("on_timeout %s: the worker ends it and wakes waiting callers", async (on_timeout, outcome) => {
     const short = await reviewedOrganization(db, urls[0], quorum(1, { timeout_seconds: 1, on_timeout }));
     const { intent_id, path } = await held(short);
     const { json } = await get(`/v1/intents/${intent_id}/decision?wait=30`, short.agent, 1);
     expect(json.decision).toMatchObject({ outcome, status: "final", escalation_status: "timed_out" });
     const { escalation } = (await get(path, short.reviewer)).json;
     expect(escalation.resolution).toMatchObject({ outcome, by: null });
-    // Looks are half a second apart; the wait for the decision ends after 30 s.
+    // The worker looks every half second. The wait for the decision ends after 30 s.
     expect(Date.parse(escalation.closed_at) - Date.parse(escalation.expires_at)).toBeLessThan(30_000);
   });
 
-  test("a vote after the deadline loses, whether or not the worker has run", async () => {
+  test("a vote after the deadline is refused, whether or not the worker has run", async () => {
     const { path, escalation_id } = await held();
     await deadlineIn(db, [escalation_id], "-1 us");
     expect((await decide(path, org.reviewer, { outcome: "approve" })).status).toBe(409);
@@ -325,7 +325,7 @@ describe("the time limit", () => {
     const racing = await reviewedOrganization(db, urls[0], quorum(1));
     const items = await Promise.all(Array.from({ length: 60 }, () => held(racing)));
     const ids = items.map((each) => each.escalation_id);
-    // Some have lost and some have won before the race begins, whatever the machine makes of the others.
+    // Some have surely timed out and some have surely been decided before the race begins, on a machine of any speed.
     await deadlineIn(db, ids.slice(0, 10), "0 ms");
     await deadlineIn(db, ids.slice(10, 50), "300 ms");
     const answers = await Promise.all(
@@ -350,7 +350,7 @@ describe("the time limit", () => {
 });
 
 describe("reading", () => {
-  test("who waits for the decision on the other node hears of it long before its wait is over", async () => {
+  test("a caller that waits on the other node gets the decision long before its wait ends", async () => {
     const own = await reviewedOrganization(db, urls[0]);
     const waited_ms: number[] = [];
     for (let round = 0; round < 5; round++) {
@@ -365,11 +365,11 @@ describe("reading", () => {
       expect(outcome).toBe("approve");
       waited_ms.push(at_ms - ruled_ms);
     }
-    // The wait lasts 30 s. `decision-waits.test.ts` holds that looks are 50 ms apart.
+    // The wait lasts 30 s. `decision-waits.test.ts` shows that looks are 50 ms apart.
     expect(Math.min(...waited_ms)).toBeLessThan(10_000);
   });
 
-  test("an escalation of test mode is left out unless asked for, and can be decided", async () => {
+  test("an escalation of test mode is listed only on request, and can be decided", async () => {
     const own = await reviewedOrganization(db, urls[0]);
     const { api_key } = await own.org.key({ role: "agent", environment: "test" });
     const { path, intent_id } = await held(own, heldBody, api_key);

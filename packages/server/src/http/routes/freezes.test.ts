@@ -1,4 +1,4 @@
-/** Freezes over HTTP, on two nodes: one freezes, the other decides. Source: docs/decisions/0034. */
+/** Tests freezes over HTTP on two nodes: one freezes, the other decides. See docs/decisions/0034-freezes.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { verifyOrganization } from "../../operations/audit/verify-organization.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -57,7 +57,7 @@ describe("a freeze of an agent", () => {
     expect((await get("/v1/freezes", of.reviewer)).json.freezes).toEqual([frozen.json.freeze]);
   });
 
-  test("refuses the claim of what was approved before", async () => {
+  test("refuses the claim of an earlier approval", async () => {
     const of = await open();
     const { intent_id } = await submit(of.agent, { ...plain(), claim: "required" });
     await freezeAgent(of, "escalate");
@@ -67,7 +67,7 @@ describe("a freeze of an agent", () => {
     expect((await claim()).status).toBe(200);
   });
 
-  test("ends with the unfreezing by an admin", async () => {
+  test("ends when an admin unfreezes it", async () => {
     const of = await open();
     await freezeAgent(of);
     expect((await unfreezeAgent(of.operator)).status).toBe(403);
@@ -100,7 +100,7 @@ describe("a freeze of an agent", () => {
     await sound(of);
   });
 
-  test("blocks in test mode, and in shadow mode it is recorded and holds nothing", async () => {
+  test("blocks in test mode; shadow mode records it and holds nothing", async () => {
     const of = await open();
     const tester = (await of.org.key({ role: "agent", environment: "test" })).api_key;
     await freezeAgent(of);
@@ -108,7 +108,7 @@ describe("a freeze of an agent", () => {
     expect(await submit(of.agent, plain(), "?mode=shadow")).toMatchObject({ verdict: "block", outcome: "approve" });
   });
 
-  test("is not lifted by an override: none is given, and one that was given before is not spent", async () => {
+  test("cannot be overridden: no override is given, and an earlier one is not spent", async () => {
     const of = await reviewedOrganization(db, urls[0], { default_verdict: "block", packs: [] });
     const { intent_id } = await submit(of.agent, { intent: blockedBody.intent });
     const other = await submit(of.agent, plain());
@@ -127,8 +127,8 @@ describe("a freeze of an agent", () => {
   });
 });
 
-describe("open reviews of what is frozen", () => {
-  test("are closed by a block, and whoever waits for one hears it at once", async () => {
+describe("open reviews under a freeze", () => {
+  test("are closed by a block, and waiting callers get it at once", async () => {
     const of = await held();
     const { intent_id, escalation_id } = await submit(of.agent, heldBody);
     const waiting = call(urls[1], "GET", `/v1/intents/${intent_id}/decision?wait=50`, { key: of.agent });
@@ -146,7 +146,7 @@ describe("open reviews of what is frozen", () => {
     await sound(of);
   });
 
-  test("under escalate, those from before cannot be approved, and those from after only by admins", async () => {
+  test("under escalate, earlier ones cannot be approved, and later ones only by admins", async () => {
     const of = await held();
     const before = await submit(of.agent, heldBody);
     await freezeAgent(of, "escalate");
@@ -159,16 +159,16 @@ describe("open reviews of what is frozen", () => {
     expect(escalation).toMatchObject({ on_timeout: "block", reviewers: [{ type: "role", id: "admin" }] });
     expect((await decide(of.reviewer, after.escalation_id, "approve")).status).toBe(403);
     expect((await decide(of.admin, after.escalation_id, "approve")).json.escalation.status).toBe("decided");
-    // A rule holds this one, too, and any reviewer may vote for that rule. No approval by others than admins counts.
+    // Another rule escalates this one, too, and any reviewer may vote for that rule. Only approvals by admins count.
     const both = await submit(of.agent, heldBody);
     const body = { reviewers: [{ type: "role", id: "reviewer" }] };
     await post(`/v1/escalations/${both.escalation_id}/reassign`, of.operator, body);
     expect((await decide(of.reviewer, both.escalation_id, "approve")).status).toBe(403);
-    // Anybody who may review may end the older one with a block; unfrozen, it could be approved again.
+    // Any reviewer may end the older one with a block. After an unfreeze it could be approved again.
     expect((await decide(of.reviewer, before.escalation_id, "block")).status).toBe(200);
   });
 
-  test("a time limit that would approve blocks", async () => {
+  test("a time limit that would approve blocks instead", async () => {
     const escalation = { timeout_seconds: 600, on_timeout: "approve", reviewers: [], quorum: 1 };
     const of = await reviewedOrganization(db, urls[0], { escalation });
     const { intent_id, escalation_id } = await submit(of.agent, heldBody);
@@ -192,7 +192,7 @@ describe("open reviews of what is frozen", () => {
 });
 
 describe("a freeze of a key", () => {
-  test("reaches its rotations and the keys that it made, and leaves it no way out", async () => {
+  test("affects its rotations and the keys that it created, and leaves it no way out", async () => {
     const of = await open();
     const maker = await of.org.key({ role: "admin" });
     const made = (await post("/v1/api-keys", maker.api_key, { role: "agent" })).json;
@@ -213,7 +213,7 @@ describe("a freeze of a key", () => {
     expect((await submit(again.api_key)).verdict).toBe("approve");
   });
 
-  test("under escalate, no key of the same frozen maker approves", async () => {
+  test("under escalate, no key with the same frozen creator approves", async () => {
     const of = await open();
     const maker = await of.org.key({ role: "admin" });
     const [one, two] = await Promise.all(
@@ -236,7 +236,7 @@ describe("a freeze of a key", () => {
 });
 
 describe("a freeze of the organization", () => {
-  test("blocks everybody in it and nobody else", async () => {
+  test("blocks all callers of it and no others", async () => {
     const [of, other] = [await open(), await open()];
     expect((await post("/v1/organization/freeze", of.operator, by("block"))).status).toBe(200);
     const decision = await submit(of.agent, plain("whoever"));
@@ -251,7 +251,7 @@ describe("a second person", () => {
   const settings = (key: string, unfreeze_needs_second_person: boolean) =>
     call(urls[0], "PATCH", "/v1/organization", { key, body: { unfreeze_needs_second_person } });
 
-  test("has to confirm where the organization asks for it: not the same person with another key", async () => {
+  test("must confirm if the organization requires it, and must not be the same person with another key", async () => {
     const of = await open();
     const other = (await of.org.key({ role: "admin" })).api_key;
     expect((await settings(of.operator, true)).status).toBe(403);
@@ -273,7 +273,7 @@ describe("a second person", () => {
     await sound(of);
   });
 
-  test("confirms within 24 hours, or asks anew", async () => {
+  test("confirms within 24 hours; after that the request must be repeated", async () => {
     const of = await open();
     const other = (await of.org.key({ role: "admin" })).api_key;
     await settings(of.admin, true);
@@ -313,14 +313,14 @@ describe("a preview", () => {
     expect(await preview("kind=organization")).toMatchObject({ ...rest, decisions_24h: 4, open_reviews: 1 });
   });
 
-  test("names what it is about", async () => {
+  test("names its subject", async () => {
     const of = await open();
     for (const query of ["kind=agent", "kind=organization&agent_id=a", "kind=key&agent_id=a"])
       expect((await get(`/v1/freezes/preview?${query}`, of.operator)).status).toBe(400);
   });
 });
 
-test("freezing asks for a mode and a reason, and for an operator", async () => {
+test("a freeze needs a mode, a reason and an operator", async () => {
   const of = await open();
   for (const body of [{ mode: "block" }, { mode: "stop", reason: "x" }, { mode: "block", reason: " " }])
     expect((await post("/v1/agents/agent-1/freeze", of.operator, body)).status).toBe(400);

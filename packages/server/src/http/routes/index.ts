@@ -28,7 +28,7 @@ import { policyRoutes } from "./policies.ts";
 import { singleSignOnRoutes } from "./single-sign-on.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-/** What routes need of their node beyond the runtime. */
+/** The parts of a node that routes use besides the runtime. */
 export interface RouteDeps {
   readonly runtime: Runtime;
   readonly packs: Packs;
@@ -36,20 +36,20 @@ export interface RouteDeps {
   readonly metrics: Metrics;
   /** Null: GET /metrics answers loopback peers only. */
   readonly metrics_token: string | null;
-  /** True from the moment that the service is told to stop. */
+  /** Returns true after the service was asked to stop. */
   readonly stopping: () => boolean;
 }
 
-/** Who asks for readiness without end takes one session, and has an answer also where a session says nothing. */
+/** Frequent readiness checks use one session, and get an answer even if that session does not respond. */
 const readyLook = { wait_ms: 5_000, past_late: true };
 
-/** The handlers of every operation. */
+/** Returns the handlers of every operation. */
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
   const checkBatchItem = compileCheck(BatchItem);
   const checkItem: ItemCheck = (item, examine) => {
     const unstorable = examine(item);
     if (unstorable.length === 0 && checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
-    // Measured only once it has failed: how many problems are worth collecting depends on its size.
+    // Computed only after a failure, because the size decides how many problems are collected.
     const bytes = JSON.stringify(item).length;
     refuseProblems(unstorable, checkBatchItem(item, bytes) ?? [], {
       value: item,

@@ -1,4 +1,4 @@
-/** Intents over HTTP, from submission to audit, on a whole node. Source: contract §4, api.md §4. */
+/** Tests intents over HTTP on a whole node, from submission to audit. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call, type TestOrganization, testOrganization } from "../../testing/nodes/http-node.ts";
@@ -20,7 +20,7 @@ const injected = { contract_version: "1", facts: { security: { prompt_injection_
 const submit = (key: string, body: unknown, headers = {}, query = "") =>
   call(url, "POST", `/v1/intents${query}`, { key, body, headers });
 
-/** A live organization: its default membrane enforces. */
+/** Creates a live organization, whose default membrane enforces. */
 async function liveOrganization(): Promise<{ org: TestOrganization; admin: string; membrane_id: string }> {
   const live = await testOrganization(db);
   const key = (await live.key()).api_key;
@@ -111,7 +111,7 @@ describe("POST /v1/intents", () => {
     expect(json.decision).toMatchObject({ pipeline_mode: mode, enforced });
   });
 
-  test("all problems are told at once, also of a body sent in chunks without a Content-Length", async () => {
+  test("all problems are listed at once, also for a chunked body without a Content-Length", async () => {
     const agent = { id: 5, session_id: "\0" };
     const body = JSON.stringify({ intent: { agent, action: {}, data_classes: "pii" }, extra: 1 });
     const answer = await fetch(`${url}/v1/intents`, {
@@ -152,7 +152,7 @@ describe("POST /v1/intents", () => {
     expect(paths).toEqual(["/context/contract_version", "/context/facts/security/siem_ref"]);
   });
 
-  test("what is wrong with the context document is told beside what is wrong with the intent, also of a batch's item", async () => {
+  test("problems of the context document are listed beside those of the intent, also for an item of a batch", async () => {
     const body = { intent: { ...intent, agent: {} }, context: { contract_version: "1", facts: { securty: {} } } };
     const paths = ({ details }: { details: { path: string }[] }) => details.map(({ path }) => path);
     const alone = await submit(admin, body);
@@ -164,7 +164,7 @@ describe("POST /v1/intents", () => {
     );
   });
 
-  test("a key of one agent submits for that agent only", async () => {
+  test("a key of one agent submits only for that agent", async () => {
     const { api_key } = await org.key({ scope: "agent", role: "agent", agent_id: "agent-1" });
     expect((await submit(api_key, { intent })).status).toBe(201);
     const foreign = await submit(api_key, { intent: { ...intent, agent: { id: "agent-2" } } });
@@ -174,7 +174,7 @@ describe("POST /v1/intents", () => {
     expect([listed.status, listed.json.error.details[0].code]).toEqual([403, "agent"]);
   });
 
-  test("404 for a membrane that does not exist and for another organization's, alike", async () => {
+  test("404 is the same for an unknown membrane and for another organization's", async () => {
     const other = await liveOrganization();
     const missing = await submit(admin, { intent, membrane_id: "mem_nope" });
     const foreign = await submit(admin, { intent, membrane_id: other.membrane_id });
@@ -183,7 +183,7 @@ describe("POST /v1/intents", () => {
     expect(anonymous(foreign.text)).toBe(anonymous(missing.text));
   });
 
-  test("the membrane's catalogue overrules what the agent declares", async () => {
+  test("the membrane's catalogue overrides the agent's declaration", async () => {
     const live = await liveOrganization();
     const action_catalogue = [{ verb: "ship", type: "system.deploy", data_classes: ["federal"] }];
     await call(url, "PATCH", `/v1/membranes/${live.membrane_id}`, { key: live.admin, body: { action_catalogue } });
@@ -201,7 +201,7 @@ describe("POST /v1/intents", () => {
 });
 
 describe("Idempotency-Key", () => {
-  test("50 requests at once commit one decision; all others get it again with 200", async () => {
+  test("50 concurrent requests commit one decision; all others get the same one with 200", async () => {
     const headers = { "Idempotency-Key": "race-1" };
     const answers = await Promise.all(Array.from({ length: 50 }, () => submit(admin, { intent }, headers)));
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
@@ -211,7 +211,7 @@ describe("Idempotency-Key", () => {
     expect(replays).toHaveLength(49);
   });
 
-  test("the same key with another body or mode is 409, and in another organization it is another key", async () => {
+  test("the same key with another body or mode is 409; in another organization it is another key", async () => {
     const headers = { "Idempotency-Key": "conflict-1" };
     await submit(admin, { intent }, headers);
     const other = await submit(admin, { intent: { ...intent, agent: { id: "x" } } }, headers);
@@ -232,7 +232,7 @@ describe("Idempotency-Key", () => {
 });
 
 describe("reading", () => {
-  test("the decision comes back byte for byte, with a strong ETag that answers 304", async () => {
+  test("the decision is returned byte for byte, with a strong ETag that answers 304", async () => {
     const made = await submit(admin, { intent });
     const path = `/v1/intents/${made.json.intent_id}/decision`;
     const read = await call(url, "GET", path, { key: admin });
@@ -246,7 +246,7 @@ describe("reading", () => {
     expect((await call(url, "GET", `${path}?wait=56`, { key: admin })).status).toBe(400);
   });
 
-  test("an intent shows the facts it was decided on, each with its source and as-of", async () => {
+  test("an intent shows the facts of its decision, each with its source and as-of", async () => {
     const as_of = new Date(Date.now() - 60_000).toISOString().replace("Z", "000Z");
     const facts = { security: { prompt_injection_detected: false }, identity: { clearance_status: "cleared" } };
     const made = await submit(admin, { intent, context: { contract_version: "1", facts, as_of: { security: as_of } } });
@@ -266,7 +266,7 @@ describe("reading", () => {
     expect(read.json.decision).toEqual(made.json.decision);
   });
 
-  test("the audit tells what happened, in order, with hashes, oldest first and in pages", async () => {
+  test("the audit lists the events in order, with hashes, oldest first and in pages", async () => {
     const made = await submit(admin, { intent });
     const path = `/v1/intents/${made.json.intent_id}`;
     await call(url, "POST", `${path}/observations`, {
@@ -285,7 +285,7 @@ describe("reading", () => {
     expect(rest.json.next_cursor).toBeNull();
   });
 
-  test("lists go newest first, filter, and page without gaps", async () => {
+  test("lists are sorted newest first, can be filtered, and page without gaps", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     const ids: string[] = [];
@@ -312,12 +312,12 @@ describe("reading", () => {
     }
   });
 
-  test("a page of large intents ends after 4 MiB, and its cursor leads on: none is left out", async () => {
+  test("a page of large intents ends after 4 MiB, and its cursor continues without a gap", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     const ids: string[] = [];
     for (let n = 0; n < 9; n += 1) {
-      // Compressible: what it takes on disk says nothing about what it takes here.
+      // Compressible, because the size on disk must not matter here.
       const payload = { content: { text: "x".repeat(n === 4 ? 10 : 1_000_000) } };
       ids.unshift((await submit(key, { intent: { ...intent, payload } })).json.intent_id);
     }
@@ -333,7 +333,7 @@ describe("reading", () => {
     expect(pages.map((page) => page.length)).toEqual([6, 3]);
   });
 
-  test("keys of agents see their own intents only; what others own answers like what does not exist", async () => {
+  test("keys of agents see only their own intents; those of others answer like unknown ids", async () => {
     const made = await submit(admin, { intent });
     const mine = (await org.key({ role: "agent" })).api_key;
     const bound = (await org.key({ scope: "agent", role: "agent", agent_id: "agent-1" })).api_key;
@@ -358,7 +358,7 @@ describe("reading", () => {
 });
 
 describe("POST /v1/intents/{intent_id}/observations", () => {
-  test("201 records, a repetition under one key answers 200, and roles that only read are refused", async () => {
+  test("201 records, a repetition under one key answers 200, and read-only roles are refused", async () => {
     const made = await submit(admin, { intent });
     const path = `/v1/intents/${made.json.intent_id}/observations`;
     const body = { status: "failed", detail: "mailbox full" };
@@ -379,7 +379,7 @@ describe("POST /v1/intents/{intent_id}/observations", () => {
     ["a text", "mailbox full"],
     ["an object", { tries: 3, codes: [450, 452], last: { at: "10:00" } }],
     ["absent", undefined],
-  ])("stand in the trail with their detail: %s", async (_name, detail) => {
+  ])("are in the trail with their detail: %s", async (_name, detail) => {
     const made = await submit(admin, { intent });
     const path = `/v1/intents/${made.json.intent_id}`;
     const observed = await call(url, "POST", `${path}/observations`, {

@@ -1,4 +1,4 @@
-/** Intents over HTTP. Source: contract §4, api.md §4. */
+/** Intents over HTTP. */
 import { errorCodes } from "@countersign/contract";
 import { claimIntent } from "../../operations/intents/claim-intent.ts";
 import { getDecision, getIntent, listIntentAudit, listOwnIntents } from "../../operations/intents/read-intents.ts";
@@ -26,24 +26,20 @@ type IntentHandlers = Pick<
 
 export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHandlers {
   return {
-    async submitIntent({ caller, body, query, idempotency_key }) {
-      const answer = await submitIntent(runtime, caller, {
-        submission: body,
-        mode: query.mode,
-        idempotency_key,
-        batch_size: 1,
-      });
+    async submitIntent({ caller, body, query, idempotency_key, client_ip }) {
+      const request = { submission: body, mode: query.mode, idempotency_key, client_ip, batch_size: 1 };
+      const answer = await submitIntent(runtime, caller, request);
       const { intent_id, decision_text, replayed } = answer;
       const json_text = `{"intent_id":"${intent_id}","decision":${decision_text}}`;
       return answerOnce(replayed, { status: 201, json_text, headers: { Location: `/v1/intents/${intent_id}` } });
     },
 
-    async submitIntentBatch({ caller, body, body_bytes, examine, query, request_id }) {
-      const batch = { items: body.intents, bytes: body_bytes, examine, mode: query.mode };
+    async submitIntentBatch({ caller, body, body_bytes, examine, query, request_id, client_ip }) {
+      const batch = { items: body.intents, bytes: body_bytes, examine, mode: query.mode, client_ip };
       const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
-      // The answer's status tells nobody of them; one line for each kind, as all items may have met the same.
+      // The answer's status does not show failed items. One line for each code, because many may fail alike.
       for (const [code, fault] of new Map(faults.map((fault) => [fault.code, fault])))
         if (errorCodes[code].status >= 500)
           runtime.log.error({ request_id, code, err: fault.cause ?? fault }, "batch items failed");

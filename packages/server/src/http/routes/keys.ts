@@ -1,14 +1,19 @@
-/** API keys over HTTP. Source: contract §4, api.md §3. */
+/** API keys over HTTP. */
+import { bindKey } from "../../operations/keys/bind-key.ts";
 import { createKey } from "../../operations/keys/create-key.ts";
 import { listKeys } from "../../operations/keys/list-keys.ts";
+import { readObservedBindings } from "../../operations/keys/observed-bindings.ts";
 import { revokeKey } from "../../operations/keys/revoke-key.ts";
 import { rotateKey } from "../../operations/keys/rotate-key.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer/answer-once.ts";
 import type { Handlers } from "../handler.ts";
 
-type KeyRuntime = Pick<Runtime, "db" | "clock" | "ids" | "log" | "sealer">;
-type KeyHandlers = Pick<Handlers, "createApiKey" | "listApiKeys" | "revokeApiKey" | "rotateApiKey">;
+type KeyRuntime = Pick<Runtime, "db" | "clock" | "ids" | "log" | "sealer" | "callers">;
+type KeyHandlers = Pick<
+  Handlers,
+  "createApiKey" | "listApiKeys" | "changeApiKey" | "getObservedBindings" | "revokeApiKey" | "rotateApiKey"
+>;
 
 export function keyRoutes(runtime: KeyRuntime): KeyHandlers {
   return {
@@ -19,6 +24,14 @@ export function keyRoutes(runtime: KeyRuntime): KeyHandlers {
 
     async listApiKeys({ caller, query }) {
       return { status: 200, body: await listKeys(runtime, caller, query) };
+    },
+
+    async changeApiKey({ caller, params, body }) {
+      return { status: 200, body: { api_key: await bindKey(runtime, caller, params.key_id, body.bindings) } };
+    },
+
+    async getObservedBindings({ caller, params }) {
+      return { status: 200, body: { observed: await readObservedBindings(runtime, caller, params.key_id) } };
     },
 
     async revokeApiKey({ caller, params }) {

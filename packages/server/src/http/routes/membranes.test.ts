@@ -1,4 +1,4 @@
-/** Membranes over HTTP. Source: api.md §10. */
+/** Tests membranes over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { lockHead } from "../../store/organizations/heads.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -27,7 +27,7 @@ const defaultOf = async (key: string) =>
   (await call(url, "GET", "/v1/membranes", { key })).json.membranes.at(-1).membrane_id;
 
 describe("membranes", () => {
-  test("a page of membranes with large catalogues ends after 4 MiB, and its cursor leads on: none is left out", async () => {
+  test("a page of membranes with large catalogues ends after 4 MiB, and its cursor continues without a gap", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
     const names: string[] = ["default"];
     const data_classes = Array.from({ length: 9 }, (_, n) => `${n}${"c".repeat(100)}`);
@@ -51,9 +51,9 @@ describe("membranes", () => {
     expect(pages.map((page) => page.length)).toEqual([6, 1]);
   });
 
-  test("an intent may name a membrane from the moment that its creation is answered, on every node", async () => {
+  test("an intent may name a membrane from the answer of its creation on, on every node", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
-    // Both nodes know the organization as it was before.
+    // Both nodes have loaded the organization before the change.
     for (const base of [url, second]) expect((await submit(own, base)).status).toBe(201);
     const made = await call(url, "POST", "/v1/membranes", { key: own, body: { name: "new" } });
     const { membrane_id } = made.json.membrane;
@@ -81,7 +81,7 @@ describe("membranes", () => {
     });
   });
 
-  test("reviewers are roles, people and keys of the organization that may decide; others are 400, foreign as unknown", async () => {
+  test("reviewers are roles, people and keys of the organization that may decide; others are 400, foreign like unknown", async () => {
     const own = await testOrganization(db);
     const { api_key: key, key_id } = await own.key();
     const revoked = await own.key({ role: "reviewer" });
@@ -119,7 +119,7 @@ describe("membranes", () => {
       expect((await change(type, id)).status).toBe(200);
   });
 
-  test("400 for a quorum that the people named cannot reach", async () => {
+  test("400 for a quorum that the named people cannot reach", async () => {
     const own = await testOrganization(db);
     const { api_key: key, key_id } = await own.key();
     const person = { type: "user", id: key_id };
@@ -144,7 +144,7 @@ describe("membranes", () => {
     expect([twice.status, twice.json.error?.details[0].path]).toEqual([400, "/escalation/quorum"]);
   });
 
-  test("a change that changes nothing makes no decision stale and is not in the audit trail", async () => {
+  test("a change without effect makes no decision stale and is not in the audit trail", async () => {
     const own = await testOrganization(db);
     const { api_key: key } = await own.key();
     const path = `/v1/membranes/${await defaultOf(key)}`;
@@ -186,7 +186,7 @@ describe("membranes", () => {
     expect(rest.json.membranes.map((each: { name: string }) => each.name)).toEqual(["default"]);
   });
 
-  test("what is left out of thresholds, terms of review and a catalogue's entries takes the default, or stays as it was", async () => {
+  test("omitted members of thresholds, review and catalogue entries get the default, or stay unchanged", async () => {
     const key = (await (await testOrganization(db)).key()).api_key;
     const body = {
       name: "sparse",
@@ -209,12 +209,12 @@ describe("membranes", () => {
       escalation: { timeout_seconds: 2, on_timeout: "approve", reviewers, quorum: 1 },
     };
     expect(changed).toEqual({ ...membrane, ...whole });
-    // A backtest puts the settings of a time together from these rows.
+    // A backtest reconstructs earlier settings from these rows.
     const { json } = await call(url, "GET", "/v1/audit?type=membrane_changed", { key });
     expect(json.audit[0].data).toEqual({ membrane_id: membrane.membrane_id, ...whole });
   });
 
-  test("400 for a catalogue that says of a verb, in whatever case, twice what it does, when it is made and when it is changed", async () => {
+  test("400 for a catalogue with two entries for a verb, in any case, at creation and change", async () => {
     const entry = (type: string) => ({ verb: "pay", type, data_classes: [] });
     const action_catalogue = [entry("payment.transfer"), { ...entry("data.read"), verb: "Pay" }, entry("data.read")];
     const default_id = await defaultOf(admin);
@@ -234,7 +234,7 @@ describe("membranes", () => {
     }
   });
 
-  test("400 names all that is wrong with the settings, when it is made and when it is changed", async () => {
+  test("400 names all problems of the settings, at creation and change", async () => {
     const wrong = {
       packs: ["security", "nope"],
       action_catalogue: [0, 1].map(() => ({ verb: "twice", type: "data.read", data_classes: [] })),
@@ -257,7 +257,7 @@ describe("membranes", () => {
     }
   });
 
-  test("409 for a name that is taken, 400 for a pack that does not exist, 404 for foreign and unknown ids", async () => {
+  test("409 for a used name, 400 for an unknown pack, 404 for foreign and unknown ids", async () => {
     const post = (body: object) => call(url, "POST", "/v1/membranes", { key: admin, body });
     expect((await post({ name: "default" })).json.error.code).toBe("already_exists");
     expect((await post({ name: "x", packs: ["security", "nope"] })).json.error.details[0].path).toBe("/packs/1");
@@ -277,7 +277,7 @@ describe("membranes", () => {
     }
   });
 
-  test("one hundred membranes, not one more", async () => {
+  test("at most one hundred membranes", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     const post = (n: number) => call(url, "POST", "/v1/membranes", { key, body: { name: `m${n}` } });
@@ -286,7 +286,7 @@ describe("membranes", () => {
     expect(made.filter((answer) => answer.status === 409)).toHaveLength(11);
   });
 
-  test("going live and back govern the next decision on every node; a second time is 409", async () => {
+  test("going live and back affects the next decision on every node; a second time is 409", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     const id = await defaultOf(key);
@@ -299,7 +299,7 @@ describe("membranes", () => {
     expect(await modeOn(url)).toBe("shadow");
   });
 
-  test("settings bear on the next decision: default verdict, packs, thresholds", async () => {
+  test("settings affect the next decision: default verdict, packs, thresholds", async () => {
     const own = await testOrganization(db);
     const key = (await own.key()).api_key;
     const id = await defaultOf(key);

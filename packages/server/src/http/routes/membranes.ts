@@ -1,4 +1,4 @@
-/** Membranes and usage over HTTP. Source: api.md §7 and §10. */
+/** Membranes and usage over HTTP. */
 import {
   changeMembrane,
   createMembrane,
@@ -8,7 +8,7 @@ import {
   returnToShadow,
 } from "../../operations/membranes/membranes.ts";
 import { readCoverage } from "../../operations/membranes/read-coverage.ts";
-import { readGoLiveSteps } from "../../operations/membranes/read-overview.ts";
+import { readGoLiveSteps, readKeySteps } from "../../operations/membranes/read-overview.ts";
 import { getUsage } from "../../operations/organizations/read-usage.ts";
 import type { Packs } from "../../operations/policies/read-packs.ts";
 import { packCostWarnings } from "../../operations/policies/shared-cost.ts";
@@ -64,7 +64,8 @@ export function membraneRoutes(runtime: Runtime, packs: Packs): MembraneHandlers
 
     async goLive({ caller, params }) {
       const next_steps = await readGoLiveSteps(runtime, packs, caller, params.membrane_id);
-      return { status: 200, body: { membrane: await goLive(runtime, caller, params.membrane_id), next_steps } };
+      const membrane = await goLive(runtime, caller, params.membrane_id);
+      return { status: 200, body: { membrane, next_steps: [...next_steps, ...(await readKeySteps(runtime, caller))] } };
     },
 
     async returnToShadow({ caller, params }) {

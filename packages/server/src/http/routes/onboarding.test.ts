@@ -1,6 +1,6 @@
-/** Onboarding over HTTP: from nothing to a first decision. Source: contract §2.1 and §4, api.md §10. */
+/** Tests onboarding over HTTP: from nothing to a first decision. */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -25,7 +25,7 @@ const acme = {
 };
 
 describe("POST /v1/onboarding/quickstart", () => {
-  test("201 answers flat with the seven fields of the contract, and the key works as admin of the new organization", async () => {
+  test("201 returns the seven fields of the contract, and the key works as admin of the new organization", async () => {
     const { status, json } = await quickstart(acme);
     expect(status).toBe(201);
     expect(Object.keys(json).sort()).toEqual(
@@ -45,13 +45,30 @@ describe("POST /v1/onboarding/quickstart", () => {
     });
   });
 
-  test("the snippet runs as it stands and prints the decision", async () => {
+  test("the snippet runs unchanged, makes one bound key, submits with it only, and prints the decision", async () => {
     const { json } = await quickstart(acme);
     const dir = await mkdtemp(join(tmpdir(), "countersign-snippet-"));
     try {
       await writeFile(join(dir, "first-intent.mjs"), json.quickstart_snippet);
-      const { stdout } = await promisify(execFile)(process.execPath, ["first-intent.mjs"], { cwd: dir });
-      expect(stdout).toMatch(/^approve risk 0 mode shadow/);
+      for (let run = 0; run < 2; run += 1) {
+        const { stdout } = await promisify(execFile)(process.execPath, ["first-intent.mjs"], { cwd: dir });
+        expect(stdout).toMatch(/^approve risk 0 mode shadow/);
+      }
+      const { api_keys } = (await call(url, "GET", "/v1/api-keys", { key: json.api_key })).json;
+      expect(api_keys).toMatchObject([
+        {
+          role: "agent",
+          bindings: { membrane_ids: [json.membrane_id], agent_ids: ["my-first-agent"], forbid_shadow: true },
+          warnings: [],
+        },
+        { key_id: json.key_id, role: "admin", warnings: [] },
+      ]);
+      const file = join(dir, `my-first-agent.${json.membrane_id}.key`);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const { intents } = (await call(url, "GET", "/v1/intents", { key: json.api_key })).json;
+      expect(intents.map((each: { submitted_by: { id: string } }) => each.submitted_by.id)).toEqual([
+        ...[api_keys[0].key_id, api_keys[0].key_id],
+      ]);
     } finally {
       await rm(dir, { recursive: true });
     }
@@ -69,7 +86,7 @@ describe("POST /v1/onboarding/quickstart", () => {
     expect(json.error.details[0].path).toBe(path);
   });
 
-  test("403 signup_closed where sign-up is closed, for intake too, and nothing is created", async () => {
+  test("403 signup_closed if sign-up is closed, also for intake, and nothing is created", async () => {
     const count = async () =>
       (await database.db.query<{ count: number }>("select count(*) as count from organizations"))[0]?.count;
     const before = await count();
@@ -82,7 +99,7 @@ describe("POST /v1/onboarding/quickstart", () => {
 });
 
 describe("POST /v1/onboarding/intake", () => {
-  test("takes what MCP's tools/list answers as it is, and quickstart takes over only what is sure", async () => {
+  test("accepts the answer of MCP's tools/list unchanged, and quickstart stores only certain entries", async () => {
     const object = { type: "object", properties: { amount: { type: "number" } } };
     const tools = [
       {
@@ -112,14 +129,14 @@ describe("POST /v1/onboarding/intake", () => {
     const { membrane } = (
       await call(url, "GET", `/v1/membranes/${started.json.membrane_id}`, { key: started.json.api_key })
     ).json;
-    // A guess would overrule what agents say of themselves.
+    // A guess would override the agents' own declarations.
     expect(membrane.action_catalogue).toEqual([
       { verb: "wire_money", type: "payment.transfer", data_classes: [], parameters: { amount: "number" } },
     ]);
     expect(started.json.next_steps.join("\n")).toMatch(/what these tools do.*: frobnicate, op7\./);
   });
 
-  test("an agent's data classes stand where a tool's words tell of personal data only", async () => {
+  test("an agent's data classes are used if a tool's words mention only personal data", async () => {
     const tools = [
       { name: "send_email", description: "Sends an email to a recipient" },
       { name: "get_patient", description: "Reads a patient's name" },
@@ -139,7 +156,7 @@ describe("POST /v1/onboarding/intake", () => {
     expect(read.json.intent.decided_as).toEqual({ type: "communication.email", data_classes: ["phi"] });
   });
 
-  test("recommends with the words that led there, and quickstart takes the catalogue over, once", async () => {
+  test("recommends with the matching words, and quickstart stores the catalogue once", async () => {
     const body = {
       description: "healthcare call centre with AI agents for billing and scheduling in Texas and California",
       tools: [

@@ -1,4 +1,4 @@
-/** Onboarding over HTTP. Source: contract §4, api.md §10. */
+/** Onboarding over HTTP. */
 import { recommend } from "../../operations/organizations/intake.ts";
 import { quickstart } from "../../operations/organizations/quickstart.ts";
 import type { Runtime } from "../../operations/runtime.ts";

@@ -1,14 +1,14 @@
-/** Health, readiness, metrics, and the API's own description. None needs a key. Source: api.md §1. */
+/** Health, readiness, metrics, and the API's own description. None needs a key. */
 import { createHash } from "node:crypto";
 import { equalInConstantTime, Fault, faultAt } from "@countersign/core";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** What operating a node needs to know of it. */
+/** The parts of a node that these operations use. */
 export interface OperatingDeps {
   /**
-   * Whether requests can be served: the database answers and may be written to, its schema is ours, the node's clock is not far
-   * from the database's, and the service is not stopping.
+   * Returns true if requests can be served: the database accepts writes, its schema fits, the node's clock is close to
+   * the database's, and the service is not stopping.
    */
   readonly ready: () => Promise<boolean>;
   readonly metrics: Metrics;
@@ -18,7 +18,7 @@ export interface OperatingDeps {
   readonly openapi_text: string;
 }
 
-/** The handlers. Faults: unavailable (getReadiness), forbidden (getMetrics). */
+/** Returns the handlers. Faults: unavailable (getReadiness), forbidden (getMetrics). */
 export function operatingHandlers(
   deps: OperatingDeps,
 ): Pick<Handlers, "getHealth" | "getReadiness" | "getMetrics" | "getOpenapi"> {
@@ -49,11 +49,14 @@ export function operatingHandlers(
 
 function notForStrangers(): Fault {
   const message =
-    "Metrics are for callers on this machine (loopback), and for those who send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
+    "Metrics are for callers on this machine (loopback), and for callers that send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
   return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
-/** Compares hashes, so that the time taken says nothing about the token, not even its length. */
+/**
+ * Returns true if the header has the token. Compares hashes, so that the time reveals nothing about the token, not even
+ * its length.
+ */
 function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
   const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];

@@ -1,4 +1,4 @@
-/** The organization as a whole over HTTP: who calls, the counts, the trail. */
+/** Tests the organization over HTTP: the caller, the counts, the trail. */
 import { createHash } from "node:crypto";
 import { canonicalJson, commitmentTo, leafHash } from "@countersign/core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -29,8 +29,8 @@ const submit = (key: string, amount_usd: number, query = "") =>
     },
   });
 
-describe("who calls", () => {
-  test("a key learns its organization, role and scope, whatever its role", async () => {
+describe("the caller", () => {
+  test("a key gets its organization, role and scope, with any role", async () => {
     const { api_key, key_id } = await org.key({ role: "agent", scope: "agent", agent_id: "a-1", environment: "test" });
     expect((await get("/v1/me", api_key)).json.caller).toEqual({
       type: "key",
@@ -47,7 +47,7 @@ describe("who calls", () => {
 });
 
 describe("the overview", () => {
-  test("counts by time, verdict, mode, risk, policy and agent, and nothing of another organization", async () => {
+  test("counts by time, verdict, mode, risk, policy and agent, and only its own organization", async () => {
     const own = await testOrganization(database.db);
     const key = (await own.key()).api_key;
     const document = {
@@ -87,7 +87,7 @@ describe("the overview", () => {
     expect((await get("/v1/overview")).json.overview.decisions).toBe(0);
   });
 
-  test("a window that is empty, turned round, longer than 31 days or no time is refused", async () => {
+  test("an empty, reversed or invalid window, or one longer than 31 days, is refused", async () => {
     for (const query of [
       "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
       "from=2026-01-01T00:00:00Z&to=2026-01-01T00:00:00Z",
@@ -101,7 +101,7 @@ describe("the overview", () => {
 });
 
 describe("the trail", () => {
-  test("shows every row of the organization, newest first, page by page, by type and by actor", async () => {
+  test("lists every row of the organization, newest first, page by page, by type and by actor", async () => {
     const own = await testOrganization(database.db);
     const { api_key, key_id } = await own.key();
     await submit(api_key, 1);
@@ -139,7 +139,7 @@ describe("the trail", () => {
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
   });
 
-  /** What openapi.json says of a record, as one computes it. */
+  /** The members of a record in openapi.json that a reader needs to compute its hash. */
   interface Row {
     readonly actor: { readonly id: string | null };
     readonly at: string;
@@ -165,7 +165,7 @@ describe("the trail", () => {
     }
   }
 
-  test("every row can be hashed again from what the list shows, and every root from the hashes", async () => {
+  test("every row can be hashed again from the list, and every root from the hashes", async () => {
     const own = await testOrganization(database.db);
     const { api_key, key_id } = await own.key();
     const { intent_id } = (await submit(api_key, 1.5e300)).json;
@@ -177,7 +177,7 @@ describe("the trail", () => {
     const decision = all.filter((row) => row.intent_id === intent_id && row.salt === null);
     expect(decision.map(({ type }) => type)).toEqual(["submitted", "decided"]);
     for (const { leaf } of decision) expect(JSON.parse(leaf)).toMatchObject({ actor: key_id, agent_id: "payer" });
-    // Roots: over the root before and the hashes of the entries since, each once.
+    // A root covers the previous root and the hashes of the entries since, each once.
     let [root, hashes, entries] = ["0".repeat(64), [] as string[], 0];
     for (const row of all) {
       if (row.entry === entries) hashes.push(row.hash);
@@ -197,7 +197,7 @@ describe("the trail", () => {
     );
   });
 
-  test("names open mode where no key acted", async () => {
+  test("names open mode as the actor without a key", async () => {
     const fresh = await testDatabase();
     const node = await serviceNode(fresh);
     const { intent_id } = (

@@ -1,4 +1,4 @@
-/** Overrides over HTTP, on two nodes. Source: contract §1, §2.6, §2.7 and §3. */
+/** Tests overrides over HTTP, on two nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -17,7 +17,7 @@ const post = (path: string, key: string, body: unknown, node = 0, headers = {}) 
   call(urls[node] ?? "", "POST", path, { key, body, headers });
 const get = (path: string, key: string) => call(urls[0] ?? "", "GET", path, { key });
 
-/** The membrane blocks what no policy speaks about, and one person may lift that. */
+/** The membrane blocks actions without a matching policy, and one person may override that. */
 const blocking = () => reviewedOrganization(db, urls[0] ?? "", { default_verdict: "block", packs: [] });
 const plain = { intent: blockedBody.intent };
 
@@ -36,7 +36,7 @@ const audit = async (org: Reviewed, intent_id: string) =>
   (await get(`/v1/intents/${intent_id}/audit`, org.admin)).json.audit.map((row: { type: string }) => row.type);
 
 describe("an override", () => {
-  test("approves the next retry of the same action once, and says so in that decision and in the trail", async () => {
+  test("approves the next retry of the same action once, and the decision and the trail say so", async () => {
     const org = await blocking();
     const intent_id = await blocked(org);
     const { status, json } = await override(org, intent_id);
@@ -62,7 +62,7 @@ describe("an override", () => {
     expect(await audit(org, approved.intent_id)).toEqual(["submitted", "decided", "override_spent"]);
   });
 
-  test("can rest on what was stopped only: of what was approved no fingerprint is kept", async () => {
+  test("needs a stopped action, because no fingerprint of an approved one is stored", async () => {
     const org = await blocking();
     const stopped = await blocked(org);
     const free = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
@@ -83,7 +83,7 @@ describe("an override", () => {
     );
   });
 
-  test("100 retries at once on two nodes, and two batches of 50: exactly one is approved", async () => {
+  test("100 concurrent retries on two nodes, and two batches of 50: exactly one is approved", async () => {
     for (const batch of [false, true]) {
       const org = await blocking();
       const { json } = await override(org, await blocked(org));
@@ -101,7 +101,7 @@ describe("an override", () => {
     }
   });
 
-  test("30 at once, of different actions on two nodes, are all given, and each approves its own", async () => {
+  test("30 concurrent ones for different actions on two nodes are all given, and each approves its own action", async () => {
     const org = await blocking();
     const bodies = Array.from({ length: 30 }, (_, n) => ({
       intent: { ...plain.intent, payload: { content: { text: "hello", copies: n } } },
@@ -113,7 +113,7 @@ describe("an override", () => {
     expect(decisions.map((each) => each.human_override_id)).toEqual(given.map(({ json }) => json.override.override_id));
   });
 
-  test("of two overrides of one action each approves once", async () => {
+  test("two overrides of one action approve once each", async () => {
     const org = await blocking();
     const [a, b] = [await blocked(org), await blocked(org)];
     await override(org, a);
@@ -141,7 +141,7 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("counts whatever the order of keys and the spelling of numbers, and whatever else the intent says", async () => {
+  test("counts for any order of keys and spelling of numbers, and any other members of the intent", async () => {
     const { agent, action } = plain.intent;
     const content = '"content":{"copies":2.0,"text":"hello"}';
     const summary = '"summary":"once more, please"';
@@ -161,7 +161,7 @@ describe("an override", () => {
     }
   });
 
-  test("is good for 24 hours and not at their end", async () => {
+  test("is valid for 24 hours, excluding the end", async () => {
     const org = await blocking();
     const { json } = await override(org, await blocked(org));
     const shift = (interval: string) =>
@@ -179,11 +179,11 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("approves nothing where its 24 hours end, or it is revoked, while the retry waits to be written down", async () => {
+  test("approves nothing if it expires or is revoked before the retry is committed", async () => {
     for (const change of ["expires_at = clock_timestamp()", "status = 'revoked'"]) {
       const org = await blocking();
       await override(org, await blocked(org));
-      // So that the node knows of the override: else it decides without, and again once that is found outdated.
+      // The node then knows the override. Otherwise it would decide without it, and again after a stale commit.
       await retry(org, { intent: { ...plain.intent, agent: { id: "agent-2" } } });
       let retried: ReturnType<typeof retry> | undefined;
       await db.system(async (query) => {
@@ -198,7 +198,7 @@ describe("an override", () => {
     }
   });
 
-  test("lifts the policies it names only: another blocking policy still blocks, and the override stays unspent", async () => {
+  test("overrides only the named policies: another blocking policy still blocks, and the override is not spent", async () => {
     const org = await blocking();
     await override(org, await blocked(org));
     await call(urls[0] ?? "", "PATCH", `/v1/membranes/${org.membrane_id}`, {
@@ -209,7 +209,7 @@ describe("an override", () => {
     expect((await get("/v1/overrides", org.reviewer)).json.overrides[0].status).toBe("active");
   });
 
-  test("of several the oldest that lifts all that blocks is spent: one that lifts less is in nobody's way", async () => {
+  test("the oldest of those that override all blocks is spent: one that overrides less does not interfere", async () => {
     const org = await blocking();
     const less: string[] = [];
     for (const id of [await blocked(org), await blocked(org)])
@@ -232,7 +232,7 @@ describe("an override", () => {
     expect(await retry(org)).toMatchObject({ verdict: "block", human_override_id: null });
   });
 
-  test("shadow retries do not spend it, nor do those of test mode", async () => {
+  test("retries in shadow or test mode do not spend it", async () => {
     const org = await blocking();
     await override(org, await blocked(org));
     const trial = (await org.org.key({ role: "agent", environment: "test" })).api_key;
@@ -241,7 +241,7 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("is told to webhooks when it is given, and so is the approval it makes", async () => {
+  test("is sent to webhooks when it is given, and so is the approval that it makes", async () => {
     const org = await blocking();
     await listen(db, org.org.org_id);
     const intent_id = await blocked(org);
@@ -267,8 +267,8 @@ describe("an override", () => {
   });
 });
 
-describe("who and what", () => {
-  test("two_person: 202 first, a different person completes it, and only then a retry passes", async () => {
+describe("permissions", () => {
+  test("two_person: 202 first; a different person completes it, and only then a retry passes", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["security"] });
     const intent_id = await blocked(org, blockedBody);
     await listen(db, org.org.org_id);
@@ -287,7 +287,7 @@ describe("who and what", () => {
     expect((await retry(org, blockedBody)).human_override_id).toBe(second.json.override.override_id);
   });
 
-  test("two_person: the second is waited for for 24 hours, and what both gave is good for 24 hours from then on", async () => {
+  test("two_person: the second person has 24 hours, and the override is valid for 24 hours from then on", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["security"] });
     const intent_id = await blocked(org, blockedBody);
     const begunAgo = (override_id: string, interval: string) =>
@@ -317,7 +317,7 @@ describe("who and what", () => {
     expect((await retry(org, blockedBody)).human_override_id).toBe(override_id);
   });
 
-  test("override: never answers 409 naming the policy; so does what is no enforced block", async () => {
+  test("override: never answers 409 naming the policy; so does an action without an enforced block", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: ["account"] });
     const intent = {
       agent: { id: "a" },
@@ -335,7 +335,7 @@ describe("who and what", () => {
     expect((await override(other, shadow)).json.error.code).toBe("override_not_allowed");
   });
 
-  test("a policy that forbids it now forbids it on every node, also where the block was decided before", async () => {
+  test("a policy that now forbids it does so on every node, also for earlier blocks", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
     const policy = (override: string) => ({
       policy: {
@@ -372,7 +372,7 @@ describe("who and what", () => {
     expect(answers.map((each) => each.status).sort()).toEqual([201, ...Array(9).fill(409)]);
   });
 
-  test("an Idempotency-Key gives the first answer again", async () => {
+  test("an Idempotency-Key returns the first answer again", async () => {
     const org = await blocking();
     const intent_id = await blocked(org);
     const headers = { "Idempotency-Key": "override-1" };
@@ -381,7 +381,7 @@ describe("who and what", () => {
     expect([again.status, again.text]).toEqual([200, first.text]);
   });
 
-  test("a revoked override approves nothing and is gone for good; foreign and unknown ones are 404", async () => {
+  test("a revoked override approves nothing and stays revoked; foreign and unknown ones are 404", async () => {
     const org = await blocking();
     const intent_id = await blocked(org);
     const { override_id } = (await override(org, intent_id)).json.override;

@@ -1,4 +1,4 @@
-/** Packs over HTTP: what there is, and what each rule does and cites. Source: api.md §10. */
+/** Tests packs over HTTP: their list, and the effect and citations of each rule. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { loadPacks } from "../../edge/start/pack-files.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 const get = (path: string) => call(url, "GET", `/v1/packs${path}`, { key });
 
 describe("packs", () => {
-  test("the list has all of them by name, page by page, each as it is read alone", async () => {
+  test("the list has all packs by name, page by page, each as it is read alone", async () => {
     const all = (await get("?limit=100")).json;
     expect(all.next_cursor).toBeNull();
     expect(all.packs.map(({ name }: { name: string }) => name)).toEqual([...packs.keys()].sort());

@@ -1,4 +1,4 @@
-/** Packs over HTTP. Source: api.md §10. */
+/** Packs over HTTP. */
 import { getPack, listPacks, type Packs } from "../../operations/policies/read-packs.ts";
 import type { Handlers } from "../handler.ts";
 

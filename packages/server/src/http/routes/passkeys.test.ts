@@ -1,4 +1,4 @@
-/** Passkeys on two nodes, with an authenticator in software in place of a browser. Source: api.md §9. */
+/** Tests passkeys on two nodes, with an authenticator in software instead of a browser. */
 import { randomBytes } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -46,7 +46,7 @@ async function send(method: string, path: string, { cookie, body, headers = {}, 
 }
 
 let numbers = 0;
-/** A signed-in person of an organization of their own. */
+/** Creates a signed-in person with their own organization. */
 async function somebody() {
   const org = await testOrganization(database.db);
   const { org_id } = org;
@@ -79,7 +79,7 @@ const auditTypes = async (cookie: string) =>
   (await send("GET", "/v1/audit", { cookie })).json.audit.map(({ type }: { type: string }) => type);
 
 describe("registering", () => {
-  test("a passkey is listed with its name, stands in the trail, and its owner is told by mail", async () => {
+  test("a passkey is listed with its name and is in the trail, and its owner gets a mail", async () => {
     const person = await somebody();
     const credential = person.authenticator.create(await options(person.cookie));
     const answer = await register(person.cookie, credential, "Laptop");
@@ -92,7 +92,7 @@ describe("registering", () => {
     await expect.poll(() => told().length).toBe(1);
   });
 
-  test("several are listed page by page, newest first, also from one on that was deleted", async () => {
+  test("several are listed page by page, newest first, also after a deleted one", async () => {
     const person = await somebody();
     const ids: string[] = [];
     for (let n = 0; n < 3; n += 1)
@@ -116,7 +116,7 @@ describe("registering", () => {
       expect((await send("GET", `/v1/auth/passkeys?${query}`, { cookie: person.cookie })).status).toBe(400);
   });
 
-  test("a challenge serves once, also on two nodes at once", async () => {
+  test("a challenge is valid once, also on two nodes at once", async () => {
     const { cookie, authenticator } = await somebody();
     const credential = authenticator.create(await options(cookie));
     const body = { credential };
@@ -127,7 +127,7 @@ describe("registering", () => {
     expect((await register(cookie, credential)).code).toBe("invalid_credentials");
   });
 
-  test("a challenge serves for five minutes, and a newer one replaces it", async () => {
+  test("a challenge is valid for five minutes, and a newer one replaces it", async () => {
     const { cookie, authenticator } = await somebody();
     const late = await options(cookie);
     await letPass(database.db, limits.passkey_challenge_seconds);
@@ -138,7 +138,7 @@ describe("registering", () => {
     expect((await register(cookie, authenticator.create(newest))).status).toBe(201);
   });
 
-  test("of two challenges at once on two nodes one serves, also where both replace an earlier one", async () => {
+  test("of two concurrent challenges on two nodes one is valid, also if both replace an earlier one", async () => {
     const { cookie, user_id, authenticator } = await somebody();
     await options(cookie);
     const begun: object[] = [];
@@ -150,7 +150,7 @@ describe("registering", () => {
     expect(statuses.sort()).toEqual([201, 401]);
   });
 
-  test("is begun only with a session that began lately or with the password; signing in again is enough", async () => {
+  test("needs a recent session or the password to begin; signing in again is enough", async () => {
     const { cookie, email, authenticator } = await somebody();
     const begin = (cookie: string, body?: object) =>
       send("POST", "/v1/auth/passkeys/registration/options", { cookie, ...(body === undefined ? {} : { body }) });
@@ -161,14 +161,14 @@ describe("registering", () => {
     expect([refused.status, refused.code]).toEqual([403, "forbidden"]);
     expect(refused.json.error.details).toMatchObject([{ code: "session_too_old" }]);
     expect((await begin(cookie, { password: "wrong horse battery staple" })).code).toBe("invalid_credentials");
-    // What was begun in time is finished.
+    // A registration that began in time can be finished.
     expect((await register(cookie, authenticator.create(begun))).status).toBe(201);
     expect((await begin(cookie, { password })).status).toBe(200);
     const again = await send("POST", "/v1/auth/login", { body: { email, password } });
     expect((await begin(again.cookie as string)).status).toBe(200);
   });
 
-  test("a challenge is of one session and one use: others' and logins' do not serve", async () => {
+  test("a challenge is for one session and one use: those of others and of logins are not valid", async () => {
     const [mine, other] = [await somebody(), await somebody()];
     const stolen = mine.authenticator.create(await options(mine.cookie));
     expect((await register(other.cookie, stolen)).code).toBe("invalid_credentials");
@@ -186,14 +186,14 @@ describe("registering", () => {
     expect([answer.status, answer.code]).toEqual([401, "invalid_credentials"]);
   });
 
-  test("the same passkey again, by whomever: 409", async () => {
+  test("the same passkey again, by any person: 409", async () => {
     const [mine, other] = [await somebody(), await somebody()];
     const id = await registered(mine);
     const again = other.authenticator.create(await options(other.cookie), { credential_id: id });
     expect((await register(other.cookie, again)).code).toBe("already_exists");
   });
 
-  test("as many as a person may have", async () => {
+  test("a person has a maximum of passkeys", async () => {
     const { cookie, authenticator, org_id, user_id } = await somebody();
     await database.db.system(async (query) => {
       for (let n = 1; n < limits.passkeys_per_person_max; n++)
@@ -241,14 +241,14 @@ describe("registering", () => {
       const { code, json } = await send(method, path, { headers: { "X-API-Key": api_key }, body });
       expect([code, json.error.details[0].message], path).toEqual([
         "forbidden",
-        "Only people who are signed in may; no API key does, whatever its role.",
+        "Only signed-in people may call this operation; no API key may, whatever its role.",
       ]);
     }
   });
 });
 
 describe("login", () => {
-  test("begins a session that may do everything, without the second factor", async () => {
+  test("begins a session with all rights, without the second factor", async () => {
     const person = await somebody();
     await registered(person);
     await database.db.system((query) =>
@@ -266,7 +266,7 @@ describe("login", () => {
     expect(passkeys[0].last_used_at).not.toBeNull();
   });
 
-  test("an answer serves once, also on two nodes at once", async () => {
+  test("an answer is valid once, also on two nodes at once", async () => {
     const person = await somebody();
     await registered(person);
     const credential = person.authenticator.get(await loginOptions());
@@ -275,7 +275,7 @@ describe("login", () => {
     expect((await logIn(credential)).code).toBe("invalid_credentials");
   });
 
-  test("two answers with one count on two nodes: one of them is a copy, and one wins", async () => {
+  test("two answers with one count on two nodes: one of them is from a copy, and one succeeds", async () => {
     const person = await somebody();
     await registered(person);
     const [first, second] = [await loginOptions(), await loginOptions()];
@@ -284,7 +284,7 @@ describe("login", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
 
-  test("an authenticator that does not count signs in as often as it is used", async () => {
+  test("an authenticator that does not count can sign in repeatedly", async () => {
     const person = await somebody();
     await registered(person, { counter: 0 });
     for (let n = 0; n < 2; n++) {
@@ -347,7 +347,7 @@ describe("login", () => {
     expect(left).toEqual([]);
   });
 
-  test("is held by nobody who waits for the organization to delete it", async () => {
+  test("does not wait for an organization's deletion of it", async () => {
     const person = await somebody();
     const id = await registered(person);
     const held = "select from org_heads where org_id = $1 for update";
@@ -357,21 +357,21 @@ describe("login", () => {
     ]);
   });
 
-  test("one with the longest identifier there may be is used and deleted like any other", async () => {
+  test("one with the longest possible identifier is used and deleted like any other", async () => {
     const person = await somebody();
     const id = await registered(person, { credential_id: randomBytes(1_023).toString("base64url") });
     expect((await logIn(person.authenticator.get(await loginOptions()))).status).toBe(200);
     expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie: person.cookie })).status).toBe(204);
   });
 
-  test("of another site's passkeys none serves", async () => {
+  test("passkeys of another site are not valid", async () => {
     const person = await somebody();
     await registered(person);
     const elsewhere = { ...(await loginOptions()), rpId: "evil.example" };
     expect((await logIn(person.authenticator.get(elsewhere))).code).toBe("invalid_credentials");
   });
 
-  test("nobody deletes another's passkey", async () => {
+  test("a person cannot delete another's passkey", async () => {
     const [mine, other] = [await somebody(), await somebody()];
     const id = await registered(mine);
     expect((await send("DELETE", `/v1/auth/passkeys/${id}`, { cookie: other.cookie })).code).toBe("not_found");
@@ -386,7 +386,7 @@ describe("login", () => {
   });
 });
 
-test("on a loopback address passkeys are for localhost: 409 where the page was opened by its number", async () => {
+test("on a loopback address passkeys are for localhost: 409 if the page was opened by its number", async () => {
   const { url } = await serviceNode(database);
   const { port } = new URL(url);
   const path = "/v1/auth/passkeys/login/options";

@@ -1,4 +1,4 @@
-/** Passkeys over HTTP. Source: api.md §9. */
+/** Passkeys over HTTP. */
 import { isIP } from "node:net";
 import { faultAt } from "@countersign/core";
 import {
@@ -56,14 +56,14 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
 }
 
 /**
- * Where passkeys belong to. Browsers have them for names only: a service that is reached by a loopback address has them
- * where the page was opened as localhost. Faults: state_conflict.
+ * Returns the site of passkeys. Browsers support them for names only. On a loopback address they work if the page was
+ * opened as localhost. Faults: state_conflict.
  */
 function passkeySite(public_url: string, host: OperationRequest["headers"][string]): PasskeySite {
   const { protocol, hostname, port, origin } = new URL(public_url);
   if (isIP(hostname.replace(/^\[|\]$/g, "")) === 0) return { origin, host: hostname };
   const local = port === "" ? "localhost" : `localhost:${port}`;
   if (host === local) return { origin: `${protocol}//${local}`, host: "localhost" };
-  const message = `Browsers have no passkeys for IP addresses: open ${protocol}//${local}, or set COUNTERSIGN_PUBLIC_URL.`;
+  const message = `Browsers do not support passkeys for IP addresses: open ${protocol}//${local}, or set COUNTERSIGN_PUBLIC_URL.`;
   throw faultAt("state_conflict", "", "no_name", message);
 }

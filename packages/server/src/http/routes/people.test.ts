@@ -1,4 +1,4 @@
-/** Invitations, roles, and what people are to reviews, on whole nodes. Source: api.md §9. */
+/** Tests invitations, roles, and people as reviewers, on whole nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Mail } from "../../ports.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe("invitations and roles", () => {
-  test("an invited person joins with the role, once; the list and the link follow", async () => {
+  test("an invited person joins with the role, once; the list and the link change accordingly", async () => {
     const admin = await nodes.signedUp();
     const email = nodes.newAddress();
     const body = { email, role: "reviewer" };
@@ -45,7 +45,7 @@ describe("invitations and roles", () => {
     ]);
   });
 
-  test("an Idempotency-Key gives the first invitation again and sends no second mail", async () => {
+  test("an Idempotency-Key returns the first invitation again and sends no second mail", async () => {
     const { cookie } = await nodes.signedUp();
     const email = nodes.newAddress();
     const invite = (role: string, base = nodes.url) =>
@@ -81,7 +81,7 @@ describe("invitations and roles", () => {
     expect(accepted.json.session.org_id).toBe(org.org_id);
   });
 
-  test("a withdrawn invitation and one after a week lead nowhere", async () => {
+  test("a withdrawn or week-old invitation is not valid", async () => {
     const { cookie } = await nodes.signedUp();
     const [first, second] = [nodes.newAddress(), nodes.newAddress()];
     const invite = (email: string) =>
@@ -113,7 +113,7 @@ describe("invitations and roles", () => {
     );
   });
 
-  test("roles hold from the next request; the last admin stays; nodes.other organizations see nobody", async () => {
+  test("roles apply from the next request; the last admin stays; other organizations see nobody", async () => {
     const admin = await nodes.signedUp();
     const person = await nodes.joined(admin.cookie, "operator");
     const path = `/v1/people/${person.user_id}`;
@@ -153,7 +153,7 @@ describe("invitations and roles", () => {
       expect(types).toContain(type);
   });
 
-  test("of two admins who remove each nodes.other at once one stays", async () => {
+  test("of two admins who remove each other at once, one stays", async () => {
     const one = await nodes.signedUp();
     const two = await nodes.joined(one.cookie, "admin");
     const answers = await Promise.all([
@@ -175,7 +175,7 @@ describe("a person and its keys are one person", () => {
     await nodes.send("POST", `${path}/go-live`, { cookie });
   }
 
-  test("whoever made the agent's key cannot decide on its action, whoever else may; the agent hears at once", async () => {
+  test("the creator of the agent's key cannot decide on its action, other reviewers can; the agent gets the decision at once", async () => {
     const admin = await nodes.signedUp();
     const reviewer = await nodes.joined(admin.cookie, "reviewer");
     const [membrane] = (await nodes.send("GET", "/v1/membranes", { cookie: admin.cookie })).json.membranes;
@@ -202,7 +202,7 @@ describe("a person and its keys are one person", () => {
     expect((await waiting).json.decision).toMatchObject({ outcome: "approve" });
 
     const unsubscribe = new URL(mail.unsubscribe_url as string);
-    // A person follows the text's link to a page of the console; the header's takes a mail program's POST.
+    // A person follows the text's link to a page of the console. The link of the header takes a mail program's POST.
     const link = `${unsubscribe.origin}/unsubscribe${unsubscribe.search}`;
     expect([mail.text, mail.html]).toEqual([expect.stringContaining(link), expect.stringContaining(`href="${link}"`)]);
     expect((await nodes.send("POST", `/v1/unsubscribe?token=junk`)).code).toBe("not_found");
@@ -215,7 +215,7 @@ describe("a person and its keys are one person", () => {
     const people = (await nodes.send("GET", "/v1/people?role=reviewer", { cookie: admin.cookie })).json.people;
     expect(people).toMatchObject([{ email: reviewer.email, notify: false }]);
 
-    // Who was not told of a review, and why, is in the trail; what changes nothing is not.
+    // The trail records who got no mail about a review, and why. A change without effect is not recorded.
     const again = await nodes.send("POST", `/v1/unsubscribe${unsubscribe.search}`, {});
     expect(again.status).toBe(204);
     for (const notify of [false, true, true]) {
@@ -229,7 +229,7 @@ describe("a person and its keys are one person", () => {
     ]);
   });
 
-  test("a person and every key made with its keys, at any remove, are one: no deciding on its agents, one vote, one override", async () => {
+  test("a person and every key made with its keys, directly or not, are one: no deciding on its agents, one vote, one override", async () => {
     const admin = await nodes.signedUp();
     const { cookie } = admin;
     const reviewer = await nodes.joined(cookie, "reviewer");
@@ -266,7 +266,7 @@ describe("a person and its keys are one person", () => {
     expect((await override(colleague)).json.override.status).toBe("active");
   });
 
-  test("whoever made the agent's key in the console may override its block; who submitted may not, by no key of its own", async () => {
+  test("the creator of the agent's key in the console may override its block; the submitter may not, with any of its keys", async () => {
     const admin = await nodes.signedUp();
     const { cookie } = admin;
     await live(cookie, { packs: [], default_verdict: "block" });
@@ -287,7 +287,7 @@ describe("a person and its keys are one person", () => {
     for (const by of [{ cookie }, { key: operator }]) expect((await override(by_hand, by)).code).toBe("self_review");
   });
 
-  test("whoever a review is reassigned to is told of it, and nobody else", async () => {
+  test("a reassigned review is reported by mail to the new reviewer only", async () => {
     const { cookie } = await nodes.signedUp();
     const reviewer = await nodes.joined(cookie, "reviewer");
     const colleague = await nodes.joined(cookie, "reviewer");
@@ -304,7 +304,7 @@ describe("a person and its keys are one person", () => {
     expect(told(reviewer.email)).toBe(1);
   });
 
-  test("whoever's turn comes later is told when it comes, once, and by which rule", async () => {
+  test("a reviewer of a later turn gets one mail when the turn comes, with the rule's name", async () => {
     const { cookie } = await nodes.signedUp();
     const first = await nodes.joined(cookie, "reviewer");
     const second = await nodes.joined(cookie, "reviewer");
@@ -341,7 +341,7 @@ describe("a person and its keys are one person", () => {
     expect((await approve(third)).json.escalation.status).toBe("decided");
   });
 
-  test("where a membrane names no reviewers, everybody who may decide is told, and nobody else: not who submitted", async () => {
+  test("if a membrane names no reviewers, everybody who may decide gets a mail, except the submitter", async () => {
     const admin = await nodes.signedUp();
     const colleague = await nodes.joined(admin.cookie, "admin");
     const reviewer = await nodes.joined(admin.cookie, "reviewer");

@@ -12,6 +12,7 @@ import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from
 import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../operations/people/session.ts";
 import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
 import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/people/totp.ts";
+import { endAbsence, setAbsence } from "../../operations/people/voting/absence.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { answerOnce } from "../answer/answer-once.ts";
 import type { SessionCookies } from "../gate/cookie.ts";
@@ -44,13 +45,20 @@ type ProfileHandlers = Pick<
 >;
 type MemberHandlers = Pick<
   Handlers,
-  "inviteUser" | "listInvitations" | "revokeInvitation" | "listPeople" | "changeRole" | "removePerson"
+  | "inviteUser"
+  | "listInvitations"
+  | "revokeInvitation"
+  | "listPeople"
+  | "changeRole"
+  | "removePerson"
+  | "setAbsence"
+  | "endAbsence"
 >;
 
 const done: Answer = { status: 204 };
 const mailed: Answer = { status: 202 };
 
-/** The routes of people and their sessions. */
+/** Returns the routes of people and their sessions. */
 export function peopleRoutes(runtime: Runtime, cookies: SessionCookies) {
   return {
     ...accountRoutes(runtime, cookies),
@@ -191,6 +199,13 @@ function memberRoutes(runtime: Runtime): MemberHandlers {
     },
     async changeRole({ caller, params, body }) {
       return { status: 200, body: { user: await changeRole(runtime, caller, params.user_id, body.role, body.made) } };
+    },
+    async setAbsence({ caller, params, body }) {
+      return { status: 200, body: { absence: await setAbsence(runtime, caller, params.user_id, body) } };
+    },
+    async endAbsence({ caller, params }) {
+      await endAbsence(runtime, caller, params.user_id);
+      return done;
     },
     async removePerson({ caller, params, body }) {
       await removePerson(runtime, caller, params.user_id, body.made);

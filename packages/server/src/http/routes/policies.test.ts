@@ -1,4 +1,4 @@
-/** Policies over HTTP: saved, checked, in force on every node, out of force. Source: api.md §10. */
+/** Tests policies over HTTP: saved, checked, in force on every node, out of force. */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -52,7 +52,7 @@ async function goLive(key: string) {
 }
 
 describe("saving", () => {
-  test("201 saves a draft that nothing is decided by; reads, pages and repetitions agree", async () => {
+  test("201 saves a draft that does not affect decisions; reads, pages and repetitions agree", async () => {
     const headers = { "Idempotency-Key": "policy-1" };
     const policy = over("draft-only", 10);
     const made = await api("POST", "", { policy }, admin, headers);
@@ -82,7 +82,7 @@ describe("saving", () => {
     expect((await submit(11)).verdict).toBe("approve");
   });
 
-  test("422 gives every diagnostic with path, line, column, code, message and help", async () => {
+  test("422 returns every diagnostic with path, line, column, code, message and help", async () => {
     const policy = over("wrong", 1);
     const wrong = { ...policy, spec: { ...policy.spec, when: "parms.amount > 1", require: "1 +" } };
     const { status, json } = await api("POST", "", { policy: wrong });
@@ -106,7 +106,7 @@ describe("saving", () => {
     });
   });
 
-  test("409 for a name that is taken, also by renaming, also by a retired policy", async () => {
+  test("409 for a used name, also by renaming, also of a retired policy", async () => {
     const { policy_id } = await save(over("taken", 1));
     const other = await save(over("not-taken", 1));
     expect((await api("POST", "", { policy: over("taken", 2) })).status).toBe(409);
@@ -119,7 +119,7 @@ describe("saving", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
-  test("409 for a name under which another policy is in force, though its newest version has a new one", async () => {
+  test("409 for the name of another policy in force, even if its newest version has a new one", async () => {
     const { policy_id } = await save(over("old-name", 1e9));
     await activate(policy_id);
     expect((await api("PUT", `/${policy_id}`, { policy: over("new-name", 1e9) })).status).toBe(200);
@@ -153,7 +153,7 @@ describe("saving", () => {
     expect((await api("POST", "", { policy: over("two-more", 1) }, api_key)).status).toBe(409);
   });
 
-  test("a new version leaves the old one in force and as it was, until it is activated", async () => {
+  test("a new version does not change the old one in force until it is activated", async () => {
     const { policy_id } = await save(over("versions", 500));
     await activate(policy_id);
     const changed = await api("PUT", `/${policy_id}`, { policy: over("versions", 400) });
@@ -182,7 +182,7 @@ test("any key reads the schema of the document, as it is published", async () =>
 });
 
 describe("in force", () => {
-  test("a version that is saved while the cases of the one before run is not put in force without running its own", async () => {
+  test("a version saved while the cases of the previous one run is not activated without its own cases", async () => {
     const cases = (expected: string) => [
       { name: "c", intent: { agent: { id: "a" }, action: { verb: "v" } }, expect: { verdict: expected } },
     ];
@@ -210,7 +210,7 @@ describe("in force", () => {
     expect((await api("GET", `/${policy_id}`)).json.policy).toMatchObject({ version: 2, active_version: null });
   });
 
-  test("a block says what would be approved, the same when read again, and nothing where its policy withholds it", async () => {
+  test("a block returns `would_approve_if`, the same when read again, and nothing if its policy withholds it", async () => {
     const { policy_id } = await save(over("offers", 100));
     await activate(policy_id);
     const body = { intent: intent(130) };
@@ -227,7 +227,7 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("an activated policy governs the next decision on every node, a retired one no more", async () => {
+  test("an activated policy affects the next decision on every node, a retired one no longer does", async () => {
     const { policy_id } = await save(over("everywhere", 100));
     for (const base of [url, second]) expect((await submit(101, base)).verdict).toBe("approve");
     const { json } = await activate(policy_id);
@@ -256,7 +256,7 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("a new version in shadow takes the place of the one that was live", async () => {
+  test("a new version in shadow replaces the one that was live", async () => {
     const { policy_id } = await save(over("turned-down", 2_000));
     await activate(policy_id);
     expect((await submit(2_001)).verdict).toBe("block");
@@ -266,7 +266,7 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("it does not govern other organizations", async () => {
+  test("it does not affect other organizations", async () => {
     const { policy_id } = await save(over("ours", 10_000));
     await activate(policy_id);
     const key = (await (await testOrganization(db)).key()).api_key;
@@ -277,13 +277,13 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("a red test beside it refuses activation, naming what came out otherwise", async () => {
+  test("a failed test refuses activation and names the different result", async () => {
     const red = { name: "a case", intent: intent(5), expect: { verdict: "block" } };
     const { json } = await api("POST", "", { policy: over("red", 10), tests: [red] });
     const { policy_id } = json.policy;
     expect(json.policy.document.tests).toEqual([red]);
     expect(json.diagnostics).toMatchObject([{ path: "/tests/0", code: "test_failed" }]);
-    // Where the case stands in the document, written with two spaces of indentation.
+    // The line of the case in the document, written with two spaces of indentation.
     const written = JSON.stringify(json.policy.document, null, 2).split("\n");
     const [{ line, column }] = json.diagnostics;
     expect([written[line - 2]?.trim(), written[line - 1]?.slice(column - 1)]).toEqual(['"tests": [', "{"]);
@@ -299,7 +299,7 @@ describe("in force", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("409 for what is so already, and for anything on a retired policy", async () => {
+  test("409 for a change without effect, and for any change of a retired policy", async () => {
     const { policy_id } = await save(over("states", 1e9));
     await activate(policy_id);
     expect((await activate(policy_id)).json.error.code).toBe("state_conflict");
@@ -313,7 +313,7 @@ describe("in force", () => {
       expect([answer.status, answer.json.error.code]).toEqual([409, "state_conflict"]);
   });
 
-  test("a version that is named is put in force only while it is the newest", async () => {
+  test("a named version is activated only while it is the newest", async () => {
     const { policy_id } = await save(over("named-version", 1e9));
     await api("PUT", `/${policy_id}`, { policy: over("named-version", 2e9) });
     const named = (version: number) => api("POST", `/${policy_id}/activate`, { mode: "live", version });
@@ -340,7 +340,7 @@ describe("in force", () => {
 });
 
 describe("refusals", () => {
-  test("404 for unknown and foreign policies, alike", async () => {
+  test("404 is the same for unknown and foreign policies", async () => {
     const { policy_id } = await save(over("mine", 1));
     const stranger = (await (await testOrganization(db)).key()).api_key;
     for (const [key, id] of [

@@ -1,4 +1,4 @@
-/** Single sign-on on two nodes at a real OpenID provider. Source: api.md §9. */
+/** Tests single sign-on on two nodes with a real OpenID provider. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
@@ -49,7 +49,7 @@ describe("setting up", () => {
     expect([answer.status, answer.json.error.details[0].path]).toEqual([400, where]);
   });
 
-  test("the secret may be left out only while it goes to the same client of the same issuer", async () => {
+  test("the secret may be omitted only while it goes to the same client of the same issuer", async () => {
     const { put, org_id, domain } = await organization();
     expect((await put({ client_secret: undefined, default_role: "auditor" })).status).toBe(200);
     const joined = await join(org_id, account(domain));
@@ -84,10 +84,10 @@ describe("beginning", () => {
     expect((await begin({ org_id, email: `a@${domain}` })).code).toBe("invalid_request");
   });
 
-  test("404 for an unknown domain or organization, and for a domain of two", async () => {
+  test("404 for an unknown domain or organization, and for a domain with two providers", async () => {
     const { domain, input } = await organization();
     const other = await organization({ configured: false });
-    // The first one has an admin in the domain, which is refused to the second.
+    // The first organization has an admin in the domain, so the second one is refused.
     await database.db.query("update person_index set email = 'moved-' || org_id || '@x.test' where email = $1", [
       `admin@${domain}`,
     ]);
@@ -114,7 +114,7 @@ describe("beginning", () => {
     expect((await finish(callback, cookie)).code).toBe("invalid_credentials");
   });
 
-  test("from another page: 403, and finishing alike", async () => {
+  test("from another page: 403, also at the end", async () => {
     const { org_id } = await organization();
     const headers = { origin: "https://evil.example" };
     expect((await send("POST", `${path}/begin`, { headers, body: { org_id } })).code).toBe("forbidden");
@@ -124,7 +124,7 @@ describe("beginning", () => {
 });
 
 describe("finishing", () => {
-  test("makes a person with the default role once the mailbox has accepted, and finds it at the next login", async () => {
+  test("creates a person with the default role after the mailbox has accepted, and finds it at the next login", async () => {
     const { org_id, domain } = await organization();
     const ada = account(domain);
     const first = await join(org_id, ada);
@@ -143,7 +143,7 @@ describe("finishing", () => {
     expect(joined).toHaveLength(1);
   });
 
-  test("finds the person who has the address, with its role; a second factor is still asked for", async () => {
+  test("finds the person with the address, with its role; a second factor is still required", async () => {
     const { org_id, domain } = await organization();
     const user_id = await person(org_id, `Boss@${domain}`);
     const boss = account(domain, { email: `boss@${domain}` });
@@ -154,7 +154,7 @@ describe("finishing", () => {
     const answer = await signIn(org_id, boss);
     expect(answer.json.session).toMatchObject({ mfa_required: true, user: null });
     expect((await send("GET", "/v1/me", { cookie: answer.cookie })).status).toBe(401);
-    // Another account of the provider with the same address is somebody else.
+    // Another account of the provider with the same address is another person.
     const other = await signIn(org_id, account(domain, { email: `boss@${domain}` }));
     expect(other.code).toBe("forbidden");
   });
@@ -163,7 +163,7 @@ describe("finishing", () => {
     ["that the provider has not verified", () => ({ email_verified: false })],
     ["of another domain", () => ({ email: "a@elsewhere.example" })],
     ["of a domain that only ends alike", (domain) => ({ email: `a@not${domain}` })],
-  ])("an address %s: 403, and nobody is made", async (_, change) => {
+  ])("an address %s: 403, and no person is created", async (_, change) => {
     const { org_id, domain } = await organization();
     const answer = await signIn(org_id, account(domain, change(domain)));
     expect([answer.status, answer.code, answer.cookie]).toEqual([403, "forbidden", undefined]);
@@ -209,7 +209,7 @@ describe("finishing", () => {
     expect((await finished)?.status).toBe(200);
   });
 
-  test("never signs in without an address (403), or to another organization's person (409), and that organization hears of it", async () => {
+  test("never signs in without an address (403), or to another organization's person (409), and that organization is notified", async () => {
     const { org_id, key } = await organization();
     expect((await signIn(org_id, { sub: `nameless-${next()}` })).code).toBe("forbidden");
     const attacker = await organization({ configured: false });
@@ -222,7 +222,7 @@ describe("finishing", () => {
     expect(trail.json.audit).toMatchObject([{ data: { domain: attacker.domain, claimed_by: attacker.org_id } }]);
   });
 
-  test("who was removed does not come back by signing in, until invited", async () => {
+  test("a removed person cannot return by signing in, until invited", async () => {
     const { org_id, domain, key } = await organization();
     const ada = account(domain);
     const { user_id } = (await join(org_id, ada)).json.session.user;
@@ -243,7 +243,7 @@ describe("finishing", () => {
     expect(new Set(tabs.map(({ cookie }) => cookie?.split("=")[0])).size).toBe(2);
   });
 
-  test("serves once, in the browser that began it, for ten minutes", async () => {
+  test("is valid once, in the browser that began it, for ten minutes", async () => {
     const { org_id, domain } = await organization();
     const one = await started(org_id, account(domain));
     const ada = account(domain);
@@ -251,7 +251,7 @@ describe("finishing", () => {
     const two = await started(org_id, ada);
     expect((await finish(one.callback, undefined)).code).toBe("invalid_credentials");
     expect((await finish(one.callback, two.cookie)).code).toBe("invalid_credentials");
-    // The wrong browser has used it up.
+    // The wrong browser has used the login up.
     expect((await finish(one.callback, one.cookie)).code).toBe("invalid_credentials");
     const answers = await Promise.all([0, 1].map((node) => finish(two.callback, two.cookie, node)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
@@ -260,7 +260,7 @@ describe("finishing", () => {
     expect((await finish(late.callback, late.cookie)).code).toBe("invalid_credentials");
   });
 
-  test("is refused where single sign-on was removed while the provider was asked", async () => {
+  test("is refused if single sign-on was removed during the login", async () => {
     const { org_id, domain, key } = await organization();
     const { callback, cookie } = await started(org_id, account(domain));
     const removal = provider.onNext("POST /token", () => send("DELETE", path, { key }));
@@ -269,7 +269,7 @@ describe("finishing", () => {
     expect(await database.db.query("select from people where org_id = $1", [org_id])).toHaveLength(1);
   });
 
-  test("is refused where the provider refuses, and after it was changed", async () => {
+  test("is refused if the provider refuses, and after the provider was changed", async () => {
     const { org_id, domain, put } = await organization();
     const { callback, cookie } = await started(org_id, account(domain));
     callback.searchParams.set("code", "junk");

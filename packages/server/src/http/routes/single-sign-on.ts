@@ -1,4 +1,4 @@
-/** Single sign-on over HTTP. Source: api.md §9. */
+/** Single sign-on over HTTP. */
 import { limits } from "@countersign/contract";
 import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/people/single-sign-on.ts";
 import { beginSingleSignOn, finishSingleSignOn } from "../../operations/people/single-sign-on-login.ts";
@@ -14,7 +14,10 @@ type SingleSignOnHandlers = Pick<
 
 export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): SingleSignOnHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
-  /** The cookie of a login, by which its browser is recognized: nobody else's login can be finished in that browser. */
+  /**
+   * Returns the cookie of a login, which identifies its browser. Another person's login cannot be finished in that
+   * browser.
+   */
   const cookieOf = (state_sha256: string) =>
     sessionCookies(() => runtime.settings.public_url(), `countersign_sso_${state_sha256.slice(0, 16)}`);
   return {

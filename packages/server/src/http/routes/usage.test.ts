@@ -1,4 +1,4 @@
-/** Usage and quota over HTTP. Source: api.md §7. */
+/** Tests usage and quota over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { changePlan } from "../../operations/organizations/change-plan.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -50,7 +50,7 @@ describe("usage and quota", () => {
     expect(json.usage.period_end > json.usage.period_start).toBe(true);
   });
 
-  test("100 submissions at once on two nodes against a limit of 10: exactly 10 are decided, 90 are 402", async () => {
+  test("of 100 concurrent submissions on two nodes with a limit of 10, exactly 10 are decided and 90 are 402", async () => {
     const { key, usage } = await limited(10);
     const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => submit(key, n % 2 === 0 ? url : second)));
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
@@ -66,7 +66,7 @@ describe("usage and quota", () => {
     });
   });
 
-  test("shadow and test decisions count nothing, also beyond the limit", async () => {
+  test("shadow and test decisions do not count, also beyond the limit", async () => {
     const { own, key, usage } = await limited(1);
     const testKey = (await own.key({ environment: "test" })).api_key;
     expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
@@ -76,7 +76,7 @@ describe("usage and quota", () => {
     expect((await submit(key, url, "?mode=shadow")).status).toBe(201);
   });
 
-  test("a batch across the limit: as many as fit, the rest fail singly, and its size is told", async () => {
+  test("of a batch beyond the limit, as many as fit are decided, the rest fail singly, and its size is reported", async () => {
     const { key, usage } = await limited(3);
     const body = { intents: Array.from({ length: 5 }, () => ({ intent })) };
     const { json } = await call(url, "POST", "/v1/intents/batch", { key, body });

@@ -1,4 +1,4 @@
-/** Webhooks over HTTP, from registration to the receiver, on a whole node with real HTTPS. Source: contract §2.3–2.7, §6. */
+/** Tests webhooks over HTTP, from registration to the receiver, on a whole node with real HTTPS. */
 import { execFileSync } from "node:child_process";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
@@ -20,7 +20,7 @@ const id = (received: Received | undefined) => received?.headers["x-service-deli
 const until = (count: number, list: readonly unknown[]) => expect.poll(() => list.length, { interval: 20 }).toBe(count);
 
 describe("registration", () => {
-  test("201 shows every field and the whole secret; from then on the secret is ***", async () => {
+  test("201 shows every field and the whole secret; after that the secret is ***", async () => {
     const { status, json } = await org.api("POST", "", {
       url: "HTTPS://Hooks.example.com:443/a/../b",
       description: "note",
@@ -43,7 +43,7 @@ describe("registration", () => {
     expect(listed.json.webhooks).toContainEqual({ ...webhook, secret: "***" });
   });
 
-  test("the secret stands nowhere in the database", async () => {
+  test("the database does not contain the secret as text", async () => {
     const { secret } = await org.register(hook);
     const tables = await database.db.query<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'public'",
@@ -86,7 +86,7 @@ describe("registration", () => {
     if (code === "webhook_url_refused") expect(answer.json.error.details[0]).toMatchObject({ path: "/url" });
   });
 
-  test("unknown event types and a refused address are told of together, when it is registered and when it is changed", async () => {
+  test("unknown event types and a refused address are reported together, at registration and change", async () => {
     const { id } = (await org.api("POST", "", { url: hook })).json.webhook;
     const body = { url: "https://10.0.0.1/", event_types: ["decision.approved", "nope"] };
     for (const answer of [await org.api("POST", "", body), await org.api("PATCH", `/${id}`, body)])
@@ -118,7 +118,7 @@ describe("registration", () => {
     expect(await statuses(agent)).toEqual([403, 403, 403, 200, 403, 403]);
   });
 
-  test("another organization's webhook is not found, as one that does not exist", async () => {
+  test("another organization's webhook is not found, like an unknown one", async () => {
     const { id: webhook_id } = await org.register(hook);
     const other = await newOrg();
     for (const [method, body] of [["GET"], ["PATCH", { active: false }], ["DELETE"]] as const) {
@@ -137,7 +137,7 @@ describe("registration", () => {
       expect(json.webhook).toEqual(status === 201 ? first : { ...first, secret: "***" });
   });
 
-  test("the hundredth webhook is accepted and the next refused, also when they come at once; pages lead through them", async () => {
+  test("the hundredth webhook is accepted and the next refused, also at once; pages list all", async () => {
     const full = await newOrg();
     const answers = await Promise.all(Array.from({ length: 103 }, () => full.api("POST", "", { url: hook })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(100);
@@ -191,7 +191,7 @@ describe("delivery", () => {
     await expect.poll(async () => JSON.stringify(await fresh.audit(intent_id))).toContain('"delivered"');
   });
 
-  test("an event that happened before the registration is not sent, and each webhook gets its own delivery", async () => {
+  test("an event before the registration is not sent, and each webhook gets its own delivery", async () => {
     const receiver = await testReceiver();
     const fresh = await newOrg();
     await fresh.register(`${receiver.url}/first`);
@@ -215,7 +215,7 @@ describe("delivery", () => {
     expect(receiver.received[0]?.path).toBe("/hook/all");
   });
 
-  test("three attempts carry the same id and the same bytes; then the delivery is listed as failed with its reasons", async () => {
+  test("three attempts have the same id and the same bytes; then the delivery is listed as failed with its reasons", async () => {
     const receiver = await testReceiver((response) => response.writeHead(503).end("no"));
     const fresh = await newOrg();
     const { id: webhook_id } = await fresh.register(receiver.url);
@@ -244,9 +244,9 @@ describe("delivery", () => {
     expect((await fresh.api("GET", "/deliveries/failed?webhook_id=wh_other")).json.deliveries).toEqual([]);
   });
 
-  test("a manual retry is a new delivery that names the first; a hundred clicks at once are one, under one Idempotency-Key with one answer", async () => {
+  test("a manual retry is a new delivery that names the first; a hundred concurrent clicks are one, under one Idempotency-Key with one answer", async () => {
     let working = false;
-    // A retry stays under way for as long as its answer is held, so no other request finds it ended.
+    // A retry stays in progress while its answer is held, so no other request finds it ended.
     let held: (() => void)[] | undefined;
     const receiver = await testReceiver((response) => {
       const answer = () => response.writeHead(working ? 200 : 500).end();
@@ -298,7 +298,7 @@ describe("delivery", () => {
     await expect.poll(afterwards).toEqual([delivered, delivered]);
   });
 
-  test("a delivery is sent again by hand only once it has failed: neither while it is under way, nor taken, nor cancelled", async () => {
+  test("only a failed delivery can be retried by hand: not a pending, delivered or cancelled one", async () => {
     let answer: (() => void) | undefined;
     const receiver = await testReceiver((response) => {
       answer = () => response.end();
@@ -346,7 +346,7 @@ describe("delivery", () => {
     },
   );
 
-  test("switched off and on again between two attempts, a webhook gets what happens from then on, not what waited", async () => {
+  test("switched off and on again between two attempts, a webhook gets later events, not the waiting ones", async () => {
     let change: (() => Promise<unknown>) | undefined;
     const receiver = await testReceiver((response) => {
       if (change === undefined) response.end();
@@ -366,7 +366,7 @@ describe("delivery", () => {
     expect(receiver.received.map(({ body }) => JSON.parse(body).intent_id)).toEqual([expect.any(String), later]);
   });
 
-  test("a webhook that watches one escalation is told of that one only, and never of decisions", async () => {
+  test("a webhook that watches one escalation gets only that one, and never decisions", async () => {
     const fresh = await newOrg();
     const receiver = await testReceiver();
     const now = "2026-01-01T00:00:00.000000Z";

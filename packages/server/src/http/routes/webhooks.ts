@@ -1,4 +1,4 @@
-/** Webhooks and their failed deliveries over HTTP. Source: contract §4, api.md §8. */
+/** Webhooks and their failed deliveries over HTTP. */
 
 import type { Runtime } from "../../operations/runtime.ts";
 import { changeWebhook } from "../../operations/webhooks/change-webhook.ts";

@@ -1,4 +1,4 @@
-/** Actions that their submitter withdraws, and those that nobody waits for any more. */
+/** Tests actions that their submitter withdraws, and actions whose submitter has left. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -22,7 +22,7 @@ async function held(key = org.agent) {
   return { intent_id, path: `/v1/escalations/${escalation_id}`, escalation_id };
 }
 
-test("the key that asked withdraws its action; again is the same answer, and the record names the key", async () => {
+test("the submitting key withdraws its action; a repetition gets the same answer, and the record names the key", async () => {
   const { path, intent_id } = await held();
   const { status, json } = await post(`${path}/withdraw`, org.agent, { reason: "the user left" });
   expect([status, json.decision]).toEqual([
@@ -41,7 +41,7 @@ test("the key that asked withdraws its action; again is the same answer, and the
   expect(audit.map(({ type }: { type: string }) => type)).toEqual(["submitted", "decided", "escalated", "cancelled"]);
 });
 
-test("a rotation withdraws; others hear 403, agents that may not see the action 404, all of a closed one 409", async () => {
+test("a rotation withdraws; others get 403, agents that may not see the action 404, all 409 for a closed one", async () => {
   const { api_key, key_id } = (await post("/v1/api-keys", org.admin, { role: "agent" })).json;
   const { path } = await held(api_key);
   const answers = await Promise.all([org.admin, org.agent].map((key) => post(`${path}/withdraw`, key, {})));
@@ -53,7 +53,7 @@ test("a rotation withdraws; others hear 403, agents that may not see the action 
   expect((await post(`${path}/withdraw`, next, undefined)).status).toBe(200);
 });
 
-test("an escalation whose submitter has no key left says that nobody waits, in the record and in the list", async () => {
+test("an escalation whose submitter has no key left is marked as abandoned, in the record and in the list", async () => {
   const { api_key, key_id } = (await post("/v1/api-keys", org.admin, { role: "agent" })).json;
   const { path, escalation_id } = await held(api_key);
   expect((await get(path, org.reviewer)).json.escalation).not.toHaveProperty("nobody_waits");

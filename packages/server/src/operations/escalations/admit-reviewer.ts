@@ -1,11 +1,12 @@
 /** Who may vote on a review. */
 import type { Reviewer } from "@countersign/contract";
-import { Fault, faultAt, isReached, openTiers, type Review, type ReviewDemand } from "@countersign/core";
+import { Fault, faultAt, isReached, type Review, type ReviewDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf } from "../people/identity.ts";
 import { judgeOwnReview } from "../people/own-review.ts";
 import { isReviewer, unmetDemands } from "../people/reviewers.ts";
+import { absentFor, namedAbsent, standingReview } from "../people/voting/standing.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { LoadedReview } from "./review-steps.ts";
 import { unmetDemandsFault } from "./ruling-faults.ts";
@@ -15,6 +16,8 @@ export interface AdmittedReviewer {
   readonly person: string;
   /** The same person submitted the action. Only in solo mode. */
   readonly self_reviewed: boolean;
+  /** The absent people in whose place the person may vote. */
+  readonly absent: readonly string[];
 }
 
 /**
@@ -31,21 +34,23 @@ export async function admitReviewer(
   const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
   const own = await judgeOwnReview(query, caller.org_id, reviewer, submitter);
   if (own.kind === "refused") throw own.fault;
+  const absent = await absentFor(query, caller.org_id, reviewer.person, submitter.person);
   const now = await databaseNow(query);
-  const { status, expires_at, reviewers } = openTiers(review, now).record;
-  await demandNamed(query, reviewers, caller, reviewer.person);
+  const { status, expires_at, reviewers } = (await standingReview(query, caller.org_id, review, now)).review.record;
+  await demandNamed(query, reviewers, caller, { person: reviewer.person, absent });
   if (status !== "pending" || isReached(expires_at, now)) throw new Fault("escalation_closed");
-  return { person: reviewer.person, self_reviewed: own.kind === "solo" };
+  return { person: reviewer.person, self_reviewed: own.kind === "solo", absent };
 }
 
-/** Refuses a caller who is not among these reviewers. Faults: forbidden. */
+/** Refuses a caller who is not among these reviewers, nor votes in place of one of them. Faults: forbidden. */
 export async function demandNamed(
   query: Query,
   reviewers: readonly Reviewer[],
   caller: Caller,
-  person: string,
+  { person, absent }: Pick<AdmittedReviewer, "person" | "absent">,
 ): Promise<void> {
   if (await isReviewer(query, reviewers, caller, person)) return;
+  if (namedAbsent(reviewers, absent) !== undefined) return;
   throw faultAt("forbidden", "", "not_allowed", "This escalation is in the hands of other reviewers.");
 }
 

@@ -2,8 +2,10 @@
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { type CountedDemand, newDemands, paceVote, reviewersChanges, workOutRuling } from "@countersign/core";
 import { measureVote, noteRuled } from "../../store/escalations/reviewer-times.ts";
+import { markUntold } from "../../store/people/mails.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { demandApprovable } from "../freezes/frozen.ts";
+import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
@@ -49,17 +51,20 @@ async function castVote(
 
   // Check that the reviewer may vote, so that nobody else can hold the lock.
   const loaded = await loadReview(query, org_id, escalation_id);
-  const { person, self_reviewed } = await admitReviewer(query, caller, loaded);
+  const { intent: action } = loaded;
+  const admitted = await admitReviewer(query, caller, loaded);
 
   // Lock, and repeat the checks with what may have changed. An approval rests on what holds now: from here on nothing changes.
   const locked = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(locked.head, caller);
   if (input.outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
-  const { review, at } = locked;
-  await demandNamed(query, review.record.reviewers, caller, person);
-  // The second person ends solo mode under the same lock.
-  if (self_reviewed) await admitReviewer(query, caller, loaded);
-  const { intent: action } = loaded;
+  const { at } = locked;
+  const { review, lapsed } = await standingReview(query, org_id, locked.review, at);
+  await demandNamed(query, review.record.reviewers, caller, admitted);
+  // Under the same lock, the second person ends solo mode, and absences change.
+  const may_have_changed = admitted.self_reviewed || admitted.absent.length > 0;
+  const reviewer = may_have_changed ? await admitReviewer(query, caller, { review, intent: action }) : admitted;
+  const { person, self_reviewed } = reviewer;
   if (input.outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
@@ -85,18 +90,28 @@ async function castVote(
   const measured = await measureVote(query, org_id, escalation_id, person, at);
   const paced = (demands: readonly CountedDemand[], meets: readonly number[]) =>
     paceVote(demands, meets, measured, input);
-  const closing = { action, present, review, vote, paced, demands: proposed.demands };
+  const closing = { action, present, review, vote, paced, reviewer, demands: proposed.demands };
   const counted = await countForRulesOfNow(query, caller, closing);
-  const { meets } = counted;
-  const { marks, lacking } = paced(counted.review.demands, meets);
+  const { review: counted_review, places, ...by_now } = counted;
+  const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);
 
   // Take a step of the state machine, and write the result.
   const { fast } = marks;
-  const own = self_reviewed ? { self_reviewed } : {};
-  const data = { person, outcome, comment, ...said, modifications, ...own, ...(fast === undefined ? {} : { fast }) };
+  const own = {
+    ...(self_reviewed ? { self_reviewed } : {}),
+    ...(fast === undefined ? {} : { fast }),
+    ...(lapsed.length === 0 ? {} : { lapsed: lapsed.map(lapsedVote) }),
+  };
+  const data = { person, outcome, comment, ...said, modifications, ...own };
   const ruled = { at, approved: outcome !== "block", fast: fast !== undefined };
   await noteRuled(query, org_id, escalation_id, person, ruled);
-  const step = { ...vote, ...marks, meets };
-  return takeStep(runtime, query, { ...locked, review: counted.review }, step, { actor, type: "voted", data });
+  const step = { ...vote, ...marks, ...places, ...by_now };
+  if (lapsed.length > 0) await markUntold(query, org_id, escalation_id);
+  return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
+}
+
+/** Returns what the audit trail says about a vote that does not count any more. */
+function lapsedVote({ reviewer, lapsed }: Escalation["votes"][number]) {
+  return { reviewer, ...lapsed };
 }

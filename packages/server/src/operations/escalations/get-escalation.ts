@@ -1,9 +1,15 @@
 import { type Escalation, roleMeets } from "@countersign/contract";
-import { Fault, openTiers } from "@countersign/core";
+import { Fault, type Present, type Review } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { readNobodyWaits, readReview } from "../../store/escalations/escalations.ts";
 import { noteShown, wasShown } from "../../store/escalations/reviewer-times.ts";
+import type { StoredIntent } from "../../store/intents/intents.ts";
+import { isSolo } from "../../store/people/solo.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf } from "../people/identity.ts";
+import { partiesOf } from "../people/voting/parties.ts";
+import { reviewOutOfReach } from "../people/voting/reach.ts";
+import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { readPresent } from "../shared/present.ts";
@@ -11,8 +17,8 @@ import { readAction } from "./review-steps.ts";
 import { blocksNow } from "./rules-of-now.ts";
 
 /**
- * Returns one escalation. While it is pending, reviewers also see what would refuse an approval now, and the first time that a person
- * reads it is noted for the pace of the person's ruling (decision 0039). Faults: not_found.
+ * Returns one escalation. While it is pending, reviewers also see what would refuse an approval now, and whether people are left who may
+ * approve. The first time that a person reads it is noted for the pace of the person's ruling (decision 0039). Faults: not_found.
  */
 export async function getEscalation(
   runtime: Pick<Runtime, "db" | "orgStates">,
@@ -20,13 +26,12 @@ export async function getEscalation(
   escalation_id: string,
 ): Promise<Escalation> {
   const { org_id, role, lineage_id } = caller;
-  const { stored, at, nobody_waits } = await runtime.db.tenant(org_id, async (query) => ({
-    stored: await readReview(query, org_id, escalation_id),
-    nobody_waits: await readNobodyWaits(query, org_id, escalation_id),
-    at: await databaseNow(query),
-  }));
-  if (stored === undefined) throw new Fault("not_found");
-  const review = openTiers(stored, at);
+  const { review, nobody_waits } = await runtime.db.tenant(org_id, async (query) => {
+    const stored = await readReview(query, org_id, escalation_id);
+    if (stored === undefined) throw new Fault("not_found");
+    const { review } = await standingReview(query, org_id, stored, await databaseNow(query));
+    return { review, nobody_waits: await readNobodyWaits(query, org_id, escalation_id) };
+  });
   const record = { ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) };
   if (record.status !== "pending" || !roleMeets(role, ["reviewer"])) return record;
 
@@ -40,6 +45,23 @@ export async function getEscalation(
     const action = await readAction(query, org_id, review);
     const present = await readPresent(query, org_id, action, state, await databaseNow(query));
     const blocked_now = blocksNow(action, review.ruling, present);
-    return blocked_now.length === 0 ? record : { ...record, blocked_now: [...blocked_now] };
+    const nobody_can_decide = await nobodyCanDecide(query, org_id, { review, action, present });
+    return {
+      ...record,
+      ...(nobody_can_decide === null ? {} : { nobody_can_decide }),
+      ...(blocked_now.length === 0 ? {} : { blocked_now: [...blocked_now] }),
+    };
   });
+}
+
+/** Returns why too few people can approve a pending review, in words; null: there are enough. In solo mode the one person may rule. */
+async function nobodyCanDecide(
+  query: Query,
+  org_id: string,
+  { review, action, present }: { readonly review: Review; readonly action: StoredIntent; readonly present: Present },
+): Promise<string | null> {
+  const solo = await isSolo(query, org_id);
+  const submitter = solo ? null : (await identityOf(query, org_id, action.lineage_id)).person;
+  const parties = solo ? new Set<string>() : partiesOf(action, present, review.ruling);
+  return reviewOutOfReach(query, org_id, review, { submitter, parties });
 }

@@ -8,6 +8,8 @@ import {
 } from "../../store/escalations/escalations.ts";
 import { readRotations } from "../../store/keys/keys.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { standingReviews } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
@@ -35,7 +37,9 @@ export async function listEscalations(
   const { reviewer, ...others } = filter;
   const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
     const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
-    return readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+    const found = await readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+    const standing = await standingReviews(query, org_id, found.rows, await databaseNow(query));
+    return { rows: standing.map(({ record }) => record), more: found.more };
   });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;

@@ -1,8 +1,10 @@
 import type { Escalation, ReassignInput } from "@countersign/contract";
+import { isCounted } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { markUntold } from "../../store/people/mails.ts";
 import { identityOf } from "../people/identity.ts";
 import { refuseTooFew, refuseUnfitReviewers } from "../people/reviewers.ts";
+import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
@@ -38,13 +40,16 @@ async function reassignReview(
   const loaded = await loadReview(query, org_id, escalation_id);
   const data = { reviewers, reason: shownText(loaded, reason) };
 
-  const locked = await lockReview(query, org_id, escalation_id);
-  demandCurrentKey(locked.head, caller);
-  const { status, votes, quorum } = locked.review.record;
+  const found = await lockReview(query, org_id, escalation_id);
+  demandCurrentKey(found.head, caller);
+  const locked = { ...found, review: (await standingReview(query, org_id, found.review, found.at)).review };
+  const {
+    demands,
+    record: { status, votes, quorum },
+  } = locked.review;
   const submitter = await identityOf(query, org_id, loaded.intent.lineage_id);
   const people = await refuseUnfitReviewers(query, org_id, reviewers, "/reviewers", submitter);
-  // All votes of a pending review are approvals, because a block closes the review.
-  const approved = votes.map(({ reviewer }) => reviewer);
+  const approved = votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));
   if (status === "pending") refuseTooFew(people, approved, quorum.required, "/reviewers");
 
   const step = { kind: "reassign", reviewers, at: locked.at } as const;

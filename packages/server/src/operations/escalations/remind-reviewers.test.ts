@@ -109,6 +109,36 @@ test("nobody is reminded who has voted, of a review of less than 10 minutes, or 
   expect(await mailed()).toEqual([]);
 });
 
+test("while a reviewer is absent, the delegate is reminded instead", async () => {
+  const { org_id, ann, bob } = await organization();
+  await db.query(
+    `insert into absences (org_id, user_id, delegate, by_admin, named_by, starts_at, ends_at)
+     values ($1, $2, $3, true, 'usr_admin', now() - interval '1 day', now() + interval '1 day')`,
+    [org_id, ann.user_id, bob.user_id],
+  );
+  await opened(org_id, 0, 100, [panel("wires", "operator", { reviewers: [{ type: "user", id: ann.user_id }] })]);
+  await tellReviewers(runtime);
+  await mailed();
+  await pass(51);
+  await remind();
+  expect(await mailed()).toEqual([{ to: bob.email, rules: [["wires"]], reminders: ["half"] }]);
+});
+
+test("if an approval does not count any more, its panel's reviewers are reminded", async () => {
+  const { org_id, ann } = await organization();
+  const voted = await opened(org_id, 0, 100, [panel("wires", "operator", { approved_by: ["usr_gone"] })]);
+  await db.query(
+    `update escalations set record = (record::jsonb || '{"votes": [{"reviewer": "usr_gone", "outcome": "approve"}]}')::json
+     where escalation_id = $1`,
+    [voted],
+  );
+  await tellReviewers(runtime);
+  expect(await mailed()).toEqual([]);
+  await pass(51);
+  await remind();
+  expect(await mailed()).toEqual([{ to: ann.email, rules: [["wires"]], reminders: ["half"] }]);
+});
+
 test("reminders that were missed while no node ran become one", async () => {
   const { org_id, ann } = await organization();
   await opened(org_id, 0, 100, [panel("wires", "operator")]);

@@ -1,9 +1,9 @@
-import type { Role } from "@countersign/contract";
-import { type CountedDemand, type Notice, nextNoticeAt, noticesOf, openTiers, timestampUs } from "@countersign/core";
+import type { Reviewer } from "@countersign/contract";
+import { type CountedDemand, type Notice, nextNoticeAt, noticesOf, timestampUs } from "@countersign/core";
 import { type NoticedEscalation, takeDueNotices, writeNotices } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
-import { isAmong } from "../people/identity.ts";
+import { standingReviews } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import { type AskingEscalation, isOpen, mailReviewers } from "./tell-reviewers.ts";
 
@@ -21,7 +21,8 @@ export async function remindReviewers(runtime: Pick<Runtime, "db" | "ids" | "sea
     const due = await takeDueNotices(query, now, at_once_max);
     let mails = 0;
     for (const [org_id, escalations] of byOrganization(due)) {
-      const asking = escalations.flatMap((each) => askingNow(openTiers(each, now), now));
+      const standing = await standingReviews(query, org_id, escalations, now);
+      const asking = standing.flatMap((each) => askingNow(each, now));
       mails += await mailReviewers(runtime, query, org_id, asking);
       await writeNotices(
         query,
@@ -43,18 +44,18 @@ function askingNow(escalation: NoticedEscalation, now: string): AskingEscalation
   const due = noticesOf(escalation).filter(({ at }) => timestampUs(at) >= from_us && timestampUs(at) <= now_us);
   const reminder = due.map(reminderOf).findLast((kind) => kind !== null) ?? null;
   const tiers = new Set(due.flatMap((notice) => (notice.kind === "tier" ? [notice.policy] : [])));
-  const asks: AskingEscalation["asks"] = (demand, user_id, role) => {
-    if (!isOpen(demand, demands) || !isAmong(demand.reviewers, user_id, role)) return false;
-    return reminder !== null || (tiers.has(demand.policy) && isOfTierOnly(demand, user_id, role));
+  const asks: AskingEscalation["asks"] = (demand, areThey) => {
+    if (!isOpen(demand, demands) || !areThey(demand.reviewers)) return false;
+    return reminder !== null || (tiers.has(demand.policy) && !wasAsked(demand, areThey));
   };
   return [{ ...escalation, asks, ...(reminder === null ? {} : { reminder }) }];
 }
 
-/** Whether somebody may meet a demand only because its second tier is open. The others got their mail before. */
-function isOfTierOnly({ reviewers, tier }: CountedDemand, user_id: string, role: Role): boolean {
+/** Whether somebody may meet a demand without its second tier, too, and so got a mail before. */
+function wasAsked({ reviewers, tier }: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean): boolean {
   const added = tier?.reviewers ?? [];
   const first = reviewers.filter(({ type, id }) => !added.some((each) => each.type === type && each.id === id));
-  return !(first.length > 0 && isAmong(first, user_id, role));
+  return first.length > 0 && areThey(first);
 }
 
 function reminderOf({ kind }: Notice): "half" | "tenth" | null {

@@ -147,9 +147,9 @@ async function moveOne(
   const { review } = stepped;
   const { record } = review;
   const when = step.kind === "time_over" ? "late" : "in_time";
-  const resolution = record.status === "pending" ? null : resolutionOf(review);
+  const resolution = record.status === "pending" ? null : resolutionOf(review, step);
   if (!(await moveReview(query, org_id, review, resolution, when))) return { kind: "refused", because: "closed" };
-  if (step.kind === "vote" && turnsCame(before, review)) await markUntold(query, org_id, record.escalation_id);
+  if (step.kind === "vote" && asksOthers(before, review)) await markUntold(query, org_id, record.escalation_id);
   const changes = {
     audit: stepAuditRows(ids, before, review, step, audit),
     events: stepEvents(ids, org_id, record, step),
@@ -157,9 +157,10 @@ async function moveOne(
   return { kind: "moved", record, changes };
 }
 
-/** Whether the turn of a demand has come by a step: its reviewers must be told. */
-function turnsCame(before: Review, { record, demands }: Review): boolean {
+/** Whether further reviewers must be told after a vote: the turn of a demand has come, or others may vote. */
+function asksOthers(before: Review, { record, demands }: Review): boolean {
   if (record.status !== "pending") return false;
+  if (record.reviewers.length !== before.record.reviewers.length) return true;
   return demands.some((demand, place) => {
     const earlier = before.demands[place];
     return earlier !== undefined && hasTurn(demand, demands) && !hasTurn(earlier, before.demands);

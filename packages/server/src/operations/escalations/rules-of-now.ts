@@ -18,18 +18,24 @@ import {
 import type { Query } from "../../ports.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { markUntold } from "../../store/people/mails.ts";
-import { demandsMetBy, electorateIn } from "../people/reviewers.ts";
+import { electorateIn } from "../people/reviewers.ts";
+import { type PartyPlaces, withParties } from "../people/voting/parties.ts";
+import { placesOf } from "../people/voting/standing.ts";
 import type { Caller } from "../shared/caller.ts";
 import { blockedNowFault } from "../shared/present.ts";
+import type { AdmittedReviewer } from "./admit-reviewer.ts";
+
+type ClosingStep = Extract<ReviewStep, { kind: "vote" }>;
 
 /** A vote that may let an action through. */
 interface ClosingVote {
   readonly action: StoredIntent;
   readonly present: Present;
   readonly review: Review;
-  readonly vote: Omit<Extract<ReviewStep, { kind: "vote" }>, "meets">;
+  readonly vote: Omit<ClosingStep, "meets" | "in_place_of" | "party">;
   /** Judges the vote by the pace of the demands that it counts for. */
   readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
+  readonly reviewer: AdmittedReviewer;
   /** Of policies that hold the changed action. The reviewer meets them. */
   readonly demands: readonly ReviewDemand[];
 }
@@ -37,18 +43,26 @@ interface ClosingVote {
 /**
  * Counts a vote. If it would let the action through, the action is decided again by what holds now: a rule that holds the action
  * now and did not hold it before adds its demand to the review, and tells its reviewers. Earlier approvals do not count for that
- * demand, because those who gave them did not know the rule. Returns the review to vote on, and the places of the demands that
- * the vote meets. Faults: blocked_now.
+ * demand, because those who gave them did not know the rule. Returns the review to vote on, where the vote counts, and how long an
+ * approval lives that it completes. Faults: blocked_now.
  */
 export async function countForRulesOfNow(
   query: Query,
   caller: Caller,
-  { action, present, review, vote, paced, demands: met }: ClosingVote,
-): Promise<{ readonly review: Review; readonly meets: readonly number[] }> {
-  const meets = await demandsMetBy(query, review.demands, caller, vote.person);
-  const stepped = stepReview(review, { ...vote, ...paced(review.demands, meets).marks, meets });
+  { action, present, review, vote, paced, reviewer, demands: met }: ClosingVote,
+): Promise<{ readonly review: Review; readonly places: PartyPlaces } & Pick<ClosingStep, "approval_valid_seconds">> {
+  const { org_id } = caller;
+  const countIn = async (demands: Review["demands"]): Promise<PartyPlaces> =>
+    withParties(
+      query,
+      caller,
+      { action, present, ruling: vote.ruling, reviewer },
+      await placesOf(query, demands, caller, reviewer),
+    );
+  const places = await countIn(review.demands);
+  const stepped = stepReview(review, { ...vote, ...paced(review.demands, places.meets).marks, ...places });
   const closes = stepped.kind === "moved" && stepped.review.record.status === "decided";
-  if (vote.ruling === null || !closes) return { review, meets };
+  if (vote.ruling === null || !closes) return { review, places };
 
   const again = decideAgain(action, { ...vote.ruling, human_reviewed: true }, present);
   if (again.blocked.length > 0) throw blockedNowFault(again.blocked);
@@ -57,12 +71,12 @@ export async function countForRulesOfNow(
     const counted = countedDemand(demand, vote.at, review.record.expires_at);
     return is_met ? { ...counted, quorum: 1 } : counted;
   });
-  if (further.length === 0) return { review, meets };
-  const { org_id } = caller;
+  const { approval_valid_seconds } = again;
+  if (further.length === 0) return { review, places, approval_valid_seconds };
   const demands = [...review.demands, ...further];
   const held = withDemands(review, further, await electorateIn(query, org_id, demands));
   await markUntold(query, org_id, review.record.escalation_id);
-  return { review: held, meets: await demandsMetBy(query, demands, caller, vote.person) };
+  return { review: held, places: await countIn(demands), approval_valid_seconds };
 }
 
 /** Returns what blocks an approval of a pending review now; empty: nothing. `approved`: what others approved so far. */

@@ -1,6 +1,7 @@
-import { type Role, roleMeets } from "@countersign/contract";
+import { type Reviewer, roleMeets } from "@countersign/contract";
 import { type CountedDemand, hasTurn, isMet, nextNoticeAt, openTiers } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { readAbsentNow, type StoredAbsence } from "../../store/people/absences.ts";
 import { readNotified, takeUntold, type WaitingEscalation, writeNotices, writeTold } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
@@ -47,15 +48,15 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
 
 /** An escalation that a mail asks people to review. */
 export interface AskingEscalation extends WaitingEscalation {
-  /** Whether this person is to be asked for this demand. */
-  readonly asks: (demand: CountedDemand, user_id: string, role: Role) => boolean;
+  /** Whether somebody is to be asked for this demand. `areThey`: whether these reviewers include that person. */
+  readonly asks: (demand: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean) => boolean;
   /** How much of the time is over, if that is the reason for the mail. */
   readonly reminder?: "half" | "tenth";
 }
 
 /**
  * Writes one mail for each person of an organization whom these escalations ask: about all of them, except those that the person
- * submitted or voted on. Returns the number of mails. System scope.
+ * submitted or voted on. While a reviewer is absent, the delegate gets the mail instead. Returns the number of mails. System scope.
  */
 export async function mailReviewers(
   runtime: Pick<Runtime, "ids" | "sealer">,
@@ -66,14 +67,19 @@ export async function mailReviewers(
   const submitters = new Map<string | null, Identity>();
   for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
     submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
+  const people = (await readNotified(query, org_id)).filter(({ role }) => roleMeets(role, ["reviewer"]));
+  const absences = await readAbsentNow(query, org_id);
   let mails = 0;
-  for (const { user_id, email, role } of await readNotified(query, org_id)) {
-    if (!roleMeets(role, ["reviewer"])) continue;
+  for (const person of people) {
+    const { user_id, email } = person;
     const theirs = [];
     for (const each of escalations) {
-      const rules = askedFor(each, user_id, role);
       const submitter = submitters.get(each.lineage_id);
-      if (rules.length === 0 || submitter === undefined) continue;
+      if (submitter === undefined) continue;
+      // Nobody decides about the own action through a delegate.
+      const others = absences.filter((absence) => absence.user_id !== submitter.person);
+      const rules = rulesFor(each, person, people, others);
+      if (rules.length === 0) continue;
       if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
     }
     if (theirs.length === 0) continue;
@@ -104,14 +110,52 @@ function isToTell(demand: CountedDemand, { demands }: WaitingEscalation): boolea
 }
 
 function asksUntold(escalation: WaitingEscalation): AskingEscalation["asks"] {
-  return (demand, user_id, role) => isToTell(demand, escalation) && isAmong(demand.reviewers, user_id, role);
+  return (demand, areThey) => isToTell(demand, escalation) && areThey(demand.reviewers);
+}
+
+type Notified = Awaited<ReturnType<typeof readNotified>>[number];
+
+/**
+ * Returns the names of the rules for which this person gets the mail: the person's own, and those of the absent people whose delegate
+ * the person is. Leaves out a rule of the absent person if the delegate gets the mail about it.
+ */
+function rulesFor(
+  escalation: AskingEscalation,
+  person: Notified,
+  people: readonly Notified[],
+  absences: readonly StoredAbsence[],
+): string[] {
+  const { record } = escalation;
+  const own = askedFor(escalation, person);
+  const for_others = absences
+    .filter(({ delegate, by_admin, user_id }) => by_admin && delegate === person.user_id && !hasVoted(record, user_id))
+    .flatMap(({ user_id }) => askedByName(escalation, user_id));
+  const absence = absences.find(({ user_id }) => user_id === person.user_id);
+  const delegate = people.find(({ user_id }) => user_id === absence?.delegate);
+  const theirs = new Set(delegate === undefined ? [] : askedFor(escalation, delegate));
+  if (delegate !== undefined && absence?.by_admin === true)
+    for (const rule of askedByName(escalation, person.user_id)) theirs.add(rule);
+  const asked = hasVoted(record, person.user_id) ? [] : for_others;
+  return [...new Set([...own.filter((rule) => !theirs.has(rule)), ...asked])];
+}
+
+/** Returns the names of the rules that name this absent person, for whom the delegate is asked. */
+function askedByName({ demands, asks }: AskingEscalation, absent: string): string[] {
+  const areThey = (reviewers: readonly Reviewer[]): boolean =>
+    reviewers.some(({ type, id }) => type === "user" && id === absent);
+  return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
+}
+
+/** Whether a person has a vote that did not lapse. */
+function hasVoted({ votes }: WaitingEscalation["record"], person: string): boolean {
+  return votes.some(({ reviewer, lapsed }) => reviewer === person && lapsed === undefined);
 }
 
 /** Returns the names of the rules for which this person is to be asked; none if the person may not vote or has voted. */
-function askedFor({ record, demands, asks }: AskingEscalation, user_id: string, role: Role): string[] {
-  const may_vote = isAmong(record.reviewers, user_id, role);
-  if (!may_vote || record.votes.some(({ reviewer }) => reviewer === user_id)) return [];
-  return demands.flatMap((demand) => (asks(demand, user_id, role) ? [demand.policy] : []));
+function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: Notified): string[] {
+  const areThey = (reviewers: readonly Reviewer[]): boolean => isAmong(reviewers, user_id, role);
+  if (!areThey(record.reviewers) || hasVoted(record, user_id)) return [];
+  return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
 /** Whether this person may rule on what `submitter` submitted. */

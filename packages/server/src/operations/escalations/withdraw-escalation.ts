@@ -3,6 +3,7 @@ import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { decisionOf, maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
+import { demandBoundAction } from "../shared/bindings.ts";
 import { type Caller, open_mode_actor } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText, takeStep } from "./review-steps.ts";
@@ -38,6 +39,7 @@ async function withdrawReview(
   const { review, at } = locked;
   const intent = await readAction(query, org_id, review);
   if (!maySee(caller, intent)) throw new Fault("not_found");
+  demandBoundAction(caller, intent);
   if (intent.lineage_id !== lineage_id) {
     const message =
       "Only the key that submitted the action can withdraw it, or a rotation of that key. Operators can cancel it.";

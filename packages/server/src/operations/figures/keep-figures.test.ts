@@ -90,7 +90,7 @@ function pass(org_id: string, node: Pick<Db, "queued" | "system"> = db): Promise
 
 const read = (org_id: string, window: RecountedWindow) =>
   readOverview(
-    { db, clock: createClock(), latencies: createDecisionLatencies() },
+    { db, clock: createClock(), latencies: createDecisionLatencies(), callers: { writeUses: async () => undefined } },
     new Map(),
     { org_id },
     window as Parameters<typeof readOverview>[3],

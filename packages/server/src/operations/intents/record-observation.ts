@@ -18,13 +18,16 @@ import {
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
+import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { listPeople } from "../../store/people/people.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { writeMail } from "../people/mail.ts";
 import type { Recording, Runtime } from "../runtime.ts";
+import { demandBoundAction } from "../shared/bindings.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
@@ -38,7 +41,8 @@ type ReportRuntime = Recording & Pick<Runtime, "sealer" | "mails" | "metrics">;
 
 /**
  * Adds an observation to an intent, which may have any number. A report that an action was executed which was not let through is an
- * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, idempotency_conflict.
+ * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, forbidden (a key that is
+ * bound elsewhere), idempotency_conflict.
  */
 export async function recordObservation(
   runtime: ReportRuntime,
@@ -51,6 +55,7 @@ export async function recordObservation(
   const admit = async (query: Query): Promise<void> => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
+    demandBoundAction(caller, decision);
   };
   let contradiction: Contradiction | null = null;
   const terms = { operation: "record_observation", idempotency_key, request, admit };
@@ -101,13 +106,27 @@ async function record(
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");
     const decision = JSON.parse(currentDecision(stored)) as Decision;
-    contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id));
+    const now = await databaseNow(query);
+    if (status !== "skipped") await spendApproval(query, org_id, decision, { at: now, actor });
+    contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id), now);
     if (contradiction === null) return { audit };
     const { membrane_id, pipeline_mode: mode } = decision;
     if (mode === "live") await tellOperators(runtime, query, org_id, decision, contradiction);
     return { audit: [...audit, row("contradicted", { observation_id, because: contradiction, membrane_id, mode })] };
   });
   return contradiction;
+}
+
+/** What may have been carried out is never handed on to an equal action, even if nobody claimed it. */
+async function spendApproval(
+  query: Query,
+  org_id: string,
+  { intent_id, escalation_id }: Decision,
+  done: { readonly at: string; readonly actor: string },
+): Promise<void> {
+  if (escalation_id === null) return;
+  const { spent } = await readApproval(query, org_id, escalation_id);
+  if (!spent) await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
 }
 
 /** Whether the caller claimed the action. Operators report for whoever did. */

@@ -2,6 +2,7 @@
 import type { BatchAnswer, BatchItem, Problem } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import pLimit from "p-limit";
+import { modeRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
 import { createTurns } from "../shared/turns.ts";
 import { type Deciding, type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
@@ -17,6 +18,7 @@ export interface BatchRequest {
   /** What must not be kept of an item. */
   readonly examine: (item: unknown) => readonly Problem[];
   readonly mode: "shadow" | undefined;
+  readonly client_ip: () => string;
 }
 
 /** One result, in the place of its item: the answer, or why there is none: a Fault, or what else was thrown. */
@@ -42,14 +44,17 @@ const handOn = createTurns(16);
 /**
  * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
  * whole body. A key or session that stops being valid fails the items that are not decided yet, and the request only where
- * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults.
+ * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults,
+ * forbidden (a key that forbids shadow).
  */
 export async function submitBatch(
   runtime: Deciding,
   caller: Caller,
-  { items, bytes, examine, mode }: BatchRequest,
+  { items, bytes, examine, mode, client_ip }: BatchRequest,
   checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
+  const refusal = modeRefusal(caller, mode);
+  if (refusal !== null) throw refusal;
   // Decided side by side, committed in order: where a quota ends, it is the last items that fail. What is decided again
   // comes when it is ready.
   const { source } = await runtime.orgStates.get(caller.org_id);
@@ -82,7 +87,7 @@ export async function submitBatch(
       checkItem(item, examine);
       const { idempotency_key } = item;
       const submission = idempotency_key === undefined ? item : withoutKey(item);
-      const request = { submission, mode, idempotency_key, batch_size: items.length, turn };
+      const request = { submission, mode, idempotency_key, client_ip, batch_size: items.length, turn };
       return { success: true, answer: await submitIntent(runtime, caller, request) };
     } catch (error) {
       // What was answered went to the commit, which said so.

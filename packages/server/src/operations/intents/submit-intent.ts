@@ -13,11 +13,14 @@ import type { Epochs } from "../../store/organizations/epochs.ts";
 import { pullContext } from "../context/pull-context.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
+import { agentRefusal, membraneRefusal, modeRefusal, sourceRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { withExecution } from "./execution.ts";
-import { proposeDecision } from "./propose-decision.ts";
+import { handOn } from "./hand-on.ts";
+import { type Proposed, proposeDecision } from "./propose-decision.ts";
+import type { Resumed } from "./rest-on-equal.ts";
 
 /** What deciding on a submission needs. */
 export type Deciding = Pick<
@@ -44,6 +47,8 @@ export interface SubmissionRequest {
   /** `mode` of the query; only shadow can be asked for. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
+  /** The address of the client, which the key may be bound to. */
+  readonly client_ip: () => string;
   /** Intents in the same request: 1, or the size of the batch. */
   readonly batch_size: number;
   /** In a batch: when this item may go to the commit, and what tells the next one that it has. */
@@ -73,7 +78,7 @@ const stale_max = 2;
 const lost_races_max = 100;
 
 /**
- * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key of another agent), not_found and
+ * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound elsewhere), not_found and
  * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
  * where this node's clock is far off).
  */
@@ -154,18 +159,39 @@ class Submission {
     const { orgStates } = this.#runtime;
     const { org_id } = this.#caller;
     const state = await orgStates.get(org_id);
+    if (this.#bindingRefusal(state) !== null) await this.#demandBound(state);
     const pulled = state.source === null ? null : await this.#pull(state);
     if (pulled === "replaced") {
       orgStates.forget(org_id, state);
       return null;
     }
-    const rows = await this.#propose(state, pulled);
-    if (rows === null) return null;
+    const proposed = await this.#propose(state, pulled);
+    if (proposed === null) return null;
     if (this.#request.turn !== undefined) await this.#request.turn.come;
-    return this.#commit(state, rows);
+    return this.#commit(state, proposed);
   }
 
-  async #propose(state: OrgState, pulled: Pulled | null): Promise<DecisionRows | null> {
+  /** Returns why the bindings of the key refuse the submission; null: they allow it. */
+  #bindingRefusal(state: OrgState): Fault | null {
+    if (this.#caller.bindings === null) return null;
+    const { submission, mode, client_ip } = this.#request;
+    const membrane_id = submission.membrane_id ?? state.membrane(undefined)?.membrane.membrane_id ?? null;
+    return (
+      sourceRefusal(this.#caller, client_ip()) ??
+      modeRefusal(this.#caller, mode) ??
+      agentRefusal(this.#caller, submission.intent.agent.id, "/intent/agent/id") ??
+      membraneRefusal(this.#caller, membrane_id, "/membrane_id")
+    );
+  }
+
+  /** Reads the key again and refuses by its bindings: a key from memory may have been bound otherwise since. Faults: forbidden, the 401 faults. */
+  async #demandBound(state: OrgState): Promise<void> {
+    this.#caller = await this.#runtime.callers.reload(this.#caller);
+    const refusal = this.#bindingRefusal(state);
+    if (refusal !== null) throw refusal;
+  }
+
+  async #propose(state: OrgState, pulled: Pulled | null): Promise<Proposed | null> {
     const { submission, mode: asked_mode } = this.#request;
     const [caller, idempotency] = [this.#caller, this.#idempotency];
     try {
@@ -178,21 +204,25 @@ class Submission {
     }
   }
 
-  async #commit(state: OrgState, rows: DecisionRows): Promise<SubmissionAnswer | null> {
+  async #commit(state: OrgState, { rows, resumed }: Proposed): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
     const { intent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
-    const outcome = await runtime.reviewQueues.enter(rows, this.#write);
+    const outcome =
+      resumed === null ? await runtime.reviewQueues.enter(rows, this.#write) : await this.#handOn(rows, resumed);
     switch (outcome.outcome) {
       case "committed":
         if (has_events) runtime.deliveries.wake(this.#caller.org_id);
         countDecided(runtime, this.#caller.org_id, { verdict, mode }, this.#started_us);
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
+        // The first answer may have been committed under other bindings.
+        await this.#demandBound(state);
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
-        // Another retry spent the override. There may be a second one for the same action. Each lost race is a win of another
-        // retry, and there are no more wins than overrides.
+      case "approval_gone":
+        // Another retry spent the override, or the approval. There may be a second one for the same action. Each lost race is a win of
+        // another retry, and there are no more wins than overrides and approvals.
         this.#lost_races += 1;
         return null;
       case "quota_exceeded":
@@ -211,6 +241,15 @@ class Submission {
     this.#request.turn?.over();
     return committing;
   };
+
+  /** Commits the decision together with the approval that it takes from an equal action. */
+  async #handOn(rows: DecisionRows, resumed: Resumed): Promise<CommitOutcome | { readonly outcome: "approval_gone" }> {
+    try {
+      return (await handOn(this.#runtime, rows, resumed)) ?? { outcome: "approval_gone" };
+    } finally {
+      this.#request.turn?.over();
+    }
+  }
 
   /** Reads again what the commit found stale. */
   async #refresh(state: OrgState, epochs: Epochs): Promise<void> {

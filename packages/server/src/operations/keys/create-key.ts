@@ -1,5 +1,12 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
-import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode, secret_mask } from "@countersign/contract";
+import {
+  type ApiKeyCreated,
+  type ApiKeyInput,
+  type KeyBindings,
+  limits,
+  type ProblemCode,
+  secret_mask,
+} from "@countersign/contract";
 import {
   Fault,
   type FaultDetail,
@@ -20,6 +27,7 @@ import { refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 import { type Caller, command_line_person } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
+import { checkedBindings } from "./key-bindings.ts";
 
 type Needs = Pick<Runtime, "ids">;
 type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
@@ -33,6 +41,8 @@ export interface KeyToCreate {
   readonly role: ApiKeyCreated["role"];
   /** Exactly for scope `agent`. */
   readonly agent_id: string | null;
+  /** What `checkedBindings` returned. Absent: unbound. */
+  readonly bindings?: KeyBindings | null;
   /** Absent: `lifetime_days` from now. */
   readonly expires_us?: number;
   /** Absent: 365. */
@@ -54,8 +64,8 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const expires_us = key.expires_us ?? now_us + lifetime_days * us_per_day;
   const key_id = runtime.ids.next("api_key");
   const api_key = newApiKey(key.environment, key.scope, runtime.ids.secret(limits.api_key_random_chars_min));
-  const { org_id, name, environment, scope, role, agent_id, created_by, actor } = key;
-  const shown = { key_id, name, environment, scope, role, agent_id };
+  const { org_id, name, environment, scope, role, agent_id, bindings = null, created_by, actor } = key;
+  const shown = { key_id, name, environment, scope, role, agent_id, bindings };
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
   // Whom the command line named is a claim of the operator, so the audit trail has it.
   const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
@@ -81,7 +91,8 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 
 /**
  * Creates a key for the caller's organization. Its text is in the first answer only; a repetition under the same Idempotency-Key shows
- * `***` in its place. `owner`: only the command line names one. Faults: invalid_request, idempotency_conflict, those of refuseEnded.
+ * `***` in its place. `owner`: only the command line names one. Faults: invalid_request, invalid_binding, idempotency_conflict, those of
+ * refuseEnded.
  */
 export async function createKey(
   runtime: Needs & Pick<Runtime, "db" | "clock">,
@@ -95,7 +106,12 @@ export async function createKey(
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
     // Judged for the first request only: a repetition is not refused because the expiry has passed meanwhile.
-    return insertNewKey(runtime, query, { ...keyToCreate(caller, input, await databaseNowUs(query)), ...owner });
+    const key = keyToCreate(caller, input, await databaseNowUs(query));
+    return insertNewKey(runtime, query, {
+      ...key,
+      ...owner,
+      bindings: await checkedBindings(query, key, input.bindings),
+    });
   };
   return idempotent(runtime, caller, terms, work, (created) => ({ ...created, api_key: secret_mask }));
 }

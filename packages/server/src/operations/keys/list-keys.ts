@@ -11,11 +11,13 @@ const isKey = idPlace("api_key");
  * Faults: invalid_request (cursor). Source: api.md §3.
  */
 export async function listKeys(
-  runtime: Pick<Runtime, "db">,
+  runtime: Pick<Runtime, "db"> & Partial<Pick<Runtime, "callers">>,
   caller: Pick<Caller, "org_id">,
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<{ api_keys: ApiKey[]; next_cursor: string | null }> {
   const before = decodeCursor(cursor, isKey);
+  // A key that has just submitted is listed with its warning. The command line is no node, and knows no uses.
+  await runtime.callers?.writeUses(caller.org_id);
   const rows = await runtime.db.tenant(caller.org_id, (query) => readKeys(query, caller.org_id, limit + 1, before));
   const { rows: api_keys, next_cursor } = page(rows, limit, (row) => row.key_id);
   return { api_keys, next_cursor };

@@ -8,8 +8,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Replaces the calling key by a new one in one transaction, with role, scope, environment, name, lifetime and rate window
- * of the old. Only the key itself may: any other caller gets the same refusal whether the key exists or not. Of any
+ * Replaces the calling key by a new one in one transaction, with role, scope, environment, name, lifetime, bindings and
+ * rate window of the old. Only the key itself may: any other caller gets the same refusal whether the key exists or not. Of any
  * number of rotations at once exactly one succeeds; the others find the key revoked. Open invitations are the chain's, not
  * the old key's: they stay, and are withdrawn when the last key of the chain is revoked.
  *

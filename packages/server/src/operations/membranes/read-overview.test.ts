@@ -25,7 +25,8 @@ async function organization(decisions: readonly Decided[] = []): Promise<string>
 }
 
 function read(org_id: string, request: OverviewRequest = hour, database: Pick<Db, "reading"> = db): Promise<Overview> {
-  const runtime = { db: { ...db, ...database }, clock: createClock(), latencies: createDecisionLatencies() };
+  const callers = { writeUses: async () => undefined };
+  const runtime = { db: { ...db, ...database }, callers, clock: createClock(), latencies: createDecisionLatencies() };
   return readOverview(runtime, new Map(), { org_id }, request);
 }
 

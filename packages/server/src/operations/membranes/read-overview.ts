@@ -1,9 +1,17 @@
 /** What was decided in a window of time, counted. */
-import { limits, type MissingFacts, type Overview, type PipelineMode, type Verdict } from "@countersign/contract";
+import {
+  limits,
+  type MissingFacts,
+  type Overview,
+  type PipelineMode,
+  type Verdict,
+  type WarnedKey,
+} from "@countersign/contract";
 import {
   faultAt,
   formatTimestampUs,
   goLiveSteps,
+  keySteps,
   missingFactSteps,
   packRuleId,
   parseTimestampUs,
@@ -23,7 +31,9 @@ import {
   readVerdicts,
   type Tail,
 } from "../../store/figures/read-figures.ts";
+import { readWarnedKeys } from "../../store/keys/key-warnings.ts";
 import { readAlongIndexes, readQueue } from "../../store/membranes/overview.ts";
+import { rulesOutOfReach } from "../people/voting/reach.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -35,6 +45,10 @@ export interface OverviewRequest {
   readonly to?: string;
   readonly membrane_id?: string;
   readonly mode?: PipelineMode;
+}
+
+interface KeyUses {
+  readonly callers: Pick<Runtime["callers"], "writeUses">;
 }
 
 interface OverviewWindow extends FiguresWindow {
@@ -55,12 +69,13 @@ const listed_max = 10;
  * invalid_request (a window that is empty, turned round, or longer than 31 days).
  */
 export async function readOverview(
-  runtime: Pick<Runtime, "db" | "clock" | "latencies">,
+  runtime: Pick<Runtime, "db" | "clock" | "latencies"> & KeyUses,
   packs: Packs,
   { org_id }: Pick<Caller, "org_id">,
   request: OverviewRequest,
 ): Promise<Overview> {
   const window = windowOf(request, runtime.clock.now_us());
+  const keys = await readWarnings(runtime, org_id);
   return runtime.db.reading(org_id, { within_s: overview_behind_s_max }, async (query) => {
     await readAlongIndexes(query);
     const tail = await countTail(query, org_id, window);
@@ -80,10 +95,26 @@ export async function readOverview(
       missing_facts: missingFacts(sums, packs, decisions),
       agents: agents.slice(0, listed_max),
       contradictions: await countContradictions(query, org_id, window, limits.counted_contradictions_max),
+      nobody_can_decide: (await rulesOutOfReach(query, org_id)).map(({ membrane_id: _, ...rule }) => rule),
       queue: await readQueue(query, org_id),
+      keys,
       latency: runtime.latencies.of(org_id),
     };
   });
+}
+
+/** What to do about keys, once a membrane is live. */
+export async function readKeySteps(
+  runtime: Pick<Runtime, "db"> & KeyUses,
+  { org_id }: Pick<Caller, "org_id">,
+): Promise<string[]> {
+  return keySteps(await readWarnings(runtime, org_id));
+}
+
+/** Reads the keys with a warning as of now, those included that have just submitted through this node. */
+async function readWarnings(runtime: Pick<Runtime, "db"> & KeyUses, org_id: string): Promise<WarnedKey[]> {
+  await runtime.callers.writeUses(org_id);
+  return runtime.db.tenant(org_id, (query) => readWarnedKeys(query, org_id, limits.key_warnings_max));
 }
 
 interface Counted {

@@ -1,5 +1,12 @@
 /** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
-import { limits, open_mode_org_id, type Quickstart, type QuickstartInput, secret_mask } from "@countersign/contract";
+import {
+  limits,
+  type Membrane,
+  open_mode_org_id,
+  type Quickstart,
+  type QuickstartInput,
+  secret_mask,
+} from "@countersign/contract";
 import {
   canonicalJson,
   confirmSteps,
@@ -40,7 +47,7 @@ export async function quickstart(
     return { response: await runtime.db.system((query) => create(runtime, query, input)), replayed: false };
   refuseGuessable(idempotency_key);
   // A repetition must see whether the first key was used.
-  await runtime.callers.writeUses();
+  await runtime.callers.writeUses(null);
   return runtime.db.system(async (query) => {
     const request = {
       // There is no organization to keep it in before the first answer.
@@ -91,10 +98,11 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
     org_id,
     api_key: key.api_key,
     key_id: key.key_id,
-    quickstart_snippet: snippet(runtime.settings.public_url(), key.api_key),
+    quickstart_snippet: snippet(runtime.settings.public_url(), membrane, key.api_key),
     next_steps: [
-      "Store the API key now: it is shown here only.",
-      "Run the snippet (node 18 or newer): it submits an intent and prints the decision.",
+      "Store the API key now: it is shown here only. It is an admin key, so give it to no agent.",
+      "Run the snippet (node 18 or newer): it creates a key that is bound to an agent and to the membrane, stores it in a file, submits an " +
+        "intent with it, and prints the decision.",
       ...packSteps(recommended),
       ...confirmSteps(proposed),
       `Watch decisions in shadow mode, then enforce them: POST /v1/membranes/${membrane.membrane_id}/go-live.`,
@@ -124,7 +132,7 @@ async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Prom
     ...first,
     api_key,
     key_id: new_key_id,
-    quickstart_snippet: snippet(runtime.settings.public_url(), api_key),
+    quickstart_snippet: snippet(runtime.settings.public_url(), first, api_key),
   };
 }
 
@@ -144,22 +152,45 @@ function refuseGuessable(idempotency_key: string): void {
   throw faultAt("invalid_request", "/Idempotency-Key", "out_of_range", message);
 }
 
-/** A complete program: `node first-intent.mjs` runs it as it stands. */
-function snippet(public_url: string, api_key: string): string {
+/**
+ * A complete program: `node first-intent.mjs` runs it as it stands. It creates a bound key for the agent once, stores it in a file, and
+ * submits with that key only.
+ */
+function snippet(public_url: string, { membrane_id }: Pick<Membrane, "membrane_id">, admin_key: string): string {
   return `// first-intent.mjs: run with "node first-intent.mjs"
-const response = await fetch("${public_url}/v1/intents", {
-  method: "POST",
-  headers: { "Content-Type": "application/json", "X-API-Key": "${api_key}" },
-  body: JSON.stringify({
-    intent: {
-      agent: { id: "my-first-agent" },
-      action: { type: "communication.email", verb: "send_email", target: { type: "mailbox", identifier: "someone@example.com" } },
-      payload: { summary: "Say hello", content: { subject: "Hello", body: "Sent by an agent, after asking." } },
-    },
-  }),
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+const service = "${public_url}";
+const agent_id = "my-first-agent";
+const key_file = "my-first-agent.${membrane_id}.key";
+
+async function call(path, api_key, body) {
+  const response = await fetch(service + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-API-Key": api_key },
+    body: JSON.stringify(body),
+  });
+  const answer = await response.json();
+  if (answer.error) throw new Error(answer.error.message);
+  return answer;
+}
+
+// Once, with the admin key: create a key that can only submit, for this agent and this membrane, and store it.
+if (!existsSync(key_file)) {
+  const bindings = { membrane_ids: ["${membrane_id}"], agent_ids: [agent_id], forbid_shadow: true };
+  const created = await call("/v1/api-keys", "${admin_key}", { name: agent_id, role: "agent", bindings });
+  writeFileSync(key_file, created.api_key, { mode: 0o600 });
+}
+
+// The agent gets its own key and never the admin key.
+const agent_key = readFileSync(key_file, "utf8");
+const { decision } = await call("/v1/intents", agent_key, {
+  intent: {
+    agent: { id: agent_id },
+    action: { type: "communication.email", verb: "send_email", target: { type: "mailbox", identifier: "someone@example.com" } },
+    payload: { summary: "Say hello", content: { subject: "Hello", body: "Sent by an agent, after asking." } },
+  },
 });
-const { decision, error } = await response.json();
-if (error) throw new Error(error.message);
 console.log(decision.verdict, "risk", decision.risk_score, "mode", decision.pipeline_mode);
 for (const reason of decision.reasons) console.log("-", reason.policy, reason.message);
 `;

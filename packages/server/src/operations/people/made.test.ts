@@ -43,7 +43,7 @@ async function maker(count: number) {
   });
   const caller: Caller = {
     ...{ org_id, key_id, lineage_id: key_id, actor: key_id, user_id: null, session_id: null, auth_epoch: 0 },
-    ...{ role: "admin", scope: "org", agent_id: null, environment: "live" },
+    ...{ role: "admin", scope: "org", agent_id: null, bindings: null, environment: "live" },
   };
   return { org_id, caller, user_id, made };
 }

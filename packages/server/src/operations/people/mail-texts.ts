@@ -127,6 +127,7 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   pending: "still waits for a person's decision",
   withdrawn: "was withdrawn from review",
   not_claimed: "was approved, but that it had not claimed. So it may have been carried out twice",
+  expired: "people had approved, but whose approval had expired",
 };
 
 /** An agent carried out what was not let through. */
@@ -143,6 +144,46 @@ export function contradictionMail(
     ],
     link: { label: "Open the decision", url: `${public_url}/decisions/${intent_id}` },
     footer: "You get this mail because you are an operator or an admin of your organization.",
+  });
+}
+
+/** Live rules whose reviewers are gone. */
+export function nobodyCanDecideMail(public_url: string, { rules, more }: MailContents["nobody_can_decide"]): Words {
+  const count = rules.length + more;
+  return written({
+    subject: count === 1 ? "Nobody can decide what a rule holds" : `Nobody can decide what ${count} rules hold`,
+    paragraphs: [
+      "Too few people can approve what these rules hold, because reviewers were removed, have other roles, or have no valid key.",
+      "Actions that the rules hold wait until their time is over. Name other reviewers in the rules, or invite people. " +
+        "Operators can hand open reviews to other people.",
+      ...rules.map(
+        ({ policy, membrane }) => `Rule: ${shown(policy.replaceAll(".", " "))} (membrane: ${shown(membrane)})`,
+      ),
+      ...(more === 0 ? [] : [`And ${more} more. The overview lists all of them.`]),
+    ],
+    link: { label: "Open the policies", url: `${public_url}/policies` },
+    footer:
+      "You get this mail because you are an admin of your organization. It comes once, until the rule has reviewers again.",
+  });
+}
+
+/** Keys that are about to expire. */
+export function keyExpiryMail(public_url: string, { keys, more }: MailContents["key_expiry"]): Words {
+  const count = keys.length + more;
+  const subject = count === 1 ? "An API key is about to expire" : `${count} API keys are about to expire`;
+  return written({
+    subject,
+    paragraphs: [
+      "From its end on, the service refuses a key, and whoever uses it stops working. Rotate the key before (POST " +
+        "/v1/api-keys/…/rotate, with the key itself), or create another one and replace it.",
+    ],
+    items: keys.map(({ key_id, name, role, expires_at }) => ({
+      text: `${name === null ? "" : `${shown(name)}, `}${role}, ${key_id}: until ${expires_at.slice(0, 16).replace("T", " ")} UTC`,
+      url: `${public_url}/keys`,
+    })),
+    ...(more === 0 ? {} : { link: { label: `${more} more`, url: `${public_url}/keys` } }),
+    footer:
+      "You get this mail because you are an admin of your organization: 14 days, 3 days and 1 day before the end.",
   });
 }
 

@@ -32,6 +32,25 @@ export interface MailContents {
     readonly agent_id: string;
     readonly because: Contradiction;
   };
+  /** Live rules whose reviewers are gone, for the admins. */
+  readonly nobody_can_decide: {
+    readonly to: string;
+    readonly rules: readonly { readonly policy: string; readonly membrane: string }[];
+    /** Those that are not listed. */
+    readonly more: number;
+  };
+  /** Keys that are about to expire, the first to end first, for the admins of their organization. */
+  readonly key_expiry: {
+    readonly to: string;
+    readonly keys: readonly {
+      readonly key_id: string;
+      readonly name: string | null;
+      readonly role: string;
+      readonly expires_at: string;
+    }[];
+    /** Those that are not listed. */
+    readonly more: number;
+  };
   /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
   readonly escalations: {
     readonly to: string;

@@ -4,6 +4,7 @@ import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { withHead } from "../../store/organizations/heads.ts";
+import { readAbsences } from "../../store/people/absences.ts";
 import { readMade } from "../../store/people/made.ts";
 import {
   deletePerson,
@@ -22,6 +23,7 @@ import { refuseEnded } from "./caller-ended.ts";
 import { withdrawn } from "./invitations.ts";
 import { cancelMadeDeliveries, settleMade } from "./made.ts";
 import { endSessions, noSession, personCalling } from "./session.ts";
+import { shownAbsence } from "./voting/absence.ts";
 
 const isPerson = idPlace("user");
 
@@ -36,9 +38,19 @@ export async function listPeople(
   }: { readonly role?: Role; readonly limit?: number; readonly cursor?: string },
 ): Promise<{ people: User[]; next_cursor: string | null }> {
   const before = decodeCursor(cursor, isPerson);
-  const found = await runtime.db.tenant(org_id, (query) => readPeople(query, org_id, role ?? null, limit + 1, before));
-  const { rows, next_cursor } = page(found, limit, (person) => person.user_id);
-  return { people: rows.map(shownUser), next_cursor };
+  return runtime.db.tenant(org_id, async (query) => {
+    const found = await readPeople(query, org_id, role ?? null, limit + 1, before);
+    const { rows, next_cursor } = page(found, limit, (person) => person.user_id);
+    const ids = rows.map(({ user_id }) => user_id);
+    const absences = new Map(
+      (await readAbsences(query, org_id, ids)).map((each) => [each.user_id, shownAbsence(each)]),
+    );
+    const people = rows.map((person) => {
+      const absence = absences.get(person.user_id);
+      return { ...shownUser(person), ...(absence === undefined ? {} : { absence }) };
+    });
+    return { people, next_cursor };
+  });
 }
 
 /**
@@ -81,7 +93,7 @@ export async function changeRole(
  * address is free again, for other organizations and for an invitation to this one: signing in at the organization's
  * provider does not bring it back. `made` says for each thing that the person made whether it is kept or revoked. Votes and
  * overrides stay. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
- * person's choice.
+ * person's choice. Approvals of pending reviews stop counting (docs/reviews.md).
  * Faults: not_found, state_conflict (the last admin, or those of settleMade), those of refuseEnded.
  */
 export async function removePerson(

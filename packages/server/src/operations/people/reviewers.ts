@@ -10,7 +10,8 @@ import {
 } from "@countersign/core";
 import type { Db, Query } from "../../ports.ts";
 import { isRotationOf } from "../../store/keys/keys.ts";
-import { countAble, type NamedReviewer, readNamedReviewers } from "../../store/people/people.ts";
+import { type NamedReviewer, readNamedReviewers } from "../../store/people/people.ts";
+import { readAble } from "../../store/people/voters.ts";
 import type { Caller } from "../shared/caller.ts";
 import { type Identity, identityOf, isAmong } from "./identity.ts";
 import { judgeOwnReview } from "./own-review.ts";
@@ -79,13 +80,13 @@ export async function electorateIn(
   return electorateOf(demands, known);
 }
 
-/** Counts the different people among these reviewers. People who submit with their own keys count, too. */
-export function countAmong(query: Query, org_id: string, reviewers: readonly Reviewer[]): Promise<number> {
+/** Returns the people among these reviewers who may decide now, at most 1,000. People who submit with their own keys are there, too. */
+export function ableAmong(query: Query, org_id: string, reviewers: readonly Reviewer[]): Promise<string[]> {
   const ids = reviewers.flatMap(({ type, id }) => (type === "user" ? [id] : []));
   const named = reviewers.flatMap(({ type, id }) => (type === "role" ? [id as Role] : []));
   const least = reviewers.length === 0 ? (["reviewer"] as const) : named;
   const roles = roleNames.filter((role) => roleMeets(role, least));
-  return countAble(query, org_id, roles, ids);
+  return readAble(query, org_id, roles, ids);
 }
 
 /**
@@ -101,19 +102,6 @@ export async function isReviewer(
   if (isAmong(reviewers, person, caller.role)) return true;
   const named = reviewers.map(({ id }) => id);
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
-}
-
-/** Returns the places of the demands whose reviewers include the caller. */
-export async function demandsMetBy(
-  query: Query,
-  demands: readonly ReviewDemand[],
-  caller: Caller,
-  person: string,
-): Promise<number[]> {
-  const met = [];
-  for (const [place, { reviewers }] of demands.entries())
-    if (await isReviewer(query, reviewers, caller, person)) met.push(place);
-  return met;
 }
 
 /** A demand that an approval does not meet. `few`: its quorum is too large; else the caller is none of its reviewers. */

@@ -12,7 +12,9 @@ import {
   domainMail,
   escalationsMail,
   invitationMail,
+  keyExpiryMail,
   knownAddressMail,
+  nobodyCanDecideMail,
   passwordMail,
   signupMail,
 } from "./mail-texts.ts";
@@ -136,6 +138,14 @@ async function mailOf(
     case "contradiction": {
       const told = content as MailContents["contradiction"];
       return { to: told.to, ...contradictionMail(public_url, told) };
+    }
+    case "nobody_can_decide": {
+      const told = content as MailContents["nobody_can_decide"];
+      return { to: told.to, ...nobodyCanDecideMail(public_url, told) };
+    }
+    case "key_expiry": {
+      const told = content as MailContents["key_expiry"];
+      return { to: told.to, ...keyExpiryMail(public_url, told) };
     }
     case "escalations": {
       const told = content as MailContents["escalations"];

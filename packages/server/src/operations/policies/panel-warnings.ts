@@ -12,7 +12,7 @@ import {
 import type { Query } from "../../ports.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readDocumentsInForce } from "../../store/policies/policies.ts";
-import { countAmong } from "../people/reviewers.ts";
+import { ableAmong } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Packs } from "./read-packs.ts";
 
@@ -54,8 +54,8 @@ async function firstOutOfReach(
   const holding = { policy_id: "", name: metadata.name, escalation: spec.escalation ?? {}, approvals_min: 1 } as const;
   for (const { name, escalation } of membranes) {
     const { reviewers, quorum, tier } = demandOf(holding, escalation);
-    const people = await countAmong(query, org_id, unitedReviewers(reviewers, tier?.reviewers ?? []));
-    const warning = reachWarning(quorum, people, name);
+    const people = await ableAmong(query, org_id, unitedReviewers(reviewers, tier?.reviewers ?? []));
+    const warning = reachWarning(quorum, people.length, name);
     if (warning !== null) return warning;
   }
   return null;

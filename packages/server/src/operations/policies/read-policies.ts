@@ -9,6 +9,7 @@ import {
   type StoredPolicyVersion,
 } from "../../store/policies/policies.ts";
 import { decodeCursor, idPlace, page, pageLimitDefault } from "../../store/rows/cursor.ts";
+import { rulesOutOfReach } from "../people/voting/reach.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
@@ -19,7 +20,7 @@ interface PageQuery {
 
 const isPolicy = idPlace("policy");
 
-/** A page of policies, newest first. Faults: invalid_request (cursor). */
+/** A page of policies, newest first, with those that nobody can decide marked. Faults: invalid_request (cursor). */
 export async function listPolicies(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -29,8 +30,8 @@ export async function listPolicies(
   const found = await db.tenant(org_id, (query) =>
     readPolicies(query, org_id, { status: status ?? null, limit: limit + 1, before }),
   );
-  const { rows: policies, next_cursor } = page(found, limit, (row) => row.policy_id);
-  return { policies, next_cursor };
+  const { rows, next_cursor } = page(found, limit, (row) => row.policy_id);
+  return { policies: await withReach(db, org_id, rows), next_cursor };
 }
 
 /** One policy with its newest version. Faults: not_found. */
@@ -41,7 +42,23 @@ export async function getPolicy(
 ): Promise<StoredPolicy> {
   const policy = await db.tenant(org_id, (query) => readPolicy(query, org_id, policy_id));
   if (policy === undefined) throw new Fault("not_found");
-  return policy;
+  const [shown = policy] = await withReach(db, org_id, [policy]);
+  return shown;
+}
+
+/** Returns the policies, each live one with why too few people can decide what it holds. */
+async function withReach(
+  db: Pick<Runtime, "db">["db"],
+  org_id: string,
+  policies: readonly StoredPolicy[],
+): Promise<(StoredPolicy & Pick<Policy, "nobody_can_decide">)[]> {
+  if (!policies.some(({ status }) => status === "live")) return [...policies];
+  const rules = await db.tenant(org_id, (query) => rulesOutOfReach(query, org_id));
+  const messages = new Map(rules.map(({ policy_id, message }) => [policy_id, message]));
+  return policies.map((policy) => {
+    const nobody_can_decide = messages.get(policy.policy_id);
+    return nobody_can_decide === undefined ? policy : { ...policy, nobody_can_decide };
+  });
 }
 
 /** A page of a policy's versions, newest first. Faults: not_found, invalid_request (cursor). */

@@ -1,5 +1,6 @@
 /** Who calls, as the gate established it from a key, a session or open mode. Source: contract §5. */
 import { type Actor, idPrefixes, type Role } from "@countersign/contract";
+import type { Bindings } from "@countersign/core";
 
 /** A caller with a valid key or session, or open mode's admin of org_local. */
 export interface Caller {
@@ -16,6 +17,8 @@ export interface Caller {
   readonly scope: "org" | "agent";
   /** The one agent that a key of scope `agent` speaks for; null otherwise. */
   readonly agent_id: string | null;
+  /** What the key is bound to; null for unbound keys, sessions and open mode. */
+  readonly bindings: Bindings | null;
   readonly environment: "live" | "shadow" | "test";
   /** The name in audit rows: the key_id, the user_id, or `open_mode`. */
   readonly actor: string;
@@ -27,8 +30,8 @@ export interface Caller {
 export interface Callers {
   /** Reads the caller from the database again. Faults: invalid_api_key, expired_api_key. */
   reload(caller: Caller): Promise<Caller>;
-  /** Writes which keys this node has seen used so far. It does so by itself within 15 seconds. */
-  writeUses(): Promise<void>;
+  /** Writes which keys of the organization (null: of all) this node has seen used so far. It does so by itself within 15 seconds. */
+  writeUses(org_id: string | null): Promise<void>;
 }
 
 /** The actor of records in open mode, which has no key. */

@@ -1,6 +1,14 @@
 /** The services of one node that operations share, as interfaces. The folder of each capability implements its own. */
 import type { BacktestProgress, ContextDocument, Membrane, Overview, PullFailure } from "@countersign/contract";
-import type { BacktestFigures, Candidate, Freezes, InexactFacts, PolicySet, PreparedMembrane } from "@countersign/core";
+import type {
+  AgentNames,
+  BacktestFigures,
+  Candidate,
+  Freezes,
+  InexactFacts,
+  PolicySet,
+  PreparedMembrane,
+} from "@countersign/core";
 import type { LimitFunction } from "p-limit";
 import type { Query } from "../../ports.ts";
 import type { RecordedFilter } from "../../store/backtests/backtests.ts";
@@ -33,6 +41,8 @@ export interface OrgState {
   isInForce(query: Query): Promise<boolean>;
   /** Returns the documents that were pushed for these subjects. */
   storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
+  /** Returns the agents with pushed documents. Null: there are none, or too many to list. */
+  agentsWithFacts(): AgentNames | null;
 }
 
 /** The states that this node caches. */
@@ -60,6 +70,15 @@ export interface DecisionWaits {
   untilFinal(org_id: string, intent_id: string, wait_ms: number, gone?: AbortSignal): Promise<void>;
   /** Ends all waits at once. Later waits return immediately. */
   stop(): void;
+}
+
+/** Notes which reviews requests wait for, for all nodes to see. */
+export interface ReviewWaits {
+  /**
+   * Notes that a request waits for a review, for so many seconds. The caller calls the returned function when the request ends;
+   * `is_gone`: its client closed the connection, so it will not ask again.
+   */
+  begin(org_id: string, escalation_id: string, seconds: number): (is_gone: boolean) => void;
 }
 
 /** How long the decisions of each organization took on this node. */

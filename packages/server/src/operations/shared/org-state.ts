@@ -21,6 +21,7 @@ import { readDecidingHead } from "../../store/intents/deciding-head.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/policies.ts";
+import { AgentsWithFacts } from "./agents-with-facts.ts";
 import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
 
@@ -51,6 +52,7 @@ type Documents = LRUCache<string, { readonly document: StoredContext | null }>;
 interface Kept {
   readonly documents: Documents;
   readonly prefix: string;
+  readonly agents: AgentsWithFacts;
 }
 
 /** An organization's own policies in force, under what they are made of. */
@@ -86,13 +88,14 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
     maxSize: documents_bytes_max,
     sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
   });
+  const agents = new AgentsWithFacts();
   let states_read = 0;
   const terms = { max: organizations_max, ttl: max_age_ms, maxSize: bytes_max };
   const states = new LRUCache<string, Promise<OrgState>>(terms);
   const resolved = new WeakMap<OrgState, Promise<OrgState>>();
 
   function load(org_id: string): Promise<OrgState> {
-    const reading = readOrgState(db, org_id, policySetOf, rules, { documents, prefix: `${states_read++} ` });
+    const reading = readOrgState(db, org_id, policySetOf, rules, { documents, prefix: `${states_read++} `, agents });
     const loading = reading.then(({ state }) => state);
     states.set(org_id, loading, { size: entry_bytes });
     reading.then(
@@ -154,6 +157,7 @@ async function readOrgState(
       JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
       JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
     storedContext: contextReader(db, org_id, subjects, kept),
+    agentsWithFacts: () => kept.agents.of(org_id, subjects),
   };
   return { state, bytes: rules.bytes };
 }

@@ -1,4 +1,5 @@
 import type { Db, Log, Timers } from "../../ports.ts";
+import { countExpiringKeys } from "../../store/keys/key-expiry.ts";
 import { type Backlog, countBacklog } from "../../store/upkeep/backlog.ts";
 import { oneLook } from "../shared/one-look.ts";
 
@@ -14,6 +15,20 @@ export function createBacklogWatch(
   return oneLook(timers, { wait_ms }, () =>
     countBacklog(db).catch((error: unknown) => {
       log.warn({ err: error }, "what waits to leave the service could not be counted");
+      return null;
+    }),
+  );
+}
+
+/** Counts the keys that are about to expire, one count at a time. Null: they could not be counted, or not in time. */
+export function createExpiryWatch(
+  db: Pick<Db, "queued">,
+  timers: Timers,
+  log: Pick<Log, "warn">,
+): () => Promise<Readonly<Record<string, number>> | null> {
+  return oneLook(timers, { wait_ms }, () =>
+    countExpiringKeys(db).catch((error: unknown) => {
+      log.warn({ err: error }, "the keys that are about to expire could not be counted");
       return null;
     }),
   );

@@ -7,10 +7,10 @@ import { openDb } from "./db.ts";
 
 const { connection } = await testDatabase();
 
-/** Since PostgreSQL 14 and 17. */
+/** Settings that exist since PostgreSQL 14 and 17. */
 const newer_timeouts = ["idle_session_timeout", "transaction_timeout"];
 
-test("sessions are what our statements are written for, whatever the database has for other programs", async () => {
+test("sessions have the settings that our statements need, even if the database sets others", async () => {
   const others: Record<string, string> = {
     timezone: "Asia/Kathmandu",
     datestyle: "SQL, DMY",
@@ -45,7 +45,7 @@ test("sessions are what our statements are written for, whatever the database ha
   expect(await odd.query(select)).toEqual([{ ours: ours.with(settings.indexOf("statement_timeout"), "30s") }]);
 });
 
-test("and stay so when the server's own settings are changed and loaded again", async () => {
+test("and keep them when the server's own settings are changed and reloaded", async () => {
   const session = await openClient(connection, "plain");
   onTestFinished(() => session.end());
   const names = ["lock_timeout", "statement_timeout", "synchronous_commit", ...newer_timeouts];
@@ -53,7 +53,7 @@ test("and stay so when the server's own settings are changed and loaded again", 
   expect(rows).toEqual([{ source: "session" }]);
 });
 
-test("a missing socket is a lost server, a missing file is not", async () => {
+test("a missing socket counts as a lost server, a missing file does not", async () => {
   const nowhere = { host: "/nowhere", port: 5432, user: "u", database: "d" };
   const causes = await Promise.all([openClient(nowhere, "test").catch(Object), readdir("/nowhere").catch(Object)]);
   expect(causes.map((cause) => [cause.code, isConnectionLost(cause)])).toEqual([

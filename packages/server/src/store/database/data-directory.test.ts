@@ -19,7 +19,7 @@ describe.each(users)("a data directory for %s", (_title, use) => {
     ["a link to nothing", "link"],
     ["below a link to nothing", "link/data"],
     ...(process.platform === "linux" ? [["in /proc", "/proc/countersign/data"] as const] : []),
-  ])("that is %s is refused in one line that names the setting", async (_title, place) => {
+  ])("that is %s is refused with one line that names the setting", async (_title, place) => {
     const dir = await temporaryDir();
     await writeFile(join(dir, "file"), "");
     await symlink(join(dir, "nowhere"), join(dir, "link"));
@@ -31,7 +31,7 @@ describe.each(users)("a data directory for %s", (_title, use) => {
   });
 });
 
-test("a data directory is made with those above it, closed to others, also by many at once; one that is there stays", async () => {
+test("is created with its parents and mode 0700, also by concurrent starts; an existing one is unchanged", async () => {
   const dir = await temporaryDir();
   const data_dir = join(dir, "above", "data");
   await Promise.all(Array.from({ length: 10 }, () => makeDataDir(data_dir)));

@@ -1,20 +1,20 @@
-/** The data directory, and others that are made where they are missing. */
+/** Creates the data directory and other directories. */
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StartRefused } from "./start-refused.ts";
 
-/** Makes the data directory unless it is there. Throws `StartRefused` naming the setting when it cannot be made. */
+/** Creates the data directory if it is missing. Throws `StartRefused` naming the setting if it cannot be created. */
 export async function makeDataDir(data_dir: string): Promise<void> {
   await makeDirectory(data_dir).catch((error: Error) => {
     throw new StartRefused(
-      `COUNTERSIGN_DATA_DIR=${JSON.stringify(data_dir)}: expected a directory, or a path where one can be made (${error.message})`,
+      `COUNTERSIGN_DATA_DIR=${JSON.stringify(data_dir)}: expected a directory, or a path where one can be created (${error.message})`,
     );
   });
 }
 
 /**
- * Makes a directory and those above it that are missing, closed to others (0700); what is there stays as it is. In place
- * of mkdir's own `recursive`, which never ends in /proc: there, too, what cannot be made does not exist (measured).
+ * Creates a directory and its missing parents with mode 0700. Existing directories are unchanged. Replaces mkdir's own
+ * `recursive`, which never returns for a path in /proc (measured).
  */
 export async function makeDirectory(path: string): Promise<void> {
   const failed = await make(path);
@@ -25,7 +25,7 @@ export async function makeDirectory(path: string): Promise<void> {
   if (failed_again !== null) throw failed_again;
 }
 
-/** Null: the directory is there. */
+/** Returns null if the directory exists. */
 async function make(path: string): Promise<NodeJS.ErrnoException | null> {
   try {
     await mkdir(path, { mode: 0o700 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   }
 });
 
-/** Ends sessions as an operator would and says how many; the sessions themselves may not have the right to. */
+/** Ends sessions as an operator would and returns how many. The sessions themselves may lack the right to do so. */
 async function terminate(where: string): Promise<number | null> {
   const operator = await openClient(connection, "operator");
   const { rowCount } = await operator.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
@@ -26,12 +26,12 @@ async function terminate(where: string): Promise<number | null> {
 const orgs = "select org_id from usage_periods order by 1";
 
 describe("scopes", () => {
-  test("a tenant's transaction sees its own rows only, even without a WHERE", async () => {
+  test("a tenant's transaction sees only its own rows, even without a WHERE", async () => {
     expect(await db.tenant("org_a", (query) => query(orgs))).toEqual([{ org_id: "org_a" }]);
     expect(await db.tenant("org_c", (query) => query(orgs))).toEqual([]);
   });
 
-  test("a tenant's transaction changes its own rows only", async () => {
+  test("a tenant's transaction changes only its own rows", async () => {
     await db.tenant("org_a", (query) => query("update usage_periods set used = 7"));
     const rows = await db.system((query) => query("select org_id, used from usage_periods order by 1"));
     expect(rows).toEqual([
@@ -49,7 +49,7 @@ describe("scopes", () => {
     await one.tenant("org_a", (query) => query(orgs));
     await one.tenant("org_a", () => Promise.reject(new Error("rolled back"))).catch(() => undefined);
     expect(await one.tenant("org_b", (query) => query(orgs))).toEqual([{ org_id: "org_b" }]);
-    // Outside of a transaction the session has no scope, and sees nothing.
+    // Outside of a transaction the session has no scope and sees no rows.
     const outside = await one.tenant("org_b", async (query) => {
       await query("rollback");
       return [await query("select current_setting('app.org') as scope"), await query(orgs)];
@@ -63,13 +63,13 @@ describe("scopes", () => {
     expect(await db.named({ name: "all_orgs", text: orgs }, [])).toHaveLength(2);
   });
 
-  test("an organization id that is none never reaches the server", async () => {
+  test("an invalid organization id never reaches the server", async () => {
     await expect(db.tenant("org_a'; drop table audit; --", (query) => query(orgs))).rejects.toThrow(
       "not an organization id",
     );
   });
 
-  test("the sessions are not those of a superuser, whoever connects", async () => {
+  test("sessions do not have a superuser's rights, even if a superuser connects", async () => {
     const [row] = await db.query(
       "select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user",
     );
@@ -90,18 +90,18 @@ describe("values", () => {
     ]);
   });
 
-  test("a timestamp that RFC 3339 cannot write is refused, not mangled", async () => {
+  test("a timestamp without an RFC 3339 form is refused, not changed", async () => {
     await expect(value("timestamptz 'infinity'")).rejects.toThrow("infinity");
   });
 
-  test("int8 is a number where exact, else a bigint", async () => {
+  test("int8 is a number if exact, else a bigint", async () => {
     expect(await value("9007199254740991::bigint")).toBe(9007199254740991);
     expect(await value("9007199254740993::bigint")).toBe(9007199254740993n);
     expect(await value("array[1, 2]::bigint[]")).toEqual([1, 2]);
     expect(await value("count(*)")).toBe(1);
   });
 
-  test("dates stay the text they are, whatever time zone this machine is in", async () => {
+  test("a date is returned as its text, in any time zone of this machine", async () => {
     expect(await value("date '2026-02-28'")).toBe("2026-02-28");
   });
 
@@ -113,7 +113,7 @@ describe("values", () => {
 });
 
 describe("transactions", () => {
-  test("are undone when the work throws, and the error comes through unchanged", async () => {
+  test("are rolled back when the work throws, and the error is passed on unchanged", async () => {
     const mistake = new Error("mine");
     const work = db.system(async (query) => {
       await query("insert into usage_periods values ('org_x', '2026-11', 1)");
@@ -123,7 +123,7 @@ describe("transactions", () => {
     expect(await db.tenant("org_x", (query) => query(orgs))).toEqual([]);
   });
 
-  test("that lost against each other are run again until each has happened once", async () => {
+  test("that conflict are retried until each has committed once", async () => {
     const bump = () =>
       db.system(async (query) => {
         await query("set transaction isolation level serializable");
@@ -136,7 +136,7 @@ describe("transactions", () => {
     expect(after?.used).toBe((before?.used ?? 0) + 3);
   });
 
-  test("are given up after a bounded number of conflicts", async () => {
+  test("fail after a bounded number of conflicts", async () => {
     let runs = 0;
     const always = db.system(async (query) => {
       runs += 1;
@@ -147,7 +147,7 @@ describe("transactions", () => {
     expect(runs).toBe(5);
   });
 
-  test("that lost their session before COMMIT are run again on another one", async () => {
+  test("that lost their session before COMMIT are retried on another one", async () => {
     let runs = 0;
     const pid = await db.system(async (query) => {
       runs += 1;
@@ -160,7 +160,7 @@ describe("transactions", () => {
     expect(pid).toBeGreaterThan(0);
   });
 
-  test("that the server ended while this process stood still are run again on another session", async () => {
+  test("whose session the server ended while this process was suspended are retried on another session", async () => {
     let runs = 0;
     const answer = await db.system(async (query) => {
       runs += 1;
@@ -171,14 +171,14 @@ describe("transactions", () => {
       return query("select 1 as one");
     });
     expect([runs, answer]).toEqual([2, [{ one: 1 }]]);
-    // Over TCP that is what the next statement is answered with; on a socket of this machine it cannot be sent any more.
+    // Over TCP the next statement gets this error. On a socket of this machine the statement cannot be sent.
     for (const state of ["25P03", "25P04"]) {
       const ended = await db.query(`do $$ begin raise sqlstate '${state}'; end $$`).catch((error: unknown) => error);
       expect([sqlState(ended), isConnectionLost(ended)]).toEqual([state, true]);
     }
   });
 
-  test("that lost their session in COMMIT are not run again, and count as a lost connection", async () => {
+  test("that lost their session during COMMIT are not retried, and count as a lost connection", async () => {
     const operator = await openClient(connection, "operator");
     onTestFinished(() => operator.end());
     await operator.query(`create table last_words (said text);
@@ -198,14 +198,14 @@ describe("transactions", () => {
     expect((lost as Error).message).toBe("the outcome of a commit is unknown");
   });
 
-  test("that the server had ended before their COMMIT came are run again: they cannot have committed", async () => {
+  test("whose session ended before COMMIT arrived are retried, because they cannot have committed", async () => {
     let runs = 0;
     const answer = await db.system(async (query) => {
       runs += 1;
       const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
       if (runs > 1) return row;
       await terminate(`pid = ${row?.pid}`);
-      await query("select 1").catch(() => undefined); // From here on the client knows.
+      await query("select 1").catch(() => undefined); // The client notices the loss here.
       return row;
     });
     expect([runs, answer]).toEqual([2, { pid: expect.any(Number) }]);
@@ -223,14 +223,14 @@ describe("transactions", () => {
     });
   });
 
-  test("a single statement that lost its session is not run again: its outcome is unknown to us", async () => {
+  test("a single statement that lost its session is not retried, because its outcome is unknown", async () => {
     const lost = db.query("select pg_sleep(60)").catch((e: unknown) => e);
     await expect.poll(() => terminate("query = 'select pg_sleep(60)' and wait_event = 'PgSleep'")).toBe(1);
     expect(isConnectionLost(await lost)).toBe(true);
     expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("a prepared statement that lost its session is run again on another one where it only reads", async () => {
+  test("a read-only prepared statement that lost its session is retried on another one", async () => {
     const holder = await openClient(connection, "holder");
     onTestFinished(() => holder.end());
     const text = "select $1::text as said from pg_advisory_xact_lock_shared(7)";
@@ -260,7 +260,7 @@ describe("the pool", () => {
     expect(await db.tenant("org_a", (query) => query("select 1 as one"))).toEqual([{ one: 1 }]);
   });
 
-  test("counts its sessions and those who wait", async () => {
+  test("counts its sessions and the waiting callers", async () => {
     const small = openDb(connection, silentLog, { system_sessions_max: 1 });
     onTestFinished(() => small.close());
     await small.system(async (query) => {
@@ -271,7 +271,7 @@ describe("the pool", () => {
     });
   });
 
-  test("keeps half of the tenants' sessions from any one organization, however much it asks for", async () => {
+  test("keeps half of the tenants' sessions free of any one organization", async () => {
     const two = openDb(connection, silentLog, { tenant_sessions_max: 2, acquire_timeout_ms: 60_000 });
     const done: number[] = [];
     let go = () => {};
@@ -290,7 +290,7 @@ describe("the pool", () => {
     expect([done, two.stats().waiting]).toEqual([[1, 2, 3], 0]);
   });
 
-  test("refuses who waits longer for the sessions that the organization has itself, and nobody afterwards", async () => {
+  test("refuses a caller that waits too long for its organization's sessions, and serves later callers", async () => {
     const two = openDb(connection, silentLog, { tenant_sessions_max: 2, acquire_timeout_ms: 1_000 });
     onTestFinished(() => two.close());
     await two.tenant("org_a", async () => {
@@ -300,7 +300,7 @@ describe("the pool", () => {
     expect(await two.tenant("org_a", (query) => query(orgs))).toEqual([{ org_id: "org_a" }]);
   });
 
-  test("is closed once the server has ended every session of it", async () => {
+  test("is closed when the server has ended all its sessions", async () => {
     const operator = await openClient(connection, "operator");
     onTestFinished(() => operator.end());
     for (let round = 0; round < 5; round += 1) {
@@ -313,14 +313,14 @@ describe("the pool", () => {
     }
   });
 
-  test("no session has a statement compiled before it is run: that took longer than what it was meant to shorten", async () => {
+  test("JIT compilation is off in every session, because it took longer than the statements", async () => {
     const shown = [db.tenant("org_1", (query) => query("show jit")), db.query("show jit")];
     expect(await Promise.all([...shown, db.queued({ name: "show-jit", text: "show jit" }, [])])).toEqual(
       Array.from({ length: 3 }, () => [{ jit: "off" }]),
     );
   });
 
-  test("sessions say who they are and keep UTC", async () => {
+  test("sessions have an application name and use UTC", async () => {
     expect(
       await db.query("select current_setting('application_name') as name, current_setting('timezone') as zone"),
     ).toEqual([{ name: "countersign", zone: "UTC" }]);

@@ -1,4 +1,4 @@
-/** The database as the operations see it: scoped transactions on three pools, and single statements in the system scope. */
+/** The database as operations use it: scoped transactions on three pools, and single statements in the system scope. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Db, Log, Query } from "../../ports.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -7,7 +7,10 @@ import { runs_max, SessionPool, type SessionPoolTerms } from "./session-pool.ts"
 import { createSessionShares } from "./session-shares.ts";
 import type { Settings } from "./settings.ts";
 
-/** A statement that is planned once a session under its name (at most 63 characters, one text a name); behind a pooler each time. */
+/**
+ * A prepared statement. Each session plans it once under its name (at most 63 characters, unique for a text). Behind a
+ * pooler it is planned each time.
+ */
 export interface NamedStatement {
   readonly name: string;
   readonly text: string;
@@ -15,7 +18,7 @@ export interface NamedStatement {
   readonly reads_only?: true;
 }
 
-/** The port, and what only the store and the edge use. */
+/** The port, and further methods for the store and the edge only. */
 export interface Database extends Db {
   /**
    * Returns the rows of one statement in the system scope, committed by itself, in one round trip. Only a statement that reads is
@@ -29,23 +32,26 @@ export interface Database extends Db {
   readonly query: Query;
   /** Sessions open, idle, and callers waiting for one, over all pools. */
   stats(): { total: number; idle: number; waiting: number };
-  /** Reads that could go to a replica, by the server that did them, and how many replicas serve now. */
+  /** Counts the reads that may use a replica, by the server that did them, and the replicas that serve now. */
   reads(): { readonly replica: number; readonly primary: number; readonly replicas_in_use: number };
-  /** Ends every session once its work is done. */
+  /** Ends every session when its work is done. */
   close(): Promise<void>;
 }
 
-/** Sizes and times; every one has a default. */
+/** Sizes and times. Each has a default. */
 export interface DbOptions {
-  /** Most sessions for tenant transactions (10, one organization half of them), for system work (6) and for the statements of queues (4). */
+  /**
+   * Maximum sessions for tenant transactions (10, one organization at most half of them), for system work (6) and for
+   * the statements of queues (4).
+   */
   readonly tenant_sessions_max?: number;
   readonly system_sessions_max?: number;
   readonly queue_sessions_max?: number;
-  /** A statement that runs longer is cancelled by the server (30,000). */
+  /** The server cancels a statement that runs longer (30,000). */
   readonly statement_timeout_ms?: number;
   /**
-   * How long a statement waits for an answer (5,000 more than the server's own limit). After that the network or the server's
-   * machine is gone. The kernel alone would keep resending for 15 minutes.
+   * How long a statement waits for an answer (5,000 more than the server's own limit). After this time the network or
+   * the machine is considered lost. The kernel alone would keep resending for 15 minutes.
    */
   readonly answer_timeout_ms?: number;
   /** How long a caller waits for a free session (5,000). */
@@ -54,17 +60,18 @@ export interface DbOptions {
   readonly restart_wait_ms?: number;
   /** Standbys of this database, which serve `reading`. */
   readonly replicas?: readonly ConnectionOptions[];
-  /** After this time a replica that failed is looked at again (5,000). */
+  /** After this time a failed replica is checked again (5,000). */
   readonly replica_rest_ms?: number;
 }
 
-/** A statement that takes longer than this on a replica is done on the primary; so is what waits longer than that for a session there. */
+/** Limits on a replica. A statement that runs longer, or waits longer for a session, is done on the primary. */
 const replicaTimes = { statement_ms: 10_000, answer_ms: 12_000, acquire_ms: 2_000 };
 
 /**
- * Makes the planner use indexes, because a queue's statistics are always wrong: gathered while it was empty, or never. By
- * statistics the planner sorted the whole queue once per receiver. A claim from 20,000 due deliveries of 200 receivers took
- * 3.4 s (50 ms along the index); settling 16 of 8,000 took 25 ms (0.6 ms). Planning alone took longer than a claim.
+ * Makes the planner use indexes, because a queue's statistics are always wrong: gathered while it was empty, or never.
+ * With statistics, the planner sorted the whole queue once per receiver. A claim from 20,000 due deliveries of 200
+ * receivers took 3.4 s (50 ms with the index). Settling 16 of 8,000 took 25 ms (0.6 ms). Planning alone took longer
+ * than a claim.
  */
 const queuePlanning: Settings = {
   enable_seqscan: "off",
@@ -75,12 +82,12 @@ const queuePlanning: Settings = {
 };
 
 /**
- * Compiling a statement first, as servers do with statements that look slow, took as long as the overview itself (150 ms). A
- * bitmap scan gathered and sorted all visible versions of a head, where the newest is the last entry of an index.
+ * Settings of the planner. JIT compilation took as long as the overview itself (150 ms). A bitmap scan gathered and
+ * sorted all visible versions of a head, but the newest is the last entry of an index.
  */
 const planning: Settings = { jit: "off", enable_bitmapscan: "off" };
 
-/** How long `close` waits until the server has closed the sessions. */
+/** How long `close` waits for the server to close the sessions. */
 const goodbye_ms_max = 1_000;
 
 /**
@@ -140,7 +147,8 @@ export function openDb(connection: ConnectionOptions, log: Log, options: DbOptio
     async close() {
       const opened = [...pools, replicas];
       await Promise.all(opened.map((each) => each.end()));
-      // `end` only sends goodbye. A server that is stopped before it reads that logs sessions that it has to cut.
+      // `end` only sends a goodbye. If the server is stopped before it reads this, it logs that it had to cut the
+      // sessions.
       const ended = Promise.all(opened.map((each) => each.ended()));
       await Promise.race([ended, pause(goodbye_ms_max, undefined, { ref: false })]);
     },

@@ -48,7 +48,7 @@ describe("migrate", () => {
     expect(await rows(database, "select n, m from first")).toEqual([{ n: 1, m: 2 }]);
   });
 
-  test("says that it waits for whoever holds the lock, and goes on as soon as it may", async () => {
+  test("logs that it waits for the holder of the lock, and continues when the lock is free", async () => {
     const database = await emptyDatabase();
     const files = await filesOf(one);
     await migrate(database, silentLog, files);
@@ -65,7 +65,7 @@ describe("migrate", () => {
     expect(await migrating).toBe(1);
   });
 
-  test("tells of a migration that takes its time, as long as it does", async () => {
+  test("logs a slow migration again and again while it runs", async () => {
     const database = await emptyDatabase();
     await migrate(database, silentLog, await filesOf(one));
     const holder = await openClient(database, "test");
@@ -73,14 +73,14 @@ describe("migrate", () => {
     const told: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object, text: string) => void told.push({ ...fields, text }) };
     const migrating = migrate(database, log, await filesOf(two));
-    const of_it = { migration: "0002-second", text: expect.stringMatching(/^a migration takes its time: /) };
+    const of_it = { migration: "0002-second", text: expect.stringMatching(/^a migration is still running: /) };
     await expect.poll(() => told, { timeout: 30_000 }).toEqual([of_it, of_it]);
     await holder.end();
     expect(await migrating).toBe(2);
     expect(told).toEqual([of_it, of_it]);
   });
 
-  test("gets through although it locks tables in another order than the decisions that go on beside it", async () => {
+  test("succeeds although it locks tables in another order than concurrent decisions", async () => {
     const database = await emptyDatabase();
     const tables = "create table org_heads (n int); create table one (n int); create table two (n int);";
     const slow = "create index on one (n);\nselect pg_sleep(1.2);\ncreate index on two (n);";
@@ -101,13 +101,13 @@ describe("migrate", () => {
     const files = await filesOf({ "0001-first.sql": tables, "0002-slow.sql": slow });
     expect(await migrate(database, log, files).finally(() => (done = true))).toBe(2);
     await deciding;
-    // It may have been told before that it takes its time.
-    expect(again.filter((text) => !String(text).includes("takes its time"))).toEqual([
-      expect.stringMatching(/got in the way of other nodes' work/),
+    // The log may already have an entry about the slow migration.
+    expect(again.filter((text) => !String(text).includes("is still running"))).toEqual([
+      expect.stringMatching(/conflicted with other nodes' work/),
     ]);
   });
 
-  test("leaves nothing behind of a migration that fails, and keeps those before it", async () => {
+  test("rolls back a failed migration and keeps those before it", async () => {
     const database = await emptyDatabase();
     const broken = await filesOf({ ...one, "0002-broken.sql": "create table half (n int);\nselect 1 / 0;" });
     await expect(migrate(database, silentLog, broken)).rejects.toThrow("division by zero");
@@ -120,7 +120,7 @@ describe("migrate", () => {
     expect(await migrate(database, silentLog, await filesOf(two))).toBe(2);
   });
 
-  test("refuses a database whose applied file reads differently here", async () => {
+  test("refuses a database whose applied file has other contents here", async () => {
     const database = await emptyDatabase();
     await migrate(database, silentLog, await filesOf(one));
     const edited = await filesOf({ "0001-first.sql": "create table first (n bigint);" });
@@ -143,21 +143,23 @@ describe("migrate", () => {
     );
   });
 
-  test("an older program works on with a newer compatible schema", async () => {
+  test("an older program runs on a newer compatible schema", async () => {
     const database = await emptyDatabase();
     await migrate(database, silentLog, await filesOf(two));
     expect(await migrate(database, silentLog, await filesOf(one))).toBe(1);
   });
 
-  test("says in one line what the database's owner has to grant", async () => {
+  test("says in one line what the database's owner must grant", async () => {
     const database = await emptyDatabase();
     const files = await filesOf({ "0001-first.sql": "do $$ begin raise insufficient_privilege; end $$;" });
     const refused = migrate(database, silentLog, files);
     await expect(refused).rejects.toThrow(StartRefused);
-    await expect(refused).rejects.toThrow(/\(insufficient_privilege\): let the role of DATABASE_URL own the database/);
+    await expect(refused).rejects.toThrow(
+      /\(insufficient_privilege\): make the role of DATABASE_URL the owner of the database/,
+    );
   });
 
-  test("names the owner of tables that a restore left to another role, and how to restore them", async ({ skip }) => {
+  test("names the owner of tables that a restore gave to another role, and how to restore them", async ({ skip }) => {
     const database = await emptyDatabase();
     if ("connectionString" in database) return skip("roles are made on the embedded server only");
     const owner = { ...database, user: "postgres" };
@@ -167,7 +169,7 @@ describe("migrate", () => {
     await expect(refused).rejects.toThrow(/: its tables belong to the role postgres, .*pg_restore --no-owner/);
   });
 
-  test("says what to grant where the sessions of a role with BYPASSRLS could not step down", async ({ skip }) => {
+  test("says what to grant if the sessions of a role with BYPASSRLS cannot step down", async ({ skip }) => {
     const database = await emptyDatabase();
     if ("connectionString" in database) return skip("roles are made on the embedded server only");
     const bypassing = { ...database, user: "bypassing" };
@@ -194,7 +196,7 @@ describe("migrate", () => {
     await db.close();
   });
 
-  test("takes line ends as the checkout made them", async () => {
+  test("accepts the line ends of any checkout", async () => {
     const [unix] = await filesOf(two);
     const [windows] = await filesOf({ "0001-first.sql": two["0001-first.sql"].replaceAll("\n", "\r\n") });
     expect(windows?.sha256).toBe(unix?.sha256);

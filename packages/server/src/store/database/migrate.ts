@@ -1,4 +1,6 @@
-/** Brings a database to this program's schema: numbered forward-only SQL files, each applied exactly once. */
+/**
+ * Updates a database to this program's schema with numbered forward-only SQL files. Each file is applied exactly once.
+ */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,11 +17,11 @@ export interface Migration {
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
-  /** The first line starts with `-- breaking`: programs that do not know this migration must not run on it. */
+  /** The first line starts with `-- breaking`: programs that lack this migration must not use the database. */
   readonly breaking: boolean;
 }
 
-/** The files `NNNN-name.sql` of a directory in order; throws when the numbers are not 1, 2, 3 … without a gap. */
+/** Returns the files `NNNN-name.sql` of a directory in order. Throws if the numbers are not 1, 2, 3 … without a gap. */
 export async function readMigrations(dir: string = migrations_dir): Promise<Migration[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith(".sql")).sort();
   return Promise.all(
@@ -35,11 +37,13 @@ export async function readMigrations(dir: string = migrations_dir): Promise<Migr
 }
 
 /**
- * Applies what is missing and answers with the schema's version. Safe from any number of processes at once.
+ * Applies the missing migrations and returns the schema's version. Safe from any number of processes at once.
  *
- * Every migration runs in its own transaction that holds the row of version 0 (`for update`; a row works where advisory
- * and table locks do not: behind poolers, on YugabyteDB). Throws `StartRefused` when the server is older than
- * PostgreSQL 15, when an applied file was changed since, or when a newer program left a breaking schema.
+ * Every migration runs in its own transaction, which locks the row of version 0 (`for update`). A row lock also works
+ * behind poolers and on YugabyteDB, where advisory and table locks do not.
+ *
+ * Throws `StartRefused` if the server is older than PostgreSQL 15, or if an applied file was changed since. Also throws
+ * if a newer program left a breaking schema.
  */
 export async function migrate(connection: ConnectionOptions, log: Log, files?: readonly Migration[]): Promise<number> {
   const migrations = files ?? (await readMigrations());
@@ -74,7 +78,7 @@ async function createLedger(client: Session): Promise<void> {
   if (rows[0].exists) return;
   if (rows[0].encoding !== "UTF8") {
     throw new StartRefused(
-      `the database is encoded in ${rows[0].encoding}, which cannot hold every text: make one with encoding 'UTF8' (template template0)`,
+      `the encoding of the database is ${rows[0].encoding}, which cannot hold every text: create a database with encoding 'UTF8' (template template0)`,
     );
   }
   try {
@@ -87,26 +91,30 @@ async function createLedger(client: Session): Promise<void> {
       );
       insert into schema_migrations values (0, 'lock', '', false, clock_timestamp()) on conflict do nothing`);
   } catch (error) {
-    // "if not exists" still collides when two create it at the same moment (pg_type, pg_class); then it exists.
+    // "if not exists" still conflicts when two sessions create the table at the same moment (pg_type, pg_class). The
+    // table exists after that.
     if (!["23505", "42P07", "42710"].includes(sqlState(error) ?? "")) throw error;
     await createLedger(client);
   }
 }
 
-/** What takes longer is told, so that nobody takes it for standing still: an index over ten million rows needs a minute. */
+/**
+ * A migration that takes longer is logged, so that operators see it is not stuck. An index over ten million rows takes
+ * a minute.
+ */
 const told_after_ms = 2_000;
-/** Nothing where the migration is the one that makes the table. */
+/** Does nothing before the migration that creates the table. */
 const decisions_wait = `do $$ begin
   if to_regclass('org_heads') is not null then lock table org_heads in exclusive mode; end if;
 end $$`;
 
-/** Runs of a migration before its deadlock is given to the caller. */
+/** Runs of a migration before its deadlock is passed to the caller. */
 const runs_max = 10;
 
 /**
- * Applies the first missing migration under the lock; false when there is none. One that changes two tables in another order
- * than the decisions of nodes at work is given up by the server (deadlock); then it begins with the table that every
- * decision begins with, and they wait for it.
+ * Applies the first missing migration under the lock. Returns false if there is none. A migration may change two tables
+ * in another order than concurrent decisions do. If the server ends it because of the deadlock, the next run first
+ * locks the table that every decision starts with. Decisions then wait for the migration.
  */
 async function applyNext(client: Session, migrations: readonly Migration[], log: Log): Promise<boolean> {
   for (let run = 1; ; run += 1) {
@@ -114,7 +122,7 @@ async function applyNext(client: Session, migrations: readonly Migration[], log:
       return await applyOnce(client, migrations, log, run > 1);
     } catch (error) {
       if (!isConflict(error) || run >= runs_max) throw error;
-      log.warn({ err: error }, "a migration got in the way of other nodes' work and was undone: it is run again");
+      log.warn({ err: error }, "a migration conflicted with other nodes' work and was rolled back: it is retried");
       await pause(run * 100);
     }
   }
@@ -139,7 +147,7 @@ async function applyOnce(
       await tellWhile(client.query(next.text), () =>
         log.warn(
           { migration: next.name },
-          "a migration takes its time: cut off, it would begin anew at the next start",
+          "a migration is still running: if you interrupt it, it starts again from its beginning at the next start",
         ),
       );
       await client.query("insert into schema_migrations values ($1::int, $2, $3, $4, clock_timestamp())", [
@@ -176,7 +184,7 @@ async function tellWhile(work: Promise<unknown>, tell: () => void): Promise<void
   }
 }
 
-/** Waits for its turn as long as it takes, and says so. */
+/** Waits for the lock without a time limit, and logs that it waits. */
 async function lockLedger(client: Session, log: Log): Promise<void> {
   for (;;) {
     try {
@@ -194,59 +202,57 @@ async function lockLedger(client: Session, log: Log): Promise<void> {
 
 type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
 
-/** The name of the first of the many migrations that older versions had. `npm run upgrade-once` carries their databases over. */
+/** The first migration of the older versions. `npm run upgrade-once` upgrades their databases. */
 const first_of_before = "0001-main-road";
 
 function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
   if (applied[0]?.name === first_of_before && known[0]?.name !== first_of_before) {
     throw new StartRefused(
-      "this database has the schema of an older Countersign, and nothing in it was changed: stop every node of the older version, keep a dump of it, and run `npm run upgrade-once` in a checkout of this version with the same settings",
+      "this database has the schema of an older Countersign; nothing was changed. Stop all nodes of the older version and keep a dump. Then run `npm run upgrade-once` in a checkout of this version with the same settings",
     );
   }
   for (const row of applied.slice(0, known.length)) {
     const file = known[row.version - 1];
     if (file?.sha256 === row.sha256) continue;
     throw new StartRefused(
-      `migration ${row.name} was applied to this database with other contents than this program's ${file?.name}: use the program that made the database, or another database`,
+      `migration ${row.name} was applied to this database with other contents than this program's ${file?.name}: use the program that created the database, or another database`,
     );
   }
   const newer = applied.slice(known.length);
   const breaking = newer.find((row) => row.breaking);
   if (breaking !== undefined) {
     throw new StartRefused(
-      `a newer Countersign changed this database in a way that this version cannot work with (migration ${breaking.name}): start that version or newer, or restore a dump taken before`,
+      `a newer Countersign changed this database in a way that this version does not support (migration ${breaking.name}): start that version or newer, or restore a dump taken before`,
     );
   }
   if (newer.length > 0)
-    log.warn({ migrations: newer.map((row) => row.name) }, "the database is newer than this program, compatibly");
+    log.warn({ migrations: newer.map((row) => row.name) }, "the database is newer than this program, but compatible");
 }
 
-/** What may be in the way of whoever runs the service, by SQLSTATE. */
+/** Advice for the operator, by SQLSTATE. */
 const advices = new Map([
   [
     "42501",
-    `let the role of DATABASE_URL own the database, or grant it CREATE and USAGE on the schema; one with BYPASSRLS needs CREATEROLE, or the role ${app_role} granted`,
+    `make the role of DATABASE_URL the owner of the database, or grant it CREATE and USAGE on the schema; a role with BYPASSRLS needs CREATEROLE, or the role ${app_role} granted`,
   ],
-  ["3F000", "let the search_path of the role of DATABASE_URL name a schema that exists"],
-  ["25006", "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"],
-  ["53100", "make room on the disk of the database server"],
+  ["3F000", "set the search_path of the role of DATABASE_URL to a schema that exists"],
+  ["25006", "promote the standby, switch default_transaction_read_only off, or name the primary in DATABASE_URL"],
+  ["53100", "free space on the disk of the database server"],
 ]);
 
-/** One line where the server refuses for a reason outside the program. */
+/** Returns a refusal with one line if the server refused for a reason outside the program, else the error itself. */
 async function refusal(error: unknown, client: Session): Promise<unknown> {
   const state = sqlState(error) ?? "";
   const owner = state === "42501" ? await strangersOwner(client).catch(() => null) : null;
   const advice =
     owner === null
       ? advices.get(state)
-      : `its tables belong to the role ${owner}, as after a restore by that role: restore the dump as the role of DATABASE_URL (pg_restore --no-owner --no-privileges), or make that role the tables' owner`;
+      : `its tables belong to the role ${owner}, probably because that role restored a dump: restore the dump as the role of DATABASE_URL (pg_restore --no-owner --no-privileges), or make that role the tables' owner`;
   if (advice === undefined) return error;
-  return new StartRefused(
-    `the database's schema cannot be made or brought up to date (${(error as Error).message}): ${advice}`,
-  );
+  return new StartRefused(`cannot create or update the database's schema (${(error as Error).message}): ${advice}`);
 }
 
-/** Who owns the tables, where the role that we are has none of that one's rights; else null. */
+/** Returns the owner of the tables if our role lacks that owner's rights, else null. */
 async function strangersOwner(client: Session): Promise<string | null> {
   const { rows } = await client.query<{ owner: string }>(
     `select pg_get_userbyid(relowner) as owner from pg_class
@@ -256,8 +262,9 @@ async function strangersOwner(client: Session): Promise<string | null> {
 }
 
 /**
- * Where the connecting user would bypass row-level security, its sessions step down to `app_role`, which needs its rights. A
- * user who is no superuser must be a member to step down, and whoever makes a role may make themselves one.
+ * SQL that creates and grants `app_role` if the connecting user bypasses row-level security. The user's sessions step
+ * down to this role, which needs the user's rights. A user who is no superuser must be a member of the role. The
+ * creator of a role may add itself as a member.
  */
 const grants = `do $$ declare is_super boolean; bypasses boolean; begin
   select rolsuper, rolbypassrls into is_super, bypasses from pg_roles where rolname = current_user;

@@ -1,14 +1,15 @@
 /**
  * Reads on standbys of the primary.
  *
- * A replica reads in one snapshot, and the primary confirms that snapshot before it is used: the newest root of the organization's audit
- * chain in the snapshot must be in the primary's ledger. The root stands for all that the organization has ever changed. So a replica
- * that lost its way (a former primary with a history of its own, a standby that was ahead of the promoted one, another database) never
- * serves, whatever it says of itself. Decision 0033.
+ * A replica reads in one snapshot, and the primary confirms that snapshot before it is used. The newest root of the
+ * organization's audit chain in the snapshot must be in the primary's ledger. The root covers all changes of the
+ * organization. So a replica with another history is never used, even if it claims to be a standby. Examples: a former
+ * primary with its own history, a standby that was ahead of the promoted one, another database. See
+ * docs/decisions/0033-replicas.md.
  *
- *   new       nobody has looked at it yet; the first read waits for the first look
+ *   new       not checked yet; the first read waits for the first check
  *   in use    serves reads
- *   resting   failed, or must not be read; looked at again every few seconds
+ *   resting   failed, or must not be read; checked again every few seconds
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Freshness, Log, Query } from "../../ports.ts";
@@ -34,35 +35,44 @@ interface ChainEnd {
   readonly audit_root: string;
 }
 
-/** What the primary says of the end of the chain on a replica. */
+/** The primary's answer about the end of the chain on a replica. */
 interface Confirmation {
   /** The primary has this root at this place. */
   readonly same: boolean;
-  /** The replica has more than others may see on the primary: a commit that waits for its standbys, or a history of its own. */
+  /**
+   * The replica has changes that are not yet visible on the primary: a commit that waits for its standbys, or another
+   * history.
+   */
   readonly ahead: boolean;
-  /** Age of the oldest change that the replica does not have, in seconds; null: it has all. */
+  /** Age of the oldest change that the replica lacks, in seconds. Null: it has all changes. */
   readonly missing_s: number | null;
 }
 
 /** Asks the primary about the end of a chain. */
 type Confirm = (org_id: string, end: ChainEnd) => Promise<Confirmation>;
 
-/** What a replica answers: the result, that it has not all that is wanted (or may not be asked), or why it must not be read. */
+/**
+ * A replica's answer: the result, "not_here" (its data is too old, or it cannot be asked), or the reason why it must
+ * not be read.
+ */
 type Served<T> = { readonly value: T } | "not_here" | { readonly unusable: string };
 
 /** The replicas of one database. */
 export interface Replicas {
-  /** Runs `work` on a replica that is as new as wanted. Null: none of them could; nothing of `work` counts then. */
+  /**
+   * Runs `work` on a replica that is as new as wanted. Null: no replica could do it, and the effects of `work` must be
+   * ignored.
+   */
   read<T>(org_id: string, wanted: Freshness, work: Work<T>): Promise<{ readonly value: T } | null>;
-  /** How many replicas serve reads now. */
+  /** Returns how many replicas serve reads now. */
   inUse(): number;
-  /** Sends goodbye on every session once its work is done. */
+  /** Sends a goodbye on every session when its work is done. */
   end(): Promise<void>;
   /** Resolves when the servers have closed every session. */
   ended(): Promise<void>;
 }
 
-/** How often a resting replica is looked at. */
+/** How often a resting replica is checked. */
 export const rest_ms_default = 5_000;
 
 /** Opens the replicas. No session is made before the first read. `primary` asks the primary. */
@@ -95,7 +105,10 @@ export function openReplicas(
   };
 }
 
-/** A chain without entries has no row in the ledger, and every history begins with it. */
+/**
+ * SQL that compares the end of a chain with the primary's ledger. A chain without entries has no row in the ledger and
+ * is part of every history.
+ */
 const confirmation = `select
     $2::bigint = 0 or exists (select from ledger where org_id = $1 and seq = $2::bigint and root = decode($3, 'hex')) as same,
     $2::bigint > coalesce(${newestHead("$1", "audit_seq")}, 0) as ahead,
@@ -113,9 +126,9 @@ function confirmOn(primary: SessionPool): Confirm {
 const chain_end = `select pg_is_in_recovery() as standby, h.audit_seq, encode(h.audit_root, 'hex') as audit_root
   from (select 1) one left join lateral ${newestHead("$1", "audit_seq, audit_root")} h on true`;
 
-/** The mode of a transaction that reads, on every server. */
+/** The mode of a read transaction, on every server. */
 export const snapshot = "isolation level repeatable read, read only";
-/** A replica never makes a caller wait twice: what fails here is done on the primary. */
+/** A failed read is done on the primary and not retried on a replica, so the caller waits only once. */
 const once = { mode: snapshot, runs: 1 };
 
 class Replica {
@@ -127,10 +140,10 @@ class Replica {
   readonly #rest_ms: number;
   #state: "new" | "in_use" | "resting" = "new";
   #first_look: Promise<void> | null = null;
-  /** It is looked at until it may be used again. */
+  /** True while the replica is checked until it may be used again. */
   #looks = false;
   #closed = false;
-  /** The log has a warning about it that nothing has taken back yet. */
+  /** The log's last entry about this replica is a warning. */
   #warned = false;
 
   constructor(connection: ConnectionOptions, confirm: Confirm, log: Log, terms: SessionPoolTerms, rest_ms: number) {
@@ -146,7 +159,7 @@ class Replica {
     return this.#state === "in_use";
   }
 
-  /** Throws what `work` throws, and nothing else. `failed`: `work` may have run for a while. */
+  /** Runs `work` on this replica. Throws only what `work` throws. `failed`: `work` may have run for a while. */
   async read<T>(
     org_id: string,
     wanted: Freshness,
@@ -172,8 +185,9 @@ class Replica {
       return served;
     } catch (error) {
       if (!isOfDatabase(error)) throw error;
-      this.#log.debug({ err: error, replica: this.#name }, "a read on a replica failed, and is done on the primary");
-      // A caller that got no place is no sign of a bad server, and neither is a statement that the server has refused or ended.
+      this.#log.debug({ err: error, replica: this.#name }, "a read on a replica failed and is done on the primary");
+      // A full pool does not mean that the server is bad. Neither does a statement that the server refused or
+      // cancelled.
       if (entered && isServersFailure(error)) this.#rest(reasonOf(error));
       return "failed";
     }
@@ -197,7 +211,8 @@ class Replica {
     try {
       confirmed = await this.#confirm(org_id, { audit_seq, audit_root });
     } catch (error) {
-      // The primary failed, not the replica. The read is done on the primary now, and tells its caller if that fails, too.
+      // The primary failed, not the replica. The read is done on the primary now, which reports a further failure to
+      // the caller.
       this.#log.debug({ err: error }, "the primary did not confirm a replica");
       return "not_here";
     }
@@ -234,34 +249,37 @@ class Replica {
     this.#looks = false;
   }
 
-  /** Called after a read, because a look does not show whether the history is the primary's. */
+  /**
+   * Logs that the replica is used again. Called after a read, because a check does not compare the history with the
+   * primary's.
+   */
   #tellUse(): void {
     if (this.#warned) this.#log.info({ replica: this.#name }, "a replica is used again");
     this.#warned = false;
   }
 }
 
-const no_standby = "it is no standby, but a primary";
-const other_history = "its data is not a part of the primary's: it must be made anew from the primary";
+const no_standby = "it is a primary, not a standby";
+const other_history = "its data is not a part of the primary's: rebuild it from the primary";
 
-/** Whether a server or a session failed, as opposed to the program. */
+/** Returns true if a server or a session failed, false if the program failed. */
 function isOfDatabase(error: unknown): boolean {
   return sqlState(error) !== null || isServersFailure(error);
 }
 
 function isServersFailure(error: unknown): boolean {
-  // Every replica refuses to write.
+  // Every replica refuses writes.
   if (sqlState(error) === "25006") return false;
   return error instanceof NoSession || isConnectionLost(error) || isUnanswered(error) || isOutOfService(error);
 }
 
-/** Where a replica is, without user and password. */
+/** Returns the address of a replica without user and password. */
 export function nameOf(connection: ConnectionOptions): string {
   if ("host" in connection) return `${connection.host}:${connection.port}`;
   return connection.connectionString.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "");
 }
 
-/** A replica's warnings are told once, when its rest begins. */
+/** Returns a log that drops warnings, because a replica's warnings are logged once, when its rest begins. */
 function withoutWarnings(log: Log): Log {
   const debug: Log["debug"] = (fields, message) => log.debug(fields, message);
   return { debug, info: debug, warn: debug, error: debug };

@@ -5,7 +5,7 @@
  *   transaction   runs again after a lost conflict, or after a lost session unless COMMIT may have arrived
  *   statement     runs again after a lost session only if the caller allows it
  *
- * A session that did not answer in time is never tried again: the next one may be as silent.
+ * Work that got no answer in time is not retried, because the next session may be as silent.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
@@ -28,7 +28,7 @@ import { type Settings, setAll } from "./settings.ts";
 /** Size and times of a pool. */
 export interface SessionPoolTerms {
   readonly sessions_max: number;
-  /** Of every transaction, besides the common ones. */
+  /** The settings of every transaction, in addition to the common ones. */
   readonly settings: Settings;
   readonly answer_timeout_ms: number;
   readonly acquire_timeout_ms: number;
@@ -38,7 +38,7 @@ export interface SessionPoolTerms {
 /** A session that is lent until `release`. */
 type PooledSession = Session & pg.PoolClient;
 
-/** Runs of one transaction, and of a statement that only reads, before the caller gets the error. */
+/** How often one transaction, or a statement that only reads, is run before the caller gets the error. */
 export const runs_max = 5;
 const retry_pause_ms = 50;
 
@@ -48,7 +48,7 @@ export class SessionPool {
   readonly #log: Log;
   readonly #settings: Settings;
   readonly #restart_wait_ms: number;
-  /** One for each open session; resolves when it ends. */
+  /** One promise for each open session. It resolves when the session ends. */
   readonly #ends = new Set<Promise<void>>();
 
   constructor(connection: ConnectionOptions, log: Log, terms: SessionPoolTerms) {
@@ -83,14 +83,14 @@ export class SessionPool {
     { mode, runs: tries = runs_max }: { readonly mode?: string; readonly runs?: number } = {},
   ): Promise<T> {
     for (let runs = 1; ; runs += 1) {
-      // Outside the try: a caller that got no session has waited long enough.
+      // Outside the try, because a caller that got no session has already waited long enough.
       const client = await this.#acquire();
       try {
         return await runOnce(client, this.#begin(client, scope, mode), work);
       } catch (error) {
         const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
         if (!again || runs >= tries) throw error;
-        this.#log.debug({ err: error, runs }, "transaction is run again");
+        this.#log.debug({ err: error, runs }, "transaction is retried");
         await pause(runs * 2);
       }
     }
@@ -107,7 +107,7 @@ export class SessionPool {
       } catch (error) {
         client.release(isSessionUseless(error));
         if (!isSessionLost(error) || runs >= tries) throw error;
-        this.#log.debug({ err: error, runs }, "statement is run again");
+        this.#log.debug({ err: error, runs }, "statement is retried");
       }
     }
   }
@@ -117,7 +117,7 @@ export class SessionPool {
     return { total, idle, waiting };
   }
 
-  /** Sends goodbye on every session once its work is done. */
+  /** Sends a goodbye on every session when its work is done. */
   end(): Promise<void> {
     return this.#pool.end();
   }
@@ -142,7 +142,7 @@ export class SessionPool {
       try {
         return (await this.#pool.connect()) as PooledSession;
       } catch (error) {
-        // Limited by time, not by tries, because one try to reach a machine that is gone can take seconds.
+        // Limited by time, not by tries, because one try to reach a lost machine can take seconds.
         patience ??= AbortSignal.timeout(this.#restart_wait_ms);
         if (!isConnectionLost(error) && !isOutOfService(error))
           throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
@@ -154,8 +154,9 @@ export class SessionPool {
 }
 
 /**
- * Every transaction sets its role itself. Where no pooler is in between, the session has that role outside of transactions, too: a
- * statement that slipped out of one would be a superuser's, and see the rows of all organizations.
+ * Gives the session the role that every transaction also sets itself. Without a pooler, the session then has that role
+ * outside of transactions, too. Otherwise a statement outside of a transaction would run as a superuser and see the
+ * rows of all organizations.
  */
 async function stepDown(client: Session): Promise<void> {
   if (!client.pooled && Object.keys(client.role_settings).length > 0)
@@ -186,7 +187,9 @@ async function runOnce<T>(client: pg.PoolClient, begin: string, work: (query: Qu
   }
 }
 
-/** Whether the session was lost other than by its silence. A caller without an answer has waited long enough. */
+/**
+ * Returns true if the session was lost. A timeout does not count, because the caller has already waited long enough.
+ */
 function isSessionLost(error: unknown): boolean {
   return isConnectionLost(error) && !isUnanswered(error);
 }

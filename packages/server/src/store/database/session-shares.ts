@@ -1,13 +1,13 @@
 /**
- * How many sessions one organization may hold at once. Twenty lists that take two seconds each, within the rate limit of one
- * key, held all of them, and everybody else's requests were answered 503 (measured).
+ * Limits how many sessions one organization may hold at once. Without this limit, twenty lists of two seconds each held
+ * all sessions. They were within one key's rate limit, and all other requests got 503 (measured).
  */
 
 /** The shares of one pool. */
 export interface SessionShares {
-  /** Does the work when the organization holds fewer sessions than its share, first come, first served. */
+  /** Runs the work when the organization holds fewer sessions than its share. First come, first served. */
   within<T>(org_id: string, work: () => Promise<T>): Promise<T>;
-  /** How many wait for a place. */
+  /** Returns how many callers wait for a place. */
   waiting(): number;
 }
 
@@ -16,7 +16,9 @@ interface Organization {
   readonly waiting: Set<() => void>;
 }
 
-/** Creates the shares. Whoever waits longer than `wait_ms_max` gets the error of a pool without a free session. */
+/**
+ * Creates the shares. A caller that waits longer than `wait_ms_max` gets the error of a pool without a free session.
+ */
 export function createSessionShares(share: number, wait_ms_max: number): SessionShares {
   const organizations = new Map<string, Organization>();
 
@@ -46,7 +48,7 @@ export function createSessionShares(share: number, wait_ms_max: number): Session
   function leave(org_id: string): void {
     const organization = organizations.get(org_id) as Organization;
     const [next] = organization.waiting;
-    // Whoever is next takes the place.
+    // The next caller takes the place.
     if (next === undefined) organization.held -= 1;
     else next();
     if (organization.held === 0) organizations.delete(org_id);

@@ -1,4 +1,6 @@
-/** A list of servers in the database's URL. `embedded-failover.test.ts` has the list of a primary and its standby. */
+/**
+ * Tests lists of servers in the database's URL. `embedded-failover.test.ts` tests a list of a primary and its standby.
+ */
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseUrl, emptyDatabase, testDatabase } from "../../testing/database/database.ts";
@@ -11,7 +13,7 @@ import { StartRefused } from "./start-refused.ts";
 
 const { connection } = await testDatabase();
 
-/** The address of a port where nobody listens. */
+/** Returns the address of a port where no server listens. */
 async function closedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -20,7 +22,7 @@ async function closedAddress(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** A network in front of the database, and its address in a list. */
+/** Opens a network in front of the database. Returns it with its address for a list. */
 async function openAddress(): Promise<Network & { readonly address: string }> {
   const network = await openNetwork(connection);
   onTestFinished(() => network.close());
@@ -29,7 +31,7 @@ async function openAddress(): Promise<Network & { readonly address: string }> {
   return { ...network, address };
 }
 
-/** The URL of a database with these addresses in place of its own. */
+/** Returns the URL of a database with these addresses instead of its own. */
 function listOf(to: ConnectionOptions, ...addresses: readonly string[]): { readonly connectionString: string } {
   const { username, password, pathname } = new URL(databaseUrl(to));
   const signed_in = password === "" ? username : `${username}:${password}`;
@@ -51,7 +53,7 @@ describe("a session with one server of a list", () => {
     await alone.end();
   });
 
-  test("is opened with the first server that takes writes; the next one is not asked", async () => {
+  test("is opened with the first server that takes writes, without asking the next one", async () => {
     const [first, second] = [await openAddress(), await openAddress()];
     await (await openClient(listOf(connection, first.address, second.address), "test")).end();
     expect([first.asked() > 0, second.asked()]).toEqual([true, 0]);
@@ -59,7 +61,7 @@ describe("a session with one server of a list", () => {
 });
 
 describe("a list without a server that takes writes", () => {
-  test("is refused with the reason of each server, and tried again because that may pass", async () => {
+  test("is refused with the reason of each server, and retried because the reason may pass", async () => {
     const read_only = await emptyDatabase();
     const owner = await openClient(read_only, "owner");
     const { name } = (await owner.query("select current_database() as name")).rows[0];
@@ -70,7 +72,7 @@ describe("a list without a server that takes writes", () => {
     const error = await failureOf(list);
     expect(isConnectionLost(error)).toBe(true);
     expect(String(error)).toBe(
-      `Error: no server of the list takes writes (${closed}: connect ECONNREFUSED ${closed}; ${open.address}: may only be read, because it is a standby or default_transaction_read_only is on)`,
+      `Error: no server of the list accepts writes (${closed}: connect ECONNREFUSED ${closed}; ${open.address}: is read-only, because it is a standby or default_transaction_read_only is on)`,
     );
     const refused = startDatabase({ database_url: list.connectionString, data_dir: "/nowhere" }, silentLog, 1);
     await expect(refused).rejects.toThrow(StartRefused);
@@ -79,7 +81,7 @@ describe("a list without a server that takes writes", () => {
     );
   });
 
-  test("is refused at once where each server gives a reason that does not pass by itself", async () => {
+  test("is refused at once if the reason of each server is permanent", async () => {
     const list = listOf(connection, (await openAddress()).address, (await openAddress()).address);
     const error = await failureOf({ connectionString: list.connectionString.replace(/\w+$/, "no_such_database") });
     expect([isConnectionLost(error), sqlState(error)]).toEqual([false, null]);

@@ -1,48 +1,50 @@
-/** A session with PostgreSQL: with the one server, or with the first of several that takes writes. */
+/** A session with PostgreSQL. If several servers are listed, the session is with the first one that accepts writes. */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { hostUrls } from "./host-urls.ts";
 import { app_role, look, type SessionLook, type Settings, setAll, transactionSettings } from "./settings.ts";
 
-/** After this time without an answer from one server, the next one of the list is asked, too. */
+/** If a server does not answer within this time, the next one of the list is asked, too. */
 const turn_ms = 500;
-/** For a server to open a session and to say whether it takes writes. */
+/** Time limit for a server to open a session and to say whether it accepts writes. */
 const answer_ms_max = 3_000;
-/** For the first statement of a new session. */
+/** Time limit for the first statement of a new session. */
 const look_ms_max = 5_000;
 
-/** The server answered, but takes no writes. */
+/** The server answered, but does not accept writes. */
 export class ReadOnlyServer extends Error {}
 
-/** None of several servers takes writes; `reasons` has the error of each. */
+/** None of several servers accepts writes. `reasons` has the error of each. */
 export class NoPrimary extends Error {
   readonly reasons: readonly unknown[];
 
   constructor(asked: readonly pg.Client[], reasons: readonly unknown[]) {
     const each = asked.map(({ host, port }, index) => `${host}:${port}: ${reasonOf(reasons[index])}`);
-    super(`no server of the list takes writes (${each.join("; ")})`);
+    super(`no server of the list accepts writes (${each.join("; ")})`);
     this.reasons = reasons;
   }
 }
 
-/** Returns the message of an error of a session. Node gives none if a name has several addresses and all of them fail. */
+/**
+ * Returns the message of a session's error. Node gives no message if a name has several addresses and all of them fail.
+ */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || String((error as NodeJS.ErrnoException).code);
 }
 
-/** What `pg` calls with the outcome, in its two types. */
+/** The callback to which `pg` passes the outcome, in its two types. */
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
 /**
- * A client of `pg` that understands a list of hosts in `connectionString`, and connection poolers.
+ * A client of `pg` that supports a list of hosts in `connectionString`, and connection poolers.
  *
- * The pool needs a class of which it makes each client itself. So `connect` first looks for the primary, through short
- * sessions, and then opens its own session with that server. Every new session looks again: after a failover it reaches the
- * new primary.
+ * The pool creates each client itself from this class. So `connect` first finds the primary through short sessions, and
+ * then opens its own session with that server. Every new session searches again, so after a failover it reaches the new
+ * primary.
  *
  * A pooler may run each transaction in another session of the server. So a transaction begins with `begin`, which sets
- * everything that it needs for this transaction only. Nothing is left for the next one.
+ * all its settings for this transaction only. Nothing is left for the next one.
  */
 export class Session extends pg.Client {
   readonly #servers: readonly pg.ClientConfig[];
@@ -53,8 +55,8 @@ export class Session extends pg.Client {
     const servers = serversOf(config);
     super(servers[0]);
     this.#servers = servers;
-    // A server may end a session at any moment, even in the message after the one that opened it. Without a listener the event would
-    // end the process. The next statement reports the loss.
+    // A server may end a session at any moment, even right after opening it. Without a listener the event would end the
+    // process. The next statement reports the loss.
     this.on("error", () => undefined);
   }
 
@@ -69,24 +71,28 @@ export class Session extends pg.Client {
   }
 
   /**
-   * Whether a pooler stands between us and the server. A server tells a new session the number of its process. A pooler tells a
-   * number of its own, so another process answers.
+   * Returns true if there is a pooler between this client and the server. A server sends the number of its process to a
+   * new session. A pooler sends a number of its own, so another process answers.
    */
   get pooled(): boolean {
     return this.#looked.pid !== (this as unknown as { readonly processID: number | null }).processID;
   }
 
-  /** The role in which row-level security hides rows: `app_role` for a user who passes it, else the user's own. */
+  /**
+   * The role for which row-level security hides rows. Users who bypass it get `app_role`, others keep their own role.
+   */
   get role_settings(): Settings {
     return this.#looked.bypasses_rls ? { role: app_role } : {};
   }
 
-  /** SQL that begins a transaction with these settings and our common ones. */
+  /** Returns SQL that begins a transaction with these settings and the common ones. */
   begin(settings: Settings = {}, mode = "isolation level read committed"): string {
     return `begin ${mode}; ${setAll({ ...this.#settings, ...settings }, "local")}`;
   }
 
-  /** Keeps these settings and our common ones for statements outside transactions. Not to be called behind a pooler. */
+  /**
+   * Keeps these settings and the common ones for statements outside transactions. Must not be called behind a pooler.
+   */
   async keep(settings: Settings = {}): Promise<void> {
     const isolation = { default_transaction_isolation: "read committed" };
     await this.query(setAll({ ...this.#settings, ...isolation, ...settings }, "session"));
@@ -125,11 +131,11 @@ export class Session extends pg.Client {
   }
 
   async #look(): Promise<void> {
-    // A pooler that has no session of the server to give takes ours all the same, and answers nothing.
+    // A pooler without a free server session still accepts ours, but does not answer.
     const { rows } = await this.query<SessionLook>({ text: look, query_timeout: look_ms_max } as pg.QueryConfig);
     this.#seen = rows[0] as SessionLook;
     this.#settings = transactionSettings(this.#seen);
-    // The server would end what waits in a pool of ours.
+    // Otherwise the server would end idle sessions of our pool.
     if (this.#seen.idle_session_timeout !== null && !this.pooled) await this.query("set idle_session_timeout = 0");
   }
 
@@ -147,8 +153,8 @@ function serversOf(config: pg.ClientConfig): readonly pg.ClientConfig[] {
 }
 
 /**
- * Returns a client that reached the primary; its session is over. Asks the servers in their order. A silent server delays
- * the next one by `turn_ms` only. Rejects with each server's reason if none takes writes.
+ * Returns a client that reached the primary. Its session is over. Asks the servers in their order. A silent server
+ * delays the next one only by `turn_ms`. Rejects with each server's reason if no server accepts writes.
  */
 async function findPrimary(servers: readonly pg.ClientConfig[]): Promise<pg.Client> {
   const asked: pg.Client[] = [];
@@ -181,6 +187,6 @@ async function askForWrites(client: pg.Client): Promise<pg.Client> {
   const { rows } = await client.query("select current_setting('transaction_read_only') = 'on' as read_only");
   void client.end();
   if (rows[0].read_only)
-    throw new ReadOnlyServer("may only be read, because it is a standby or default_transaction_read_only is on");
+    throw new ReadOnlyServer("is read-only, because it is a standby or default_transaction_read_only is on");
   return client;
 }

@@ -1,9 +1,12 @@
-/** Without these a crash of the machine can lose decisions that were answered; a session sees to everything else that this needs. */
+/**
+ * If one of these is off, a crash of the machine can lose answered decisions. A session ensures all other settings that
+ * durability needs.
+ */
 const forDurability = ["fsync", "full_page_writes"];
-/** Without these nothing that was deleted or changed is ever cleared away. */
+/** If one of these is off, deleted and changed rows are never vacuumed. */
 const forVacuum = ["autovacuum", "track_counts"];
 
-/** SQL: the names of those that are off, as text[]. */
+/** SQL: the names of those settings that are off, as text[]. */
 const off = (settings: readonly string[]): string =>
   `array(select name from unnest('{${settings}}'::text[]) as name where current_setting(name) = 'off')`;
 

@@ -1,11 +1,11 @@
-/** The settings of the server that values, our statements and the promise of an answer depend on. */
+/** Settings of the server on which our values, our statements and the durability of answers depend. */
 
 /** Names of settings with their values. */
 export type Settings = Readonly<Record<string, string>>;
 
 /**
- * What every transaction of ours needs, whatever the role or the database has for other programs. No statement has a time limit
- * here: migrations and dumps take as long as they take, and the pools set a limit of their own.
+ * The settings of every transaction, in place of those that the role or the database has for other programs. No
+ * statement has a time limit here, because migrations and dumps may take long. The pools set their own limit.
  */
 const commonSettings: Settings = {
   timezone: "UTC",
@@ -21,21 +21,21 @@ const commonSettings: Settings = {
 /** The role that a superuser's transactions switch to, because superusers and owners with BYPASSRLS see every row. */
 export const app_role = "countersign_app";
 
-/** What a server says about a new session. */
+/** A server's answer about a new session. */
 export interface SessionLook {
-  /** The process of the server that answered. */
+  /** The process id of the server that answered. */
   readonly pid: number;
-  /** Whether the user passes row-level security. */
+  /** Whether the user bypasses row-level security. */
   readonly bypasses_rls: boolean;
   readonly synchronous_commit: string;
-  /** Null where the server is older than the setting (14 and 17). */
+  /** Null: the server is older than the setting (14 and 17). */
   readonly idle_session_timeout: string | null;
   readonly transaction_timeout: string | null;
   /** Null: the server has no Citus. */
   readonly citus_propagates: string | null;
 }
 
-/** The question about a new session. */
+/** The query about a new session. */
 export const look = `select pg_backend_pid() as pid,
   (select bool_or(rolsuper or rolbypassrls) from pg_roles where rolname in (current_user, session_user)) as bypasses_rls,
   current_setting('synchronous_commit') as synchronous_commit,
@@ -47,7 +47,7 @@ export const look = `select pg_backend_pid() as pid,
 export function transactionSettings({ citus_propagates, ...seen }: SessionLook): Settings {
   const { synchronous_commit, transaction_timeout } = seen;
   return {
-    // Comes first, because it makes Citus set what follows on the nodes that hold the rows, too.
+    // Must come first, because it makes Citus apply the following settings also on the nodes that hold the rows.
     ...(citus_propagates === null ? {} : { "citus.propagate_set_commands": "local" }),
     ...commonSettings,
     synchronous_commit: synchronous_commit === "off" ? "on" : synchronous_commit,

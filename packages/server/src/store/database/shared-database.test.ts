@@ -13,7 +13,7 @@ const look = ({ connection }: Pick<SharedDatabase, "connection">) => {
 };
 
 describe("commands on a data directory whose service does not run", () => {
-  test("whoever started the database stops it behind the last who works on it, and says what it waits for", async () => {
+  test("the command that started the database stops it after the last user, and says that it waits", async () => {
     const config = { database_url: null, data_dir: await madeDir() };
     const told: string[] = [];
     const first = await openSharedDatabase(config, { ...silentLog, warn: (_fields, text) => void told.push(text) });
@@ -30,7 +30,7 @@ describe("commands on a data directory whose service does not run", () => {
     expect(await attachEmbedded(config.data_dir)).toBe(null);
   });
 
-  test("a directory whose holder has no database for us is waited for, and then refused by the holder's name", async () => {
+  test("a command waits for a directory whose holder does not share its database, and then fails with the holder's name", async () => {
     const data_dir = join(await temporaryDir(), "data");
     const held = await claim(data_dir);
     onTestFinished(() => held.release());
@@ -42,7 +42,7 @@ describe("commands on a data directory whose service does not run", () => {
     expect([waited_ms >= 1_000, waited_ms < first_answer_ms_max]).toEqual([true, true]);
   });
 
-  test("however they come and go, none loses its database", async () => {
+  test("commands that come and go in any order never lose their database", async () => {
     const config = { database_url: null, data_dir: await madeDir() };
     const command = async () => {
       const opened = await openSharedDatabase(config, silentLog);

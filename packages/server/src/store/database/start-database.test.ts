@@ -20,7 +20,7 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-test("DATABASE_URL is taken as it is, and nothing is started or written", async () => {
+test("DATABASE_URL is used unchanged, and nothing is started or written", async () => {
   const data_dir = join(await temporaryDir(), "data");
   const database_url = await emptyDatabaseUrl();
   const database = await startDatabase({ database_url, data_dir }, silentLog);
@@ -29,7 +29,7 @@ test("DATABASE_URL is taken as it is, and nothing is started or written", async 
   await expect(stat(data_dir)).rejects.toThrow("ENOENT");
 });
 
-test("a server whose commits do not reach the disk is named in the log, at the level of what needs somebody now", async () => {
+test("a server whose commits do not reach the disk is logged as an error", async () => {
   const database_url = await emptyDatabaseUrl();
   const errors: string[] = [];
   const log = { ...silentLog, error: (_about: object, text: string) => void errors.push(text) };
@@ -38,11 +38,11 @@ test("a server whose commits do not reach the disk is named in the log, at the l
   const session = await openClient(database.connection, "operator");
   onTestFinished(() => session.end());
   const { fsync } = (await session.query("show fsync")).rows[0];
-  // The tests' own server has none; one that is given should have it.
+  // The tests' own server has fsync off. A server given by the user should have it on.
   expect(errors).toEqual(fsync === "on" ? [] : [expect.stringMatching(/^fsync is off .* switch it on$/)]);
 });
 
-test("a DATABASE_URL where nobody answers is refused in one line without its password", async () => {
+test("a DATABASE_URL without a server is refused in one line without its password", async () => {
   const database_url = `postgres://app:hunter2@127.0.0.1:${await closedPort()}/x?sslmode=disable`;
   const refused = startDatabase({ database_url, data_dir: "/nowhere" }, silentLog, 300);
   await expect(refused).rejects.toThrow(StartRefused);
@@ -51,7 +51,7 @@ test("a DATABASE_URL where nobody answers is refused in one line without its pas
   );
 });
 
-test("a server that takes its time to refuse is waited for no longer: by time, not by tries", async () => {
+test("waiting for a server that refuses slowly is limited by time, not by tries", async () => {
   let tries = 0;
   const slow = createServer((socket) => {
     tries += 1;
@@ -73,9 +73,12 @@ test("a database that does not exist is refused at once with the server's words"
 
 describe("a pooler", () => {
   const hidden =
-    "this pooler gives each transaction to another session of the database, and passes for the database itself";
+    "this pooler gives each transaction to another session of the database, and looks like the database itself";
 
-  /** A pooler over so many sessions of the server, which hands out the one used last or the one used longest ago. */
+  /**
+   * Simulates a pooler with this number of server sessions. It hands out the session used last (`pop`) or the one used
+   * longest ago (`shift`).
+   */
   function poolerOf(sessions: number, mode: "transaction" | "session", takes: "pop" | "shift", pooled = false) {
     const idle = Array.from({ length: sessions }, (_, pid) => pid);
     return async () => {
@@ -93,21 +96,21 @@ describe("a pooler", () => {
     };
   }
 
-  test("that is known as one may hand out transactions", async () => {
+  test("that identifies itself as one may use transaction mode", async () => {
     expect(await poolerProblem(poolerOf(3, "transaction", "pop", true))).toBe(null);
   });
 
   test.each(["pop", "shift"] as const)(
-    "that hands out transactions and passes for the database is refused, however many sessions it has (%s)",
+    "that uses transaction mode and looks like the database is refused, with any number of sessions (%s)",
     async (takes) => {
       for (let sessions = 1; sessions <= 8; sessions += 1)
         expect([sessions, await poolerProblem(poolerOf(sessions, "transaction", takes))]).toEqual([sessions, hidden]);
     },
   );
 
-  test("that hands out statements is refused", async () => {
+  test("in statement mode is refused", async () => {
     const query = async (text: string) => {
-      // As PgBouncer says it.
+      // PgBouncer's message.
       if (text === "begin") throw new Error("transaction blocks not allowed in statement pooling mode");
       return { rows: [{ pid: 1 }] };
     };
@@ -117,7 +120,7 @@ describe("a pooler", () => {
     );
   });
 
-  test("that has no session to give is not waited for without a word", async () => {
+  test("that has no free session is logged while the start waits", async () => {
     const [signed_in, ready] = [Buffer.of(82, 0, 0, 0, 8, 0, 0, 0, 0), Buffer.of(90, 0, 0, 0, 5, 73)];
     const full = createServer((socket) => {
       socket.on("error", () => undefined).once("data", () => socket.write(Buffer.concat([signed_in, ready])));
@@ -128,7 +131,7 @@ describe("a pooler", () => {
     await expect(startDatabase({ database_url, data_dir: "/nowhere" }, silentLog)).rejects.toThrow(StartRefused);
   });
 
-  test("that hands out whole sessions is none", async () => {
+  test("in session mode counts as no pooler", async () => {
     expect(await poolerProblem(poolerOf(2, "session", "pop"))).toBe(null);
   });
 });

@@ -1,4 +1,4 @@
-/** Where the database comes from: the one given, else a real PostgreSQL of our own. */
+/** Starts or connects the database: the one of DATABASE_URL, else a PostgreSQL of our own. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
 import { type EmbeddedOptions, startEmbedded } from "../embedded-postgres/index.ts";
@@ -7,7 +7,7 @@ import { reasonOf } from "./session.ts";
 import { settings_off } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
 
-/** The settings that decide it. */
+/** The settings that choose the database. */
 export interface DatabaseConfig extends EmbeddedOptions {
   /** Null: run the embedded one in `data_dir`. */
   readonly database_url: string | null;
@@ -18,19 +18,23 @@ export interface DatabaseConfig extends EmbeddedOptions {
 /** A database to connect to. */
 export interface StartedDatabase {
   readonly connection: ConnectionOptions;
-  /** `url`: DATABASE_URL; `embedded`: the npm package's server; `system`: a server program found on the machine. */
+  /**
+   * `url`: DATABASE_URL. `embedded`: the server of the npm package. `system`: a server program found on the machine.
+   */
   readonly source: "url" | "embedded" | "system";
-  /** Stops the server if it is ours. */
+  /** Stops the server if this process started it. */
   stop(): Promise<void>;
 }
 
-/** How long a server that does not answer yet (started by the same compose file, say) is waited for. */
+/**
+ * How long the start waits for a server that does not answer yet, for example one that the same compose file starts.
+ */
 export const first_answer_ms_max = 15_000;
 const first_answer_poll_ms = 250;
 
 /**
- * `DATABASE_URL` (once its server has answered), else the embedded server, else one found on the system.
- * Throws `StartRefused` with one line that says what is in the way.
+ * Returns the database of `DATABASE_URL` when its server has answered. Otherwise starts the embedded server, or one
+ * found on the system. Throws `StartRefused` with one line that names the problem.
  */
 export async function startDatabase(
   config: DatabaseConfig,
@@ -51,18 +55,18 @@ export async function startDatabase(
   return { connection: server.connection, source: server.source, stop: server.stop };
 }
 
-/** One line where the database goes away in the middle of a start; any other error as it is. */
+/** Returns a refusal with one line if the database was lost during a start. Returns any other error unchanged. */
 export function startRefusal(error: unknown): unknown {
   if (!isConnectionLost(error) && !isOutOfTime(error)) return error;
   return new StartRefused(
-    `the database went away or took too long during the start (${(error as Error).message}): see whether it runs (countersign doctor), and start again`,
+    `the database was lost or too slow during the start (${(error as Error).message}): check that it runs (countersign doctor), and start again`,
   );
 }
 
 const undurable = (setting: string) =>
-  `${setting} is off on this server of DATABASE_URL: a power cut loses decisions that were answered, and can damage the database; switch it on`;
+  `${setting} is off on this server of DATABASE_URL: a power cut can lose answered decisions and damage the database; switch it on`;
 
-/** What is off without which a commit is not safe on disk. */
+/** Returns the settings that are off and must be on for a commit to be safe on disk. */
 async function unsafeSettings(connection: ConnectionOptions): Promise<readonly string[]> {
   const session = await openClient(connection, "countersign start");
   try {
@@ -77,7 +81,7 @@ async function awaitAnswer(
   log: Log,
   wait_ms: number,
 ): Promise<void> {
-  // By time, not by tries: a machine that is gone can take seconds to be found unreachable each time.
+  // Limited by time, not by tries, because each try to reach a lost machine can take seconds.
   const patience = AbortSignal.timeout(wait_ms);
   for (let told = false; ; told = true) {
     try {
@@ -96,7 +100,7 @@ async function awaitAnswer(
   }
 }
 
-/** What `poolerProblem` asks of a session. */
+/** The parts of a session that `poolerProblem` uses. */
 interface LookedAt {
   readonly pooled: boolean;
   query(text: string): Promise<{ readonly rows: readonly { readonly pid?: number }[] }>;
@@ -104,8 +108,9 @@ interface LookedAt {
 }
 
 /**
- * Says why a pooler between us and the server cannot be used; null: it can, or there is none. A pooler must give us a session for a
- * whole transaction, and we must notice it, because we keep settings and statements in a session that is our own.
+ * Returns why a pooler between us and the server cannot be used. Null: it can, or there is none. A pooler must keep one
+ * server session for a whole transaction. The service must also detect the pooler, because it keeps settings and
+ * prepared statements in sessions without one.
  */
 export async function poolerProblem(open: () => Promise<LookedAt>): Promise<string | null> {
   const session = await open();
@@ -114,13 +119,13 @@ export async function poolerProblem(open: () => Promise<LookedAt>): Promise<stri
       return "this pooler gives each statement to another session of the database (statement pooling)";
     await session.query("rollback");
     if (session.pooled || !(await changes(session, open))) return null;
-    return "this pooler gives each transaction to another session of the database, and passes for the database itself";
+    return "this pooler gives each transaction to another session of the database, and looks like the database itself";
   } finally {
     await session.end();
   }
 }
 
-/** False: this is a pooler in statement mode, which hands out its sessions for one statement at a time. */
+/** Returns false for a pooler in statement mode, which may run each statement in another session. */
 async function takesTransaction(session: LookedAt): Promise<boolean> {
   try {
     await session.query("begin");
@@ -132,8 +137,8 @@ async function takesTransaction(session: LookedAt): Promise<boolean> {
 }
 
 /**
- * Whether two sessions of ours are not two of the server's all the time. A pooler gives the session that it used last to whoever
- * asks next, or each in turn: then one look may meet the same one by chance.
+ * Returns true if one client session is not always the same server session. A pooler gives out the session used last,
+ * or each in turn. So one check may meet the same session by chance.
  */
 async function changes(one: LookedAt, open: () => Promise<LookedAt>): Promise<boolean> {
   const pidOf = async (session: LookedAt) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;

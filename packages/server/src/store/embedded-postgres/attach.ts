@@ -5,8 +5,8 @@ import type { EmbeddedPostgres } from "./index.ts";
 import { isAlive, worksIn } from "./processes.ts";
 
 /**
- * The way to the embedded server that another process runs on this data directory; null when none is running there.
- * Claims nothing, starts nothing, changes no file: the server ends when its own process says so.
+ * Returns the connection to the embedded server that another process runs on this data directory. Null: no server runs
+ * there. Claims nothing, starts nothing and changes no file. The server ends when its own process stops it.
  */
 export async function attachEmbedded(data_dir: string): Promise<EmbeddedPostgres["connection"] | null> {
   const home = join(data_dir, "postgres");

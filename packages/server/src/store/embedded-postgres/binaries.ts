@@ -1,30 +1,30 @@
-/** Finds PostgreSQL's programs: those of the npm package of this platform, else those of the system. */
+/** Finds PostgreSQL's programs: those of this platform's npm package, else those of the system. */
 import { execFile } from "node:child_process";
 import { access, constants, readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** A directory with `initdb` and `postgres` in it. */
+/** A directory that contains `initdb` and `postgres`. */
 export interface Binaries {
   readonly source: "embedded" | "system";
   readonly bin_dir: string;
-  /** For people and cache names, e.g. `18.4.0-beta.17` or `15.14`. */
+  /** For messages and cache names, e.g. `18.4.0-beta.17` or `15.14`. */
   readonly version: string;
   readonly major: number;
 }
 
-/** Where to look. Tests narrow it. */
+/** Where to search. Tests narrow it. */
 export interface BinarySearch {
-  /** Directory of the npm package; null: behave as if it were not installed. Default: resolved from here. */
+  /** Directory of the npm package. Null: behave as if it were not installed. Default: resolved from this file. */
   readonly package_dir?: string | null;
-  /** The PATH to search for a system server. Default: none, only the usual places. */
+  /** The PATH to search for a system server. Default: none, only the usual places are searched. */
   readonly path?: string;
-  /** The usual places of system servers; an entry may have one `*`. */
+  /** The usual places of system servers. An entry may have one `*`. */
   readonly usual_dirs?: readonly string[];
 }
 
-/** Oldest server that this program's SQL runs on. */
+/** Oldest version of PostgreSQL that supports this program's SQL. */
 const oldest_major = 15;
 
 const usualDirs = [
@@ -37,7 +37,7 @@ const usualDirs = [
   "/Applications/Postgres.app/Contents/Versions/*/bin",
 ];
 
-/** The package's programs, or null when npm did not install it (`--omit=optional`, another platform). */
+/** Returns the package's programs, or null if npm did not install it (`--omit=optional`, another platform). */
 export async function packagedBinaries(search: BinarySearch): Promise<Binaries | null> {
   const package_dir = search.package_dir === undefined ? installedPackage() : search.package_dir;
   if (package_dir === null) return null;
@@ -59,7 +59,7 @@ function installedPackage(): string | null {
   }
 }
 
-/** The system's servers of version 15 and up, newest first. */
+/** Returns the system's servers of version 15 and up, newest first. */
 export async function systemBinaries(search: BinarySearch): Promise<Binaries[]> {
   const places = [
     ...(search.path ?? "").split(delimiter).filter((dir) => dir.startsWith("/")),
@@ -85,7 +85,7 @@ async function expand(pattern: string): Promise<string[]> {
 
 async function inspect(bin_dir: string): Promise<Binaries | null> {
   try {
-    // Debian links `postgres` into PATH but not `initdb`: only a directory with both will do.
+    // Debian links `postgres` into PATH but not `initdb`, so a directory must contain both.
     await Promise.all(["initdb", "postgres"].map((name) => access(join(bin_dir, name), constants.X_OK)));
     const { stdout } = await promisify(execFile)(join(bin_dir, "postgres"), ["--version"], { timeout: 5_000 });
     const version = /\(PostgreSQL\) (\d+[\w.]*)/.exec(stdout)?.[1];

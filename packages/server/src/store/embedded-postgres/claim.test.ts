@@ -6,7 +6,7 @@ import { StartRefused } from "../database/start-refused.ts";
 import { claim } from "./claim.ts";
 
 describe("a claim on a data directory", () => {
-  test("is refused while another live process holds it, naming that process", async () => {
+  test("is refused while another live process holds it, and the refusal names that process", async () => {
     const dir = await temporaryDir();
     const held = await claim(dir);
     const second = claim(dir);
@@ -17,7 +17,7 @@ describe("a claim on a data directory", () => {
     expect(await readdir(join(dir, "claims"))).toEqual([]);
   });
 
-  test("goes to at most one of many that ask at once, and to one who asks after them", async () => {
+  test("is given to at most one of many concurrent processes, and to a later one after them", async () => {
     const dir = await temporaryDir();
     const asked = await Promise.allSettled(Array.from({ length: 20 }, () => claim(dir)));
     const winners = asked.filter((result) => result.status === "fulfilled");
@@ -26,7 +26,7 @@ describe("a claim on a data directory", () => {
     await (await claim(dir)).release();
   });
 
-  test("does not hold a copy of the directory, but the directory itself also where it was moved or is reached by another name", async () => {
+  test("does not apply to a copy of the directory, but still applies after a move or under another name", async () => {
     const home = await temporaryDir();
     const [dir, copy, link, moved] = [join(home, "data"), join(home, "copy"), join(home, "link"), join(home, "moved")];
     await mkdir(dir);
@@ -43,7 +43,7 @@ describe("a claim on a data directory", () => {
     await held.release();
   });
 
-  test("is taken over from a dead process, from another process under a dead one's number, and from half-written files", async () => {
+  test("is taken over from a dead process, from another process with a dead one's number, and from half-written files", async () => {
     const dir = await temporaryDir();
     await mkdir(join(dir, "claims"));
     await writeFile(join(dir, "claims", "1"), JSON.stringify({ pid: 2 ** 22 + 1, started: "1" }));

@@ -1,4 +1,4 @@
-/** One process at a time uses a data directory. */
+/** Lets only one process at a time use a data directory. */
 import { randomBytes } from "node:crypto";
 import { readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { makeDirectory } from "../database/data-directory.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { isAlive, startedAt } from "./processes.ts";
 
-/** Another live process has the data directory. */
+/** Another live process holds the data directory. */
 export class DirectoryHeld extends StartRefused {}
 
 /** The right to use a data directory. */
@@ -20,7 +20,7 @@ interface Holder extends Partial<Place> {
   readonly started: string | null;
 }
 
-/** Where a claim was written: a copy of the directory, made while it was held, holds it too, of a process that works elsewhere. */
+/** Where a claim was written. A copy of a directory contains the claim of a process that works in the original. */
 interface Place {
   readonly path: string;
   readonly file: string;
@@ -29,12 +29,14 @@ interface Place {
 const tries_max = 10;
 
 /**
- * Takes the data directory for this process; throws `DirectoryHeld` naming the holder when another live process has it.
+ * Takes the data directory for this process. Throws `DirectoryHeld` naming the holder if another live process has it.
  *
- * Each process writes a claim file of its own name, then looks at the others: a claim of a dead process (gone, or another
- * process under the same number, told by its start time) or of a directory that this one was copied from is removed, a live
- * one means giving way. Since everybody writes before looking, two can never both stay; when both give way, a random pause
- * decides. A single lock file cannot be taken over from a dead holder without a race: between "it is stale" and "remove it"
+ * Each process writes a claim file with its own name, then reads the others. A claim of a dead process is removed. A
+ * process is also dead if its number now belongs to a process with another start time. A claim that was copied from
+ * another directory is removed, too. If a live process has a claim, this one removes its own. Since all processes write
+ * before they read, two can never both keep the directory. If both give up, a random pause decides.
+ *
+ * A single lock file cannot be taken over from a dead holder without a race. Between "it is stale" and "remove it"
  * another start may have replaced it.
  */
 export async function claim(data_dir: string): Promise<Claim> {
@@ -69,7 +71,10 @@ async function placeOf(dir: string): Promise<Place> {
   return { path: await realpath(dir), file: `${dev}:${ino}` };
 }
 
-/** Both differ: it was not moved, nor is it the same under another name, nor does its disk number files anew at each look. */
+/**
+ * Both path and file must differ. A moved directory keeps its file number, and a directory on a disk without stable
+ * file numbers keeps its path.
+ */
 function isElsewhere(holder: Partial<Place>, { path, file }: Place): boolean {
   return holder.path !== undefined && holder.path !== path && holder.file !== file;
 }
@@ -87,7 +92,7 @@ async function otherHolder(dir: string, mine: string, place: Place): Promise<Hol
   return null;
 }
 
-/** Null for what a machine that lost its power left behind: names are written before contents. */
+/** Returns null for a file that a power cut left empty or cut off, because its name was written before its contents. */
 function parse(text: string): Holder | null {
   try {
     return JSON.parse(text) as Holder;

@@ -1,4 +1,4 @@
-/** The files of the embedded database: where they are, how they are made, whether this server can open them. */
+/** Locates and creates the files of the embedded database, and checks that this server can open them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -24,26 +24,26 @@ import { makeDataDir, makeDirectory } from "../database/data-directory.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { type Identity, isPrivateOf, serverIdentity } from "./identity.ts";
 
-/** Directories of one embedded database. All of them belong to the server's user, mode 0700. */
+/** Directories of one embedded database. All belong to the server's user and have mode 0700. */
 export interface Cluster {
   readonly data_dir: string;
-  /** Holds the others. */
+  /** The parent of the other directories. */
   readonly home: string;
   /** PostgreSQL's data directory. */
   readonly db_dir: string;
-  /** Null: the server runs as we do. */
+  /** Null: the server runs as the user of this process. */
   readonly identity: Identity | null;
 }
 
-/** The user that our sessions connect as: owns the database, is no superuser, so row-level security binds it. */
+/** The user of our sessions. It owns the database and is no superuser, so row-level security applies to it. */
 export const app_user = "countersign";
 export const app_database = "countersign";
 
 const socket_name = ".s.PGSQL.5432";
-/** sun_path has 108 bytes on Linux and 104 on macOS, the closing zero included. */
+/** The field sun_path has 108 bytes on Linux and 104 on macOS, including the closing zero. */
 const socket_path_bytes_max = 103;
 
-/** Makes the directories and gives them to the server's user. */
+/** Creates the directories and gives them to the server's user. */
 export async function openCluster(data_dir: string): Promise<Cluster> {
   await makeDataDir(data_dir);
   const real_dir = await realpath(data_dir);
@@ -56,7 +56,7 @@ export async function openCluster(data_dir: string): Promise<Cluster> {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartRefused(
       identity === null
-        ? `COUNTERSIGN_DATA_DIR=${JSON.stringify(data_dir)}: uid ${process.getuid?.()} may not work in it (${code}), it belongs to uid ${await ownerOf(home, real_dir)}: run as a user who may, or name another directory`
+        ? `COUNTERSIGN_DATA_DIR=${JSON.stringify(data_dir)}: uid ${process.getuid?.()} may not use it (${code}), it belongs to uid ${await ownerOf(home, real_dir)}: run as a user who may, or name another directory`
         : `${home} cannot be given to uid ${identity.uid} (${code}), and PostgreSQL does not run as root: run as an ordinary user who owns the directory, or set DATABASE_URL`,
     );
   }
@@ -73,15 +73,15 @@ async function makePrivate(dir: string, identity: Identity | null): Promise<void
   await chmod(dir, 0o700);
 }
 
-/** Where the socket is, as we see it and as the server (which works in `db_dir`) is told. */
+/** The socket's directory: as this process sees it, and as it is passed to the server, which works in `db_dir`. */
 export interface SocketDir {
   readonly host: string;
   readonly server_setting: string;
 }
 
 /**
- * A private directory for the socket: `run` beside the database, or, where that path is too long for a socket address, a
- * short one among the temporary files.
+ * Returns a private directory for the socket: `run` beside the database. If that path is too long for a socket address,
+ * returns a short one among the temporary files.
  */
 export async function socketDir(cluster: Cluster): Promise<SocketDir> {
   const beside = join(cluster.home, "run");
@@ -98,10 +98,10 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
     () => undefined,
   );
   if (await isPrivateOf(short, uid)) return { host: short, server_setting: short };
-  // A stranger holds the name. The server's own pid file says where the socket is, so any name will do.
+  // Another user has the name. Any other name works, too, because the server's own pid file says where the socket is.
   const random = await mkdtemp(join(temporary, "countersign-")).catch((error: NodeJS.ErrnoException) => {
     throw new StartRefused(
-      `the path of ${cluster.home} is too long for a socket, and ${temporary} cannot hold one (${error.code}): let TMPDIR name a folder that can be written, or COUNTERSIGN_DATA_DIR one with a shorter path`,
+      `the path of ${cluster.home} is too long for a socket, and ${temporary} cannot hold one (${error.code}): set TMPDIR to a writable folder, or COUNTERSIGN_DATA_DIR to a shorter path`,
     );
   });
   await makePrivate(random, cluster.identity);
@@ -109,8 +109,8 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
 }
 
 /**
- * The major version that made the database; null: there is none yet. Throws `StartRefused` where it cannot be read, and where
- * files of one are without it: making another one in their place would hide that they are lost.
+ * Returns the major version that created the database. Null: there is no database yet. Throws `StartRefused` if the
+ * version cannot be read, or if only the version is missing. A new database in its place would hide the loss of data.
  */
 export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> {
   try {
@@ -122,7 +122,7 @@ export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new StartRefused(
-      `the embedded database in ${db_dir} cannot be read (${code}): start as the user who made it, or give it to this one with chown -R`,
+      `the embedded database in ${db_dir} cannot be read (${code}): start as the user who created it, or give it to this user with chown -R`,
     );
   }
   throw new StartRefused(
@@ -130,15 +130,17 @@ export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> 
   );
 }
 
-/** Throws `StartRefused` where the files are root's, as whom no server runs: then the one that is run could not read them. */
+/**
+ * Throws `StartRefused` if root owns the files. PostgreSQL does not run as root, and another user could not read them.
+ */
 export async function refuseRootsFiles({ db_dir, identity }: Cluster): Promise<void> {
   if (identity === null || (await stat(db_dir)).uid !== 0) return;
   throw new StartRefused(
-    `the embedded database in ${db_dir} belongs to root, as after a copy without owners (cp -r), and PostgreSQL does not run as root: give it to the user it is run as, chown -R ${identity.uid}:${identity.gid} ${db_dir}`,
+    `the embedded database in ${db_dir} belongs to root, as after a copy without owners (cp -r), and PostgreSQL does not run as root: give it to the server's user, chown -R ${identity.uid}:${identity.gid} ${db_dir}`,
   );
 }
 
-/** For a file or directory that need not exist. */
+/** Returns a handler that ignores a missing file or directory. */
 function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT") return none;
@@ -147,18 +149,18 @@ function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
 }
 
 /**
- * The directory as a server program is to call it, when it is handed to it open as descriptor 3. A process may always go
- * through its own open descriptors, also when a directory above (/root, a private temporary one) is closed to its user, so
- * a server with another identity than ours is told that name. (Its working directory would do, were it not for initdb
- * before PostgreSQL 16, which leaves it to resolve links and cannot come back.)
+ * Returns the path that a server program must use for this directory, which it gets as open descriptor 3. A process may
+ * always use its own open descriptors. This also works if a directory above (/root, a private temporary one) is closed
+ * to the server's user. A relative path would be simpler, but initdb before PostgreSQL 16 leaves its working directory
+ * to resolve links, and cannot return.
  */
 export function serverDataDir(cluster: Cluster, dir: string): string {
   return cluster.identity !== null && process.platform === "linux" ? "/proc/self/fd/3" : dir;
 }
 
 /**
- * Starts a program as the server's user: no environment but a fixed one, `dir` open as descriptor 3. Waits for nothing: a
- * program that ends at once would have ended before anybody listened.
+ * Starts a program as the server's user with a fixed environment and with `dir` open as descriptor 3. Must not wait for
+ * anything, because a program that ends at once would end before the caller listens.
  */
 export function spawnAsServer(
   cluster: Cluster,
@@ -172,7 +174,7 @@ export function spawnAsServer(
   try {
     const stdio = [...options.stdio, directory];
     const child = spawn(program, args, { cwd: "/", env, ...cluster.identity, ...options, stdio });
-    // What is written to a program that has ended is of no interest; that it ended is told elsewhere.
+    // A write error means that the program has ended. The exit event reports that.
     child.stdin?.on("error", () => undefined);
     return child;
   } finally {
@@ -181,8 +183,8 @@ export function spawnAsServer(
 }
 
 /**
- * Makes the database: initdb, our user, our database. It is built under another name and renamed when it is complete, so a
- * start that was killed leaves nothing half-made.
+ * Creates the database with initdb, our user and our database. It is built under another name and renamed when it is
+ * complete. So an interrupted start leaves no incomplete database.
  */
 export async function initialise(cluster: Cluster, bin_dir: string): Promise<void> {
   for (const name of await readdir(cluster.home)) {
@@ -191,7 +193,8 @@ export async function initialise(cluster: Cluster, bin_dir: string): Promise<voi
   const dir = join(cluster.home, `new-${process.pid}`);
   await makePrivate(dir, cluster.identity);
   const at = serverDataDir(cluster, dir);
-  // Whoever needs a new segment of the log writes it full of zeros first: 50 ms for the usual 16 MB, and everybody waits.
+  // A session that needs a new log segment first fills it with zeros, and all other sessions wait. For the usual 16 MB
+  // this takes 50 ms.
   const initdb = [join(bin_dir, "initdb"), "-D", at, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"];
   initdb.push("--wal-segsize=4");
   await run(cluster, dir, initdb, "");
@@ -214,17 +217,17 @@ async function run(cluster: Cluster, dir: string, command: readonly string[], in
   const code = child.exitCode ?? (child.signalCode === null ? (await once(child, "exit"))[0] : child.signalCode);
   if (code === 0) return;
   const lines = (complaints?.trim() || output?.trim() || `ended with ${code}`).split("\n");
-  // The server's complaint, where there is one, stands before what initdb makes of it.
+  // The server's own error, if any, is written before the summary of initdb.
   const reason = (lines.find((line) => /\b(?:FATAL|ERROR|PANIC): /.test(line)) ?? lines.slice(-3).join(" ")).trim();
   const advice = reason.includes("user does not exist")
     ? ": give the user an entry in /etc/passwd, or set DATABASE_URL"
     : "";
   throw new StartRefused(
-    `${basename(command[0] ?? "")} could not make the embedded database in ${dir}: ${reason}${advice}`,
+    `${basename(command[0] ?? "")} could not create the embedded database in ${dir}: ${reason}${advice}`,
   );
 }
 
-/** PostgreSQL's own note about the server of a data directory. */
+/** The contents of postmaster.pid, which PostgreSQL writes into its data directory. */
 export interface PidFile {
   readonly pid: number;
   /** Socket directory, possibly relative to `db_dir`. */
@@ -233,7 +236,7 @@ export interface PidFile {
   readonly status: string;
 }
 
-/** Null when there is none, or it is only half written. */
+/** Returns null if the file is missing or only half written. */
 export async function readPidFile(cluster: Cluster): Promise<PidFile | null> {
   const note = await readFile(join(cluster.db_dir, "postmaster.pid"), "utf8").catch(() => null);
   const lines = note?.split("\n") ?? [];
@@ -242,7 +245,9 @@ export async function readPidFile(cluster: Cluster): Promise<PidFile | null> {
   return { pid, socket_dir: lines[4] ?? "", status: (lines[7] ?? "").trim() };
 }
 
-/** Whether a server listens at the socket of that note; a socket that a killed server left behind refuses at once. */
+/**
+ * Returns true if a server listens at the socket of this pid file. A socket left by a killed server refuses at once.
+ */
 export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(join(resolve(cluster.db_dir, note.socket_dir), socket_name));
@@ -254,14 +259,17 @@ export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
   });
 }
 
-/** Removes the note of a server that is certainly gone, which PostgreSQL itself would not dare: its number lives on in another process. */
+/**
+ * Removes the pid file of a server that is certainly gone. PostgreSQL itself keeps the file, because the number now
+ * belongs to another process.
+ */
 export async function removePidFile(cluster: Cluster): Promise<void> {
   await rm(join(cluster.db_dir, "postmaster.pid"), { force: true });
 }
 
 /**
- * Removes what a server that was killed left beside its socket, for the same reason; PostgreSQL writes it behind the pid file and
- * takes it away before, so it is nobody's where that one's server is gone.
+ * Removes the lock file that a killed server left beside its socket. PostgreSQL keeps it for the same reason. A server
+ * creates this file after the pid file and removes it before, so without a live server nobody owns it.
  */
 export async function removeSocketLock(cluster: Cluster, socket_dir: string): Promise<void> {
   await rm(join(resolve(cluster.db_dir, socket_dir), `${socket_name}.lock`), { force: true });

@@ -1,19 +1,19 @@
-/** Who the server runs as, and what that user can reach. */
+/** Chooses the user of the server, and checks what that user can reach. */
 import { lstat, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The user and group a server process is given. */
+/** The user and group of a server process. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** "nobody" on Linux and macOS images alike is 65534 or -2; the number needs no entry in the user table. */
+/** The number of "nobody" is 65534 or -2 on Linux and macOS. It needs no entry in the user table. */
 const unprivileged: Identity = { uid: 65_534, gid: 65_534 };
 
 /**
- * Null when the server may run as we do; otherwise whom to run it as, because PostgreSQL refuses root: the owner of the
- * existing cluster (made by an ordinary user before, say), else 65534.
+ * Returns the user for the server, because PostgreSQL refuses root. Null: the server may run as the user of this
+ * process. Otherwise the owner of the existing cluster (perhaps created by an ordinary user before), else 65534.
  */
 export async function serverIdentity(cluster_dir: string): Promise<Identity | null> {
   if (process.getuid?.() !== 0) return null;
@@ -21,7 +21,7 @@ export async function serverIdentity(cluster_dir: string): Promise<Identity | nu
   return existing === null || existing.uid === 0 ? unprivileged : { uid: existing.uid, gid: existing.gid };
 }
 
-/** Whether this user may read the file, or enter and list the directory, through every directory above it. */
+/** Returns true if this user may read the file, or enter and list the directory, through all directories above it. */
 export async function canReach(path: string, identity: Identity | null): Promise<boolean> {
   const uid = identity?.uid ?? process.getuid?.() ?? 0;
   const gid = identity?.gid ?? process.getgid?.() ?? 0;
@@ -39,7 +39,7 @@ export async function canReach(path: string, identity: Identity | null): Promise
   }
 }
 
-/** Whether a directory is a real one, belongs to this user and nobody else can write to it. */
+/** Returns true if the path is a real directory that belongs to this user and that no other user can write to. */
 export async function isPrivateOf(path: string, uid: number): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;

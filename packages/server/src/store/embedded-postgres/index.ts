@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL: a real server of our own in the data directory, kept running until we stop it. */
+/** The embedded PostgreSQL: a real server in the data directory, kept running until `stop`. */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -25,12 +25,12 @@ import { adoptPostmaster, type Postmaster, PostmasterFailed, startPostmaster } f
 import { isAlive, worksIn } from "./processes.ts";
 import { usableBinaries } from "./usable-binaries.ts";
 
-/** What the embedded database needs to know. */
+/** The settings of the embedded database. */
 export interface EmbeddedOptions {
   /** Created with mode 0700 when missing. */
   readonly data_dir: string;
   readonly search?: BinarySearch;
-  /** Server settings that differ from ours, for tests and measurements. */
+  /** Server settings that replace ours, for tests and measurements. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -44,23 +44,24 @@ export interface EmbeddedPostgres {
   };
   readonly source: "embedded" | "system";
   readonly version: string;
-  /** Process number of the server now; another one after a restart. */
+  /** Process number of the current server. It changes after a restart. */
   pid(): number;
-  /** Stops the server and gives the data directory free. */
+  /** Stops the server and releases the data directory. */
   stop(): Promise<void>;
 }
 
-/** How long a server that is on its way out may take before we say who is in the way. */
+/** How long a stopping server may take before the start fails and names the process. */
 const lingering_ms_max = 60_000;
 const lingering_poll_ms = 50;
-/** A socket that answers for this long after its server was seen to be gone belongs to one that we cannot see. */
+/** If a socket still answers this long after its server process disappeared, the server runs in another container. */
 const elsewhere_ms_max = 2_000;
 const restart_pause_ms_max = 5_000;
 
 /**
- * Starts (or adopts) the server of a data directory and keeps it running: should it die, it is started again, and the pool
- * finds it at the same socket. It stops with this process, whatever ends it. Throws `StartRefused` when another process
- * holds the directory, no server program is found, the disk is full, or the database was made by another major version.
+ * Starts (or adopts) the server of a data directory and keeps it running. If the server dies, it is restarted, and the
+ * pool finds it at the same socket. The server stops when this process ends for any reason. Throws `StartRefused` if
+ * another process holds the directory, no server program is found, the disk is full, or another major version created
+ * the database.
  */
 export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
   try {
@@ -68,7 +69,7 @@ export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
     throw new StartRefused(
-      `no space is left on the disk of ${options.data_dir}: make room there, or let COUNTERSIGN_DATA_DIR name a directory on another disk`,
+      `no space is left on the disk of ${options.data_dir}: free space there, or set COUNTERSIGN_DATA_DIR to a directory on another disk`,
     );
   }
 }
@@ -85,7 +86,7 @@ async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log
     const start = (unix_socket_directories: string) =>
       bringUp(cluster, bin_dir, unix_socket_directories, options.settings, log);
     const first = await start(socket.server_setting);
-    // Later ones use the same socket, or the pool would look for them in the wrong place.
+    // Restarted servers must use the same socket, because the pool connects to it.
     const supervisor = supervise(first.postmaster, () => start(first.adopted_socket ?? socket.server_setting), log);
     return {
       connection: {
@@ -118,14 +119,16 @@ async function chooseBinaries(cluster: Cluster, major: number | null, search: Bi
     );
   }
   throw new StartRefused(
-    `the database in ${cluster.db_dir} was made by PostgreSQL ${major}, but this installation has ${found.map((f) => f.version).join(", ")}: install PostgreSQL ${major} beside it, or export with the version that made it and restore here`,
+    `the database in ${cluster.db_dir} was created by PostgreSQL ${major}, but this installation has ${found.map((f) => f.version).join(", ")}: install PostgreSQL ${major} beside it, or export with the version that created it and restore here`,
   );
 }
 
 /** `adopted_socket`: the socket directory that an adopted server was started with. */
 type Running = { readonly postmaster: Postmaster; readonly adopted_socket: string | null };
 
-/** A server of this cluster that takes connections: the one that lives, else a new one. We hold the claim. */
+/**
+ * Returns a server of this cluster that accepts connections: the live one, else a new one. The caller holds the claim.
+ */
 async function bringUp(
   cluster: Cluster,
   bin_dir: string,
@@ -147,15 +150,15 @@ async function bringUp(
       await pause(lingering_poll_ms);
       continue;
     }
-    // The server of that note is gone, but its number belongs to another process or an uncollected exit status;
-    // PostgreSQL would take that for a live server and refuse. Leftover backends still hold its shared memory, which it checks.
+    // The server of this pid file is gone, but another process or a zombie has its number. PostgreSQL would take that
+    // for a live server and refuse to start. Remaining backends still hold its shared memory, which PostgreSQL checks.
     if (note !== null && isNumberTaken(note.pid)) await removePidFile(cluster);
     await removeSocketLock(cluster, socket_dir);
     try {
       const all = { ...settings, unix_socket_directories: socket_dir };
       return { postmaster: await startPostmaster(cluster, bin_dir, all, log), adopted_socket: null };
     } catch (error) {
-      // Backends of a killed server take a moment to notice; until then its shared memory is in use.
+      // Backends of a killed server notice its death after a moment. Until then they use its shared memory.
       const lingering =
         error instanceof PostmasterFailed &&
         /pre-existing shared memory|lock file .* already exists|the database system is shutting down/.test(
@@ -167,16 +170,16 @@ async function bringUp(
   }
 }
 
-/** What is left of the server of a pid file. */
+/** The state of the server of a pid file. */
 type ServerState = "ready" | "busy" | "elsewhere" | "gone";
 
 async function stateOf(cluster: Cluster, note: PidFile, db_dir: string): Promise<ServerState> {
   const listening = await answers(cluster, note);
   if ((await isAlive(note.pid)) && (await worksIn(note.pid, db_dir)) !== false) {
-    // Ready for connections, or starting or stopping.
+    // The server is ready for connections, or it is starting or stopping.
     return note.status === "ready" && listening ? "ready" : "busy";
   }
-  // Two containers that share a directory do not see each other's processes, but they do see the socket.
+  // Two containers that share a directory do not see each other's processes, but they see the socket.
   return listening ? "elsewhere" : "gone";
 }
 
@@ -213,7 +216,7 @@ function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log:
     for (let pause_ms = 0; ; ) {
       await current.exited;
       if (stopping) return;
-      log.error({ pid: current.pid }, "the embedded database ended unexpectedly; starting it again");
+      log.error({ pid: current.pid }, "the embedded database ended unexpectedly; restarting it");
       await pause(pause_ms, undefined, { signal: stopped.signal }).catch(() => undefined);
       if (stopping) return;
       try {
@@ -221,7 +224,7 @@ function supervise(first: Postmaster, bringUpAgain: () => Promise<Running>, log:
         if (stopping) await current.stop();
         pause_ms = 0;
       } catch (error) {
-        log.error({ err: error }, "the embedded database did not start again");
+        log.error({ err: error }, "the embedded database could not be restarted");
       }
       pause_ms = Math.min(restart_pause_ms_max, pause_ms * 2 + 100);
     }

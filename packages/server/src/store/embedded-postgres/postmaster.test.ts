@@ -13,9 +13,6 @@ test.each([
   ["PANIC:  could not locate a valid checkpoint record", true],
   ["ERROR:  out of memory", true],
   ["LOG:  database system is ready to accept connections", false],
-])(
-  "of what the embedded server writes, people see warnings and errors, but not that it starts or stops: %s",
-  (line, shown) => {
-    expect(isWarning(line)).toBe(shown);
-  },
-);
+])("warnings and errors of the embedded server are logged, but not its starts and stops: %s", (line, shown) => {
+  expect(isWarning(line)).toBe(shown);
+});

@@ -1,4 +1,4 @@
-/** One server process, ours or adopted, tied to our life: when this process ends, however it ends, the server stops. */
+/** One server process, started or adopted. When this process ends for any reason, the server stops. */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
@@ -8,26 +8,29 @@ import { isAlive } from "./processes.ts";
 /** A running server. */
 export interface Postmaster {
   readonly pid: number;
-  /** Resolves once the process is gone. */
+  /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
-  /** Fast shutdown; after 6 s an immediate one (the next start recovers from the log). Resolves once the process is gone. */
+  /**
+   * Requests a fast shutdown, and after 6 s an immediate one (the next start recovers from the log). Resolves when the
+   * process is gone.
+   */
   stop(): Promise<void>;
 }
 
-/** The server ended before it was ready; `lines` are the last it wrote. */
+/** The server ended before it was ready. `lines` are its last lines of output. */
 export class PostmasterFailed extends Error {
   override readonly name = "PostmasterFailed";
   readonly lines: readonly string[];
 
   constructor(lines: readonly string[]) {
-    super(lines.join(" | ") || "postgres ended without a word");
+    super(lines.join(" | ") || "postgres ended without output");
     this.lines = lines;
   }
 }
 
 /**
- * The watchdog: a shell that holds the reading end of a pipe from us. End of file means that we are gone, kill -9 included,
- * and then it asks the server for a fast shutdown. (PostgreSQL does not look at its standard input itself.)
+ * The watchdog: a shell that reads from a pipe of this process. End of file means that this process has ended, even by
+ * kill -9. The shell then requests a fast shutdown of the server. PostgreSQL itself does not read its standard input.
  */
 const start_script = `exec 4<&0
 "$@" </dev/null 4<&- & server=$!
@@ -42,28 +45,31 @@ const ready_poll_ms = 5;
 const slow_start_ms = 5_000;
 const fast_stop_ms = 6_000;
 
-/** Settings of the server; reasons stand where they differ from PostgreSQL's defaults. */
+/** Settings of the server. A comment gives the reason for a value that differs from PostgreSQL's default. */
 const settings: Readonly<Record<string, string>> = {
   listen_addresses: "",
   unix_socket_permissions: "0700",
   fsync: "on",
   synchronous_commit: "on",
   max_connections: "100",
-  // Where a process of the server crashes the whole server ends, and we start it again. Left to itself, it overlooked a
-  // checkpointer that failed on a full disk right after a recovery had begun, and that recovery waited for it, deaf to a stop.
+  // After a crash of one of its processes the whole server ends, and the supervisor restarts it. PostgreSQL's own
+  // restart could hang: it missed a checkpointer that failed on a full disk just after recovery had begun. The recovery
+  // waited for that checkpointer and ignored a stop.
   restart_after_crash: "off",
-  // Policies are short statements: compiling a plan costs more than running it.
+  // Statements are short, so compiling a plan costs more than running it.
   jit: "off",
-  // Few checkpoints, as each one makes every page be logged whole again; but log files are used again after 270 MB, while the
-  // system still holds them in memory. With 2 GB the first 500,000 decisions each went to new files, whose blocks had to be
-  // found in memory and on disk first: 71 µs of the server's time for a decision in place of 79, a twentieth more a second.
+  // Few checkpoints, because after each one every page is logged in full again. But log files are reused after 270 MB,
+  // while the system still has them in memory. With 2 GB the first 500,000 decisions each wrote to new files, and the
+  // system had to allocate their blocks. Now a decision takes 71 µs of the server's time instead of 79, and throughput
+  // is 5 % higher.
   checkpoint_timeout: "15min",
   max_wal_size: "512MB",
   min_wal_size: "256MB",
-  // Events go within milliseconds, and whoever looks for the next passes what is left of those before until it is vacuumed.
+  // Events are deleted within milliseconds. Until a vacuum, each search for the next event passes over the deleted
+  // ones.
   autovacuum_naptime: "10s",
-  // A new log file need not be written full of zeros before its first use: until the first checkpoint every file is new, and
-  // under load a statement in a hundred waited for it (99th percentile 23 ms in place of 16).
+  // A new log file is not filled with zeros before its first use. Until the first checkpoint every file is new, and 1 %
+  // of the statements waited for this under load. The 99th percentile was 23 ms instead of 16 ms.
   wal_init_zero: "off",
   timezone: "UTC",
   log_timezone: "UTC",
@@ -72,7 +78,7 @@ const settings: Readonly<Record<string, string>> = {
   logging_collector: "off",
 };
 
-/** Starts the server and resolves when it takes connections; throws `PostmasterFailed` when it ends before that. */
+/** Starts the server. Resolves when it accepts connections. Throws `PostmasterFailed` if it ends before that. */
 export async function startPostmaster(
   cluster: Cluster,
   bin_dir: string,
@@ -81,7 +87,8 @@ export async function startPostmaster(
 ): Promise<Postmaster> {
   const options = Object.entries({ ...settings, ...overrides }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const command = [`${bin_dir}/postgres`, "-D", serverDataDir(cluster, cluster.db_dir), ...options];
-  // Its own process group: Ctrl-C in the terminal is for us, and we stop the server when our work is done.
+  // A process group of its own: Ctrl-C in the terminal must reach only this process, which stops the server after its
+  // own work.
   const child = spawnAsServer(
     cluster,
     cluster.db_dir,
@@ -112,7 +119,7 @@ export async function startPostmaster(
   }
 }
 
-/** Takes over a server whose starter is gone: watches it, stops it with us. */
+/** Takes over a server whose parent process is gone: watches it, and stops it together with this process. */
 export async function adoptPostmaster(cluster: Cluster, pid: number): Promise<Postmaster> {
   const watchdog = spawnAsServer(
     cluster,
@@ -126,7 +133,7 @@ export async function adoptPostmaster(cluster: Cluster, pid: number): Promise<Po
   watchdog.once("error", () => undefined);
   const exited = (async () => {
     while (await isAlive(pid)) await pause(100, undefined, { ref: false });
-    // Not a fast shutdown of whoever gets this number next.
+    // A later fast shutdown could hit another process with the same number.
     watchdog.kill("SIGKILL");
   })();
   return { pid, exited, stop: () => stopVia(watchdog, pid, exited) };
@@ -143,19 +150,20 @@ async function stopVia(holder: ChildProcess, pid: number, exited: Promise<void>)
 }
 
 /**
- * Lines that a server logs as FATAL although it only starts or stops: the end of a process (a session, autovacuum), the end of a
- * session that was being opened ("authentication"), and a refused session. The client of such a session gets the error itself.
+ * Lines that a server logs as FATAL although it only starts or stops. They report the end of a process (a session,
+ * autovacuum), the end of a session during authentication, or a refused session. The client of such a session gets the
+ * error itself.
  */
 const startsOrStops =
   /^FATAL: +(terminating .+ due to administrator command|canceling authentication due to timeout|the database system is )/;
 
-/** Whether people should see this line. */
+/** Returns true if this line must be logged as a warning. */
 export function isWarning(line: string): boolean {
   if (startsOrStops.test(line)) return false;
   return /^(FATAL|PANIC|WARNING|ERROR)/.test(line);
 }
 
-/** The last lines that the server wrote, kept for the message of a failed start; each also goes to the log. */
+/** Collects the server's last lines for the message of a failed start. Each line also goes to the log. */
 function lastLines(child: ChildProcess, log: Log): string[] {
   const lines: string[] = [];
   let rest = "";

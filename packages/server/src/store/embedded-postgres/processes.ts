@@ -1,22 +1,25 @@
-/** What can be learned about another process: whether it lives, since when, and where it works. */
+/** Finds out about another process: whether it lives, since when, and where it works. */
 import { execFile } from "node:child_process";
 import { readFile, readlink } from "node:fs/promises";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Whether the process exists and is more than an exit status that nobody has collected yet (a zombie). */
+/** Returns true if the process exists and is not a zombie (an exit status that no process has collected yet). */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it exists and belongs to somebody else.
+    // EPERM: the process exists and belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
   return (await statFields(pid))?.[0] !== "Z";
 }
 
-/** When the process started, as a text to compare: two processes that had the same number one after the other differ. Null when it does not exist. */
+/**
+ * Returns when the process started, as a text to compare. Two processes that had the same number differ in this text.
+ * Null: the process does not exist.
+ */
 export async function startedAt(pid: number): Promise<string | null> {
   if (process.platform === "linux") return (await statFields(pid))?.[19] ?? null;
   const { stdout } = await run("/bin/ps", ["-o", "lstart=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
@@ -24,8 +27,8 @@ export async function startedAt(pid: number): Promise<string | null> {
 }
 
 /**
- * Whether the process is a PostgreSQL server that works in this directory; null when the system does not tell. (Linux
- * tells about processes of our own user and, being root, of all: what it hides is not our server.)
+ * Returns true if the process is a PostgreSQL server that works in this directory. Null: the system does not report it.
+ * Linux reports the processes of the same user, and to root all processes. A process that it hides is not our server.
  */
 export async function worksIn(pid: number, dir: string): Promise<boolean | null> {
   if (process.platform === "linux") {
@@ -36,7 +39,7 @@ export async function worksIn(pid: number, dir: string): Promise<boolean | null>
   return stdout.includes("postgres") ? null : false;
 }
 
-/** Fields of /proc/<pid>/stat from the state on (the name before may hold spaces); null where there is no such file. */
+/** Returns the fields of /proc/<pid>/stat after the name, which may contain spaces. Null: there is no such file. */
 async function statFields(pid: number): Promise<string[] | null> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
   return text === null ? null : text.slice(text.lastIndexOf(")") + 2).split(" ");

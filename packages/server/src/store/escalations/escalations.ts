@@ -1,6 +1,6 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
-import type { Escalation } from "@countersign/contract";
-import { type CountedDemand, openTiers, panelsOf, type Review, type Ruling } from "@countersign/core";
+import type { Decision, Escalation } from "@countersign/contract";
+import { type CountedDemand, panelsOf, type Review, type Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
@@ -108,22 +108,22 @@ export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
 const open_tiers = `json_array_elements(d -> 'tier' -> 'reviewers') from json_array_elements(e.demands) as d
   where e.status = 'pending'
     and e.expires_at - (d ->> 'tier_left_us')::float8 * interval '1 microsecond' <= statement_timestamp()
-    and json_array_length(d -> 'approved_by') < (d ->> 'quorum')::integer
-      + case when d -> 'needs_second' is null then 0 else 1 end`;
+    and exists (select from json_array_elements(e.record -> 'panels') as p
+      where p ->> 'policy' = d ->> 'policy' and p ->> 'missing' is not null)`;
 
-/** Returns up to `limit` escalations after a place in the order of the filter. */
+/** Returns up to `limit` escalations as they are stored, without their rulings, after a place in the order of the filter. */
 export async function listEscalations(
   query: Query,
   org_id: string,
   filter: NamedFilter,
   after: EscalationPlace | null,
   limit: number,
-): Promise<BoundedPage<Escalation>> {
+): Promise<BoundedPage<Review>> {
   const { rows, more } = await readBounded<ShownRow>(
     query,
     {
       // The count for each listed row is one index lookup.
-      columns: `escalation_id, expires_at, record, demands, statement_timestamp() as now, case when status = 'pending' then (
+      columns: `escalation_id, expires_at, record, demands, case when status = 'pending' then (
           select greatest(1, count(*))::integer from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint
             and o.mode = e.mode and o.status = 'pending') end as equal_pending, ${nobody_waits} as nobody_waits`,
       bytes: "octet_length(record::text)",
@@ -162,17 +162,17 @@ export async function listEscalations(
 interface ShownRow {
   readonly record: StoredRecord;
   readonly demands: readonly CountedDemand[];
-  readonly now: string;
   readonly nobody_waits: NonNullable<Escalation["nobody_waits"]> | null;
   readonly equal_pending: number | null;
 }
 
-function shown({ record, demands, now, nobody_waits: why, equal_pending }: ShownRow): Escalation {
-  return {
-    ...openTiers({ record: completed(record, demands), demands }, now).record,
+function shown({ record: stored, demands, nobody_waits: why, equal_pending }: ShownRow): Review {
+  const record = {
+    ...completed(stored, demands),
     ...(why === null ? {} : { nobody_waits: why }),
     ...(equal_pending === null ? {} : { equal_pending }),
   };
+  return { record, ruling: null, demands };
 }
 
 /** Returns two texts; a record that names one of the reviewers contains at least one. Only users have several names. */
@@ -212,13 +212,13 @@ export async function moveReview(
   query: Query,
   org_id: string,
   review: Review,
-  resolution: object | null,
+  resolution: Pick<Decision, "approval_expires_at"> | null,
   when: "in_time" | "late",
 ): Promise<boolean> {
   const { record, ruling, demands } = review;
   const rows = await query(
     `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz,
-       demands = $7::json, resolution = $8::json
+       demands = $7::json, resolution = $8::json, approval_until = $9::timestamptz
      where org_id = $1 and escalation_id = $2 and status = 'pending'
        and ${when === "late" ? "expires_at <= statement_timestamp()" : "expires_at > statement_timestamp()"}
      returning true as moved`,
@@ -231,6 +231,7 @@ export async function moveReview(
       record.closed_at,
       JSON.stringify(demands),
       resolution === null ? null : JSON.stringify(resolution),
+      resolution?.approval_expires_at ?? null,
     ],
   );
   return rows.length > 0;

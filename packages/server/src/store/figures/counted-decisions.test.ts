@@ -1,4 +1,4 @@
-/** Where a page of counted decisions ends. */
+/** Tests where a page of counted decisions ends. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { addDecided } from "../../testing/database/decided.ts";
@@ -23,7 +23,7 @@ async function page(after: number, up_to: number, bytes_max?: number) {
   return found && [found.as_of, found.as_of_at, found.policies];
 }
 
-test("a page ends after the decision that reaches its bytes, and holds one at least", async () => {
+test("a page ends after the decision that reaches its bytes, and has at least one decision", async () => {
   await addDecided(
     db,
     org_id,

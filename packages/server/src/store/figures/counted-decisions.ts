@@ -2,16 +2,16 @@
 import { pullFailures } from "@countersign/contract";
 import { decisionsBetween, type SeqRange } from "./decisions-between.ts";
 
-/** Reasons for which a fact counts as missing. A fact of a wrong type is there, so it does not count. */
+/** Reasons for which a fact counts as missing. A fact of a wrong type is present, so it does not count. */
 const missingReasons = ["missing", "null", "stale", ...Object.keys(pullFailures)].map((each) => `'${each}'`).join(", ");
 
-/** A page ends after the decision that reaches this many bytes, as they are stored: some 40,000 decisions of usual size. */
+/** A page ends after the decision that reaches this many stored bytes: about 40,000 decisions of usual size. */
 const page_bytes_max = 64 * 1_048_576;
 
 /**
- * The risk score in the text of a decision. Parsing the whole document for one number takes 7 µs for a decision, this takes 1.5 µs. A
- * quote within a text is escaped, so these characters can only be the end of a member's name. All members before this one
- * have fixed names. If no number follows, the document is parsed.
+ * SQL: the risk score in the text of a decision. Parsing the whole document for one number takes 7 µs for a decision;
+ * this expression takes 1.5 µs. A quote within a text is escaped, so these characters can only be the end of a member's
+ * name. All members before this one have fixed names. If no number follows, the document is parsed.
  */
 const score_text = `split_part(split_part(decision::text, '"risk_score":', 2), ',', 1)`;
 const score = `case when score_text ~ '^[0-9][0-9.eE-]*$' then score_text else decision ->> 'risk_score' end::double precision`;
@@ -39,13 +39,13 @@ export function countedDecisions(range: SeqRange, bytes_max = page_bytes_max): s
     select membrane_id, mode, hour, verdict, bin, agent_id, count(*) as count,
       case when verdict in ('block', 'escalate') then count(*) else 0 end as held
     from rated where kept group by membrane_id, mode, hour, verdict, bin, agent_id),
-  told as materialized (
+reported as materialized (
     select seq, membrane_id, mode, hour, policy_id, policy, effect, unknown_facts
     from rated, json_to_recordset(reasons) as reason(policy_id text, policy text, effect text, unknown_facts json)
     where kept and verdict <> 'approve' and effect <> 'none'),
   missing as materialized (
     select distinct seq, membrane_id, mode, hour, policy_id, policy, fact ->> 'path' as path
-    from told, json_array_elements(unknown_facts) fact
+from reported, json_array_elements(unknown_facts) fact
     where fact ->> 'path' like 'facts.%' and fact ->> 'reason' in (${missingReasons})),
   hours as (
     select membrane_id, mode, hour, case grouping(verdict, bin, agent_id) when 3 then 'verdict' when 5 then 'risk' else 'agent' end as kind,
@@ -54,7 +54,7 @@ export function countedDecisions(range: SeqRange, bytes_max = page_bytes_max): s
     from alike group by membrane_id, mode, hour, grouping sets ((verdict), (bin), (agent_id))
     union all
     select membrane_id, mode, hour, 'policy', json_build_array(policy_id, policy, effect)::text, count(*), 0
-    from told group by membrane_id, mode, hour, policy_id, policy, effect
+from reported group by membrane_id, mode, hour, policy_id, policy, effect
     union all
     select membrane_id, mode, hour, 'missing', '', count(distinct seq), 0 from missing group by membrane_id, mode, hour
     union all

@@ -1,20 +1,20 @@
-/** SQL that reads figures of a window of whole hours. What it reads does not grow with the history before the window. */
+/** SQL that reads figures of a window of whole hours. The cost does not grow with the history before the window. */
 import type { PipelineMode, Verdict } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { countedDecisions } from "./counted-decisions.ts";
 
-/** A window; RFC 3339, both on the hour. `from` is included, `to` is not. */
+/** A window. Its times are RFC 3339 on the hour; `from` is included, `to` is not. */
 export interface FiguresWindow {
   readonly from: string;
   readonly to: string;
   /** Null: all membranes. */
   readonly membrane_id: string | null;
-  /** Those that are asked for. */
+  /** The requested modes. */
   readonly modes: readonly PipelineMode[];
 }
 
-/** The whole days within a window, and so what is left of it before and after them in hours. */
+/** The whole days within a window. They also limit the hours before and after them. */
 interface WholeDays {
   /** Equal to `ends` if there is none. */
   readonly begins: string;
@@ -38,17 +38,19 @@ export interface Tail {
   /** False: a rebuild is deleting the figures, so they must not be read. */
   readonly readable: boolean;
   readonly figures: readonly (Figure & { readonly mode: PipelineMode; readonly hour: number })[];
-  /** What the figures and this tail together cover. */
+  /** The figures and this tail together cover decisions up to this seq. */
   readonly as_of: number;
   readonly as_of_at: string | null;
   /** False: decisions after `as_of` are not counted. */
   readonly complete: boolean;
 }
 
-/** Seqs after the figures that a reader counts itself. If there are more, it says that it left them out. */
+/**
+ * How many seqs after the figures a reader counts itself. If there are more, the answer says that they are left out.
+ */
 const tail_seqs_max = 40_000;
 
-/** Counts the decisions that came after the figures. `figures.hour`: hours since the beginning of the window. */
+/** Counts the decisions after the figures. `figures.hour`: hours since the beginning of the window. */
 export async function countTail(query: Query, org_id: string, window: FiguresWindow): Promise<Tail> {
   const [progress] = await query<{ as_of: number; as_of_at: string | null; head: number }>(
     `select coalesce(s.as_of, 0) as as_of, s.as_of_at, h.audit_seq as head
@@ -81,7 +83,7 @@ export async function countTail(query: Query, org_id: string, window: FiguresWin
   };
 }
 
-/** Decisions of a verdict in one bucket of a window, counted from 0. */
+/** Decisions with one verdict in one bucket of a window. Buckets are counted from 0. */
 export interface CountedVerdicts {
   readonly bucket: number;
   readonly mode: PipelineMode;
@@ -89,7 +91,7 @@ export interface CountedVerdicts {
   readonly count: number;
 }
 
-/** Returns the verdicts of a window in buckets of so many hours, in order of time. */
+/** Returns the verdicts of a window in buckets of this many hours, in order of time. */
 export function readVerdicts(
   query: Query,
   org_id: string,
@@ -142,7 +144,7 @@ export function readSums(query: Query, org_id: string, window: FiguresWindow): P
   );
 }
 
-/** The busiest agents of each hour or day that are looked at, and how many agents a caller gets of them. */
+/** How many of the busiest agents of each hour or day are searched, and how many agents a caller gets. */
 const agents_of_part_max = 100;
 const agents_max = 1_000;
 const chosen_max = 15;
@@ -155,8 +157,9 @@ export interface CountedAgent {
 }
 
 /**
- * Returns the busiest agents of a window, the busiest first, together with `tail`. Callers choose agent ids, so there may be millions.
- * An agent is looked for among the 100 busiest of each day and hour. The counts of those that are returned are exact.
+ * Returns the busiest agents of a window, the busiest first, together with `tail`. Callers choose agent ids, so there
+ * may be millions. The search covers the 100 busiest agents of each day and hour. The counts of returned agents are
+ * exact.
  */
 export async function readBusiestAgents(
   query: Query,
@@ -189,8 +192,8 @@ export async function readBusiestAgents(
 }
 
 /**
- * Returns the exact counts of these agents. The kind comes from a list, or PostgreSQL takes the index of the busiest agents and reads
- * all agents of each hour.
+ * Returns the exact counts of these agents. The kind is passed as a list. Otherwise PostgreSQL takes the index of the
+ * busiest agents and reads all agents of each hour.
  */
 function readAgents(query: Query, org_id: string, window: FiguresWindow, agent_ids: string[]): Promise<CountedAgent[]> {
   return query<CountedAgent>(

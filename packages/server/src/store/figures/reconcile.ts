@@ -1,12 +1,12 @@
 /**
- * SQL that keeps the figures. Each step is one statement that locks the organization's state first, so figures and `as_of` change
- * together, and two nodes never add the same decisions.
+ * SQL that keeps the figures. Each step is one statement that first locks the organization's state. So figures and
+ * `as_of` change together, and two nodes never add the same decisions.
  */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { countedDecisions } from "./counted-decisions.ts";
 
-/** How far the figures of one organization are. */
+/** How far the figures of one organization are counted. */
 export interface FiguresProgress {
   /** Decisions up to this seq are counted; -1: a rebuild still deletes the old figures. */
   readonly as_of: number;
@@ -26,13 +26,13 @@ export function entriesBehind({ as_of, head }: Pick<FiguresProgress, "as_of" | "
   return head - Math.max(0, as_of);
 }
 
-/** The sizes of one step: seqs that are counted, or figures that a rebuild deletes. */
+/** The size of one step: seqs that are counted, or figures that a rebuild deletes. */
 export interface PageSize {
   readonly seqs: number;
   readonly rows: number;
 }
 
-/** SQL: the state, locked. No row: another node holds it, or there is none. */
+/** SQL: the locked state. No row: another node holds the lock, or there is no state. */
 const locked_state = "select as_of, rebuild_to from figures_state where org_id = $1 for update skip locked";
 
 const countStatement: QueueStatement = {
@@ -70,8 +70,8 @@ const clearStatement: QueueStatement = {
 };
 
 /**
- * Counts the next decisions of one organization, or deletes a page of figures if a rebuild asks for it. Returns the progress after it.
- * Null: another node works on this organization, or it has no state yet.
+ * Counts the next decisions of one organization, or deletes a page of figures if a rebuild needs it. Returns the
+ * progress after the step. Null: another node works on this organization, or it has no state yet.
  */
 export async function takeStep(
   db: Pick<Db, "queued">,
@@ -94,14 +94,14 @@ export async function createState(query: Query, org_id: string): Promise<boolean
   return created.length > 0;
 }
 
-/** An organization and how far its figures are. */
+/** An organization and its progress. */
 export interface ListedProgress extends FiguresProgress {
   readonly org_id: string;
 }
 
 /**
- * Returns how far the figures of the next organizations are, by id, after this one. Two statements, each along a primary key: both
- * can be sent to every shard of a distributed database. System scope.
+ * Returns the progress of the next organizations after this id, in order of id. Uses two statements, each along a
+ * primary key: both can be sent to every shard of a distributed database. System scope.
  */
 export async function readProgressPage(query: Query, after: string, limit: number): Promise<ListedProgress[]> {
   const heads = await query<{ org_id: string; head: number }>(
@@ -120,8 +120,8 @@ export async function readProgressPage(query: Query, after: string, limit: numbe
 }
 
 /**
- * Makes the organization's figures be counted again from its first decision. A rebuild that is under way goes on where it is.
- * Returns true if it begins.
+ * Starts counting the organization's figures again from its first decision. A running rebuild continues. Returns true
+ * if a rebuild begins.
  */
 export async function beginRebuild(query: Query, org_id: string): Promise<boolean> {
   await createState(query, org_id);

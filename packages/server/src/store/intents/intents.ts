@@ -19,6 +19,7 @@ export interface StoredExecution {
 export interface StoredDecision {
   readonly intent_id: string;
   readonly agent_id: string;
+  readonly membrane_id: string;
   readonly lineage_id: string | null;
   readonly status: "final" | "pending";
   /** The first answer, byte for byte. */
@@ -39,6 +40,8 @@ interface IntentDocument {
   readonly withheld?: readonly string[];
   /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
   readonly masked?: readonly string[];
+  /** The hash of the Idempotency-Key that names the action; absent: none does. */
+  readonly named_by?: string;
 }
 
 interface Headers extends Omit<DecisionHeader, "at"> {
@@ -104,7 +107,7 @@ export async function readDecision(
 /** Returns the decisions on these intents, without those of other organizations, in no order. */
 export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
   return query<StoredDecision>(
-    `select intent_id, agent_id, lineage_id, status, decision::text as decision, resolution, execution from intents
+    `select intent_id, agent_id, membrane_id, lineage_id, status, decision::text as decision, resolution, execution from intents
      where org_id = $1 and intent_id = any ($2::text[])`,
     [org_id, intent_ids],
   );

@@ -40,6 +40,7 @@ async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string
         scope: "org",
         role: "admin",
         agent_id: null,
+        bindings: null,
         rate_limits: null,
         created_by: null,
         person: null,
@@ -160,7 +161,8 @@ test.each([
     const first = await key(org_id);
     const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
     const used_at = at(7);
-    const noting = (...used: string[]) => db.named(noteKeyUses, [org_id, used, used.map(() => used_at)]);
+    const noting = (...used: string[]) =>
+      db.named(noteKeyUses, [org_id, used, used.map(() => used_at), used.map(() => true)]);
     let runs = 0;
     const setting = () =>
       db.system((query) => {

@@ -1,9 +1,10 @@
 /** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
-import type { ApiKey, RateCategory, Role } from "@countersign/contract";
+import type { ApiKey, KeyBindings, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { endSoloBeside } from "../people/solo.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
+import { is_valid, key_warnings } from "./key-warnings.ts";
 
 /** Whether a key is accepted, and if not, why. */
 type KeyState = "valid" | "expired" | "revoked";
@@ -26,6 +27,7 @@ export interface PresentedKey {
   readonly scope: "org" | "agent";
   readonly role: Role;
   readonly agent_id: string | null;
+  readonly bindings: KeyBindings | null;
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>> | null;
   readonly state: KeyState;
   /** Microseconds of its life that are left by the database's time; negative after its expiry. */
@@ -39,8 +41,8 @@ export interface PresentedKey {
  */
 export const readPresentedKeys = {
   name: "read_presented_keys",
-  text: `select k.key_sha256, k.org_id, k.key_id, k.lineage_id, k.environment, k.scope, k.role, k.agent_id, k.rate_limits,
-      ${key_state}, ${microseconds("k.expires_at - clock_timestamp()")} as left_us, h.auth_epoch
+  text: `select k.key_sha256, k.org_id, k.key_id, k.lineage_id, k.environment, k.scope, k.role, k.agent_id, k.bindings,
+      k.rate_limits, ${key_state}, ${microseconds("k.expires_at - clock_timestamp()")} as left_us, h.auth_epoch
     from key_index i
     join api_keys k on k.org_id = i.org_id and k.key_id = i.key_id
     cross join lateral ${newestHead("k.org_id", "auth_epoch")} h
@@ -72,6 +74,7 @@ export interface NewKey {
   readonly scope: string;
   readonly role: string;
   readonly agent_id: string | null;
+  readonly bindings: KeyBindings | null;
   readonly rate_limits: object | null;
   readonly created_by: string | null;
   /** The person behind the key, see `readPerson`. Null: that of the maker; without a maker the key's own chain. */
@@ -86,9 +89,9 @@ export interface NewKey {
 export async function insertKey(query: Query, key: NewKey): Promise<void> {
   const [written] = await query<{ person: string }>(
     `insert into api_keys (org_id, key_id, key_sha256, lineage_id, name, environment, scope, role, agent_id, rate_limits,
-       created_by, created_at, expires_at, lifetime_seconds, rotated_from, person)
+       created_by, created_at, expires_at, lifetime_seconds, rotated_from, person, bindings)
      values ($1, $2, $3::bytea, $4, $5, $6, $7, $8, $9, $10::json, $11, $12::timestamptz, $13::timestamptz, $14::bigint, $15,
-       coalesce($16, (select m.person from api_keys m where m.org_id = $1 and m.key_id = $11), $11, $4))
+       coalesce($16, (select m.person from api_keys m where m.org_id = $1 and m.key_id = $11), $11, $4), $17::json)
      returning person`,
     [
       key.org_id,
@@ -100,13 +103,14 @@ export async function insertKey(query: Query, key: NewKey): Promise<void> {
       key.scope,
       key.role,
       key.agent_id,
-      key.rate_limits === null ? null : JSON.stringify(key.rate_limits),
+      jsonOrNull(key.rate_limits),
       key.created_by,
       key.created_at,
       key.expires_at,
       key.lifetime_seconds,
       key.rotated_from,
       key.person,
+      jsonOrNull(key.bindings),
     ],
   );
   if (written !== undefined) await endSoloBeside(query, key.org_id, written.person);
@@ -119,20 +123,27 @@ export async function insertKey(query: Query, key: NewKey): Promise<void> {
   await query("update instance set key_ever_created = true where not key_ever_created");
 }
 
-const listed = `key_id, name, environment, scope, role, agent_id, created_by, created_at, expires_at, last_used_at, revoked_at,
+function jsonOrNull(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
+const stored = `key_id, name, environment, scope, role, agent_id, bindings, created_by, created_at, expires_at, last_used_at, revoked_at,
   rotated_from`;
+
+const listed = `${stored}, ${key_warnings} as warnings, case when ${is_valid}
+    then floor(extract(epoch from k.expires_at - statement_timestamp()) / 86400)::integer end as expires_in_days`;
 
 /** Up to `limit` keys, newest first, below `before` (a key_id) when given. Revoked and expired ones are listed too. */
 export function listKeys(query: Query, org_id: string, limit: number, before: string | null): Promise<ApiKey[]> {
   return query<ApiKey>(
-    `select ${listed} from api_keys where org_id = $1 and ($3::text is null or key_id < $3)
+    `select ${listed} from api_keys k where org_id = $1 and ($3::text is null or key_id < $3)
      order by key_id desc limit $2::integer`,
     [org_id, limit, before],
   );
 }
 
 /** What rotation and revocation need to know of a key. */
-export interface KeyRow extends ApiKey {
+export interface KeyRow extends Omit<ApiKey, "expires_in_days" | "warnings"> {
   readonly lineage_id: string;
   readonly person: string;
   readonly rate_limits: object | null;
@@ -149,7 +160,7 @@ export async function lockKey(query: Query, org_id: string, key_id: string): Pro
 /** Those of these keys that are of this organization, locked in the order of their ids, as `noteKeyUses` locks them. */
 export function lockKeys(query: Query, org_id: string, key_ids: readonly string[]): Promise<KeyRow[]> {
   return query<KeyRow>(
-    `select ${listed}, lineage_id, person, rate_limits, lifetime_seconds, ${key_state}
+    `select ${stored}, lineage_id, person, rate_limits, lifetime_seconds, ${key_state}
      from api_keys k where org_id = $1 and key_id = any($2::text[]) order by key_id for update`,
     [org_id, key_ids],
   );
@@ -198,6 +209,29 @@ export async function markAllRevoked(
   return rows.map(({ key_id }) => key_id);
 }
 
+/** Returns one key as listings show it; undefined: not in this organization. */
+export async function readKey(query: Query, org_id: string, key_id: string): Promise<ApiKey | undefined> {
+  const [key] = await query<ApiKey>(`select ${listed} from api_keys k where org_id = $1 and key_id = $2`, [
+    org_id,
+    key_id,
+  ]);
+  return key;
+}
+
+/** Sets what a key is bound to. Lock the key before, with `lockKey`. */
+export async function setKeyBindings(
+  query: Query,
+  org_id: string,
+  key_id: string,
+  bindings: KeyBindings | null,
+): Promise<void> {
+  await query("update api_keys set bindings = $3::json where org_id = $1 and key_id = $2", [
+    org_id,
+    key_id,
+    jsonOrNull(bindings),
+  ]);
+}
+
 /**
  * Sets the agreement of a key and of its whole chain of rotations, which share one window. Null: the instance's limits. False:
  * not in this organization. Locks the keys in the order of their ids, as `noteKeyUses` does.
@@ -213,7 +247,7 @@ export async function setKeyLimits(
        select key_id from api_keys where org_id = $1
          and lineage_id = (select lineage_id from api_keys where org_id = $1 and key_id = $2) order by key_id for update)
      update api_keys k set rate_limits = $3::json from chain c where k.org_id = $1 and k.key_id = c.key_id returning k.key_id`,
-    [org_id, key_id, rate_limits === null ? null : JSON.stringify(rate_limits)],
+    [org_id, key_id, jsonOrNull(rate_limits)],
   );
   return rows.length > 0;
 }
@@ -263,17 +297,23 @@ export async function countOtherAdmins(query: Query, org_id: string, key_id: str
 }
 
 /**
- * Notes the minutes in which keys of an organization were last used: org_id, key ids, RFC 3339 minutes. Later minutes win. For the minute in which
+ * Notes the minutes in which keys of an organization were last used: org_id, key ids, RFC 3339 minutes, whether they submitted. Later
+ * minutes win. For the minute in which
  * a key was made, the moment of its creation is noted. Locks the keys in the order of their ids, because several nodes note
  * the same keys at once.
  */
 export const noteKeyUses = {
   name: "note_key_uses",
   text: `with used as materialized (
-      select k.key_id, greatest(u.used_at, k.created_at) as used_at from unnest($2::text[], $3::timestamptz[]) as u(key_id, used_at)
+      select k.key_id, greatest(u.used_at, k.created_at) as used_at, u.submits
+      from unnest($2::text[], $3::timestamptz[], $4::boolean[]) as u(key_id, used_at, submits)
       join api_keys k on k.org_id = $1 and k.key_id = u.key_id
-      where k.last_used_at is null or k.last_used_at < u.used_at order by k.key_id for update of k)
-    update api_keys k set last_used_at = u.used_at from used u where k.org_id = $1 and k.key_id = u.key_id`,
+      where k.last_used_at is null or k.last_used_at < u.used_at
+        or (u.submits and (k.last_submitted_at is null or k.last_submitted_at < u.used_at))
+      order by k.key_id for update of k)
+    update api_keys k set last_used_at = greatest(k.last_used_at, u.used_at),
+      last_submitted_at = case when u.submits then greatest(k.last_submitted_at, u.used_at) else k.last_submitted_at end
+    from used u where k.org_id = $1 and k.key_id = u.key_id`,
 } as const;
 
 /**

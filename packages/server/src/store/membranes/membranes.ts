@@ -58,6 +58,25 @@ export async function readMembrane(query: Query, org_id: string, membrane_id: st
   return rows[0];
 }
 
+/** Returns the id of the membrane that decides on submissions without one. Every organization has it. */
+export async function readDefaultMembrane(query: Query, org_id: string): Promise<string> {
+  const [row] = await query<{ membrane_id: string }>(
+    "select membrane_id from membranes where org_id = $1 and is_default",
+    [org_id],
+  );
+  if (row === undefined) throw new Error(`organization ${org_id} has no default membrane`);
+  return row.membrane_id;
+}
+
+/** Returns those of these ids that are membranes of the organization. */
+export async function readExistingMembranes(query: Query, org_id: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await query<{ membrane_id: string }>(
+    "select membrane_id from membranes where org_id = $1 and membrane_id = any($2::text[])",
+    [org_id, ids],
+  );
+  return rows.map(({ membrane_id }) => membrane_id);
+}
+
 /** Writes a new membrane. */
 export async function insertMembrane(query: Query, org_id: string, membrane: Membrane): Promise<void> {
   await query(

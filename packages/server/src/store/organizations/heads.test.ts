@@ -31,7 +31,7 @@ async function organization(hard_limit: number | null = null): Promise<string> {
 const verify = (org_id: string) => db.tenant(org_id, (query) => verifyAudit(query, org_id));
 
 describe("withHead", () => {
-  it("may go on while the trail is checked: what is appended meanwhile is left to the next check", async () => {
+  it("accepts appends while the trail is verified, and the next verification checks them", async () => {
     const org_id = await organization();
     const append = () => db.tenant(org_id, (query) => withHead(query, org_id, { audit: [row(), row()] }));
     await append();
@@ -49,7 +49,7 @@ describe("withHead", () => {
     expect(await verify(org_id)).toMatchObject({ sound: true, rows: 4 });
   });
 
-  it("sets a hard limit, takes it away, and leaves it where none is named", async () => {
+  it("sets a hard limit, removes it, and keeps it if the change names none", async () => {
     const org_id = await organization(5);
     const limit = (hard_limit?: number | null) =>
       db.tenant(org_id, async (query) => {
@@ -61,7 +61,7 @@ describe("withHead", () => {
     ]);
   });
 
-  it("raises epochs that are ahead of the clock by a step that nobody knows: after a set-back they do not come again", async () => {
+  it("raises epochs that are ahead of the clock by a random step, so they do not repeat after the clock is set back", async () => {
     const ahead = 9_000_000_000_000_000;
     const raised: number[] = [];
     for (let n = 0; n < 3; n += 1) {
@@ -79,7 +79,7 @@ describe("withHead", () => {
     expect(new Set(raised).size).toBeGreaterThan(1);
   });
 
-  it("raises what is named, appends audit rows in order and answers with the head afterwards", async () => {
+  it("raises the named epochs, appends audit rows in order and returns the head after that", async () => {
     const org_id = await organization();
     const after = await db.tenant(org_id, (query) =>
       withHead(query, org_id, { raise: ["auth", "context"], audit: [row({ n: 1 }), row({ n: 2 })], hard_limit: 9 }),
@@ -101,9 +101,9 @@ describe("withHead", () => {
     expect(await verify(org_id)).toEqual({ sound: true, rows: 2, intents: 0, root: after.audit_root });
   });
 
-  it("is not held for longer than 1 s by a node that stands still", async () => {
+  it("is released after 1 s when its node stops responding", async () => {
     const org_id = await organization();
-    const still = await openClient(connection, "a node that stands still");
+    const still = await openClient(connection, "a node that stops responding");
     onTestFinished(() => void still.end().catch(() => undefined));
     await still.query("begin; set local app.org = '*'");
     await lockHead(async (text, params) => (await still.query(text, params as unknown[])).rows as never[], org_id);
@@ -111,7 +111,7 @@ describe("withHead", () => {
     await expect(still.query("select 1")).rejects.toThrow();
   });
 
-  it("a function sees the locked head and may change nothing", async () => {
+  it("a function gets the locked head and may change nothing", async () => {
     const org_id = await organization();
     const after = await db.tenant(org_id, (query) =>
       withHead(query, org_id, (head) => (head.audit_seq === 0 ? null : { audit: [row()] })),
@@ -120,7 +120,7 @@ describe("withHead", () => {
     expect(await verify(org_id)).toEqual({ sound: true, rows: 0, intents: 0, root: genesisRoot });
   });
 
-  it("stores events only while a webhook is active, counting the one that is being registered", async () => {
+  it("stores events only while a webhook is active, including one that is being registered", async () => {
     const org_id = await organization();
     const event = () => ({
       event_id: ids.next("event"),
@@ -157,7 +157,7 @@ describe("withHead", () => {
     expect(await verify(org_id)).toMatchObject({ sound: true, rows: 0 });
   });
 
-  it("stands in one gapless chain with decisions that are committed at the same time", async () => {
+  it("is in one gapless chain with decisions that are committed at the same time", async () => {
     const org_id = await organization();
     const changes = Array.from({ length: 20 }, () =>
       db.tenant(org_id, (query) => withHead(query, org_id, { audit: [row()] })),
@@ -174,8 +174,8 @@ describe("withHead", () => {
   });
 });
 
-describe("a chain that is verified", () => {
-  it("is read in pages where it is long", async () => {
+describe("verifying a chain", () => {
+  it("reads a long chain in pages", async () => {
     const org_id = await organization();
     const audit = Array.from({ length: 4_100 }, (_, n) => row({ n }));
     await db.tenant(org_id, (query) => withHead(query, org_id, { audit }));
@@ -184,7 +184,7 @@ describe("a chain that is verified", () => {
 });
 
 describe("reading", () => {
-  it("an intent's audit page is in order, goes on after a row, and shows nothing of other organizations", async () => {
+  it("an intent's audit page is in order, continues after a row, and has no rows of other organizations", async () => {
     const [org_id, other] = [await organization(), await organization()];
     const rows = decisionRows(ids, org_id, { escalate: true });
     const { intent_id } = rows.entry;
@@ -198,7 +198,7 @@ describe("reading", () => {
     expect(await page(other, 0, 10)).toEqual([]);
   });
 
-  it("usage is the month's count, of a closed month too, and nought in a month without decisions", async () => {
+  it("usage is the month's count, also for a closed month, and 0 in a month without decisions", async () => {
     const org_id = await organization(10);
     await db.tenant(org_id, (query) =>
       query(
@@ -218,7 +218,7 @@ describe("reading", () => {
     });
     expect(await usage("2026-12")).toMatchObject({ used_actions: 1 });
     expect(await usage("2027-01")).toMatchObject({ used_actions: 0 });
-    // Of the open month only, and of nobody else.
+    // Only in the open month, and only for this organization.
     await db.tenant(org_id, (query) => withHead(query, org_id, { audit: [], usage_met_by: 3 }));
     expect([(await usage("2026-12"))?.batch_size, (await usage("2026-11"))?.batch_size]).toEqual([3, null]);
     const other = await organization();

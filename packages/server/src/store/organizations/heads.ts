@@ -7,6 +7,7 @@
 import type { Query } from "../../ports.ts";
 import { type AuditRow, genesisRoot, nextRoot } from "../audit/audit.ts";
 import type { EventRow } from "../commit/commit-writer-rows.ts";
+import { noteReviewersChanged } from "../people/reviewers-due.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import type { Epochs } from "./epochs.ts";
@@ -33,7 +34,7 @@ export interface Head {
   readonly usage_met_by: number | null;
 }
 
-/** What a transaction changes in its organization's head. */
+/** The changes of a transaction to its organization's head. */
 export interface HeadChanges {
   /** Epochs to raise; that makes every decision in flight under them stale. */
   readonly raise?: readonly (keyof Epochs)[];
@@ -52,8 +53,9 @@ export interface HeadChanges {
 const now_us = microseconds("statement_timestamp()");
 
 /**
- * SQL for an epoch after a change; parameter `$n` says whether the change raises it. It grows whatever the clock says. If the
- * clock is behind (set back, or another server's), it grows by a random step of up to 0.1 s (`chance.step`), because a count could repeat.
+ * SQL for an epoch after a change. Parameter `$n` says whether the change raises it. The epoch grows with any clock. If
+ * the clock is behind (set back, or another server's), the epoch grows by a random step of up to 0.1 s (`chance.step`).
+ * A fixed step could repeat an earlier epoch.
  */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
   `case when $${n}::boolean then
@@ -176,6 +178,8 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
       after.entries,
     ],
   );
+  // Keys, people or rules may have changed: the worker must check whether people can still decide.
+  if (raise.includes("auth") || raise.includes("policy")) await noteReviewersChanged(query, org_id);
   return { ...after, ...epochs };
 }
 

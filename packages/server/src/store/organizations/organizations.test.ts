@@ -1,4 +1,4 @@
-/** Organizations as the operator sees and changes them, and the intakes that precede them. */
+/** Tests organizations as the operator lists and changes them, and the intakes that precede them. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -16,7 +16,7 @@ import {
 const { db } = await testDatabase();
 const ids = createIds(createClock());
 
-test("each has its own head and plan, and they are listed by when they were made, then by id", async () => {
+test("each has its own head and plan, and the list is in order of creation time, then of id", async () => {
   const all = [5, 4, 4].map((minute, n) => ({
     ...{ org_id: ids.next("organization"), name: `name ${n}`, email: null, description: "", plan_id: "small" },
     ...{ included_actions: n, created_at: `2026-11-21T03:0${minute}:00.000000Z` },
@@ -43,7 +43,7 @@ test("each has its own head and plan, and they are listed by when they were made
   expect(await list()).toEqual([...early.map(listed), { ...listed(late), plan_id: "large", included_actions: null }]);
 });
 
-test("an intake is taken up once, by one organization", async () => {
+test("an intake is used once, by one organization", async () => {
   const add = (intake_id: string) =>
     db.system((query) => insertIntake(query, {} as never, { intake_id } as never, "2026-11-21T03:00:00.000000Z"));
   await add("int_1");

@@ -1,20 +1,20 @@
-/** What an organization has used of its plan. The counter itself lives in the head row and moves with each commit. */
+/** Reads an organization's usage of its plan. The counter is in the head row and changes with each commit. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** One month of one organization; null: unlimited. Source: api.md §7. */
+/** The usage of one organization in one month. A limit of null means unlimited. */
 export interface StoredUsage {
   readonly plan_id: string;
   readonly included_actions: number | null;
   readonly used_actions: number;
   readonly hard_limit: number | null;
-  /** Intents in the submission that met the hard limit; null: not met in this period. */
+  /** Intents in the submission that reached the hard limit. Null: the limit was not reached in this period. */
   readonly batch_size: number | null;
 }
 
 /**
- * Live decisions counted in `period` (`YYYY-MM`, UTC). A decision counts in the month of its own time, or, when that month is closed
- * already, in the one then open. Undefined when the organization does not exist.
+ * Returns the live decisions counted in `period` (`YYYY-MM`, UTC). A decision counts in the month of its own time. If
+ * that month is already closed, it counts in the open month. Undefined: the organization does not exist.
  */
 export async function readUsage(query: Query, org_id: string, period: string): Promise<StoredUsage | undefined> {
   const [usage] = await query<StoredUsage>(

@@ -1,6 +1,7 @@
 /** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
 import type { Role, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
+import { noteReviewersChanged } from "./reviewers-due.ts";
 import { endSoloBeside } from "./solo.ts";
 
 /** A person with what its secrets are checked against. */
@@ -90,6 +91,7 @@ export async function insertPerson(
     [org_id, user_id, email, role, password_hash, created_at],
   );
   await endSoloBeside(query, org_id, user_id);
+  await noteReviewersChanged(query, org_id);
   return true;
 }
 
@@ -131,25 +133,6 @@ export function readNamedReviewers(query: Query, org_id: string, ids: readonly s
      from api_keys n where org_id = $1 and key_id = any($2::text[])`,
     [org_id, ids],
   );
-}
-
-/** Counts the people who may decide reviews, by role or by id: all of these roles, and those with one of these ids. */
-export async function countAble(
-  query: Query,
-  org_id: string,
-  roles: readonly Role[],
-  ids: readonly string[],
-): Promise<number> {
-  const [row] = await query<{ n: number }>(
-    `select count(*)::integer as n from (select user_id from people where org_id = $1 and role in ('admin', 'operator', 'reviewer')
-       and (role = any($2::text[]) or user_id = any($3::text[]))
-     union
-     select person from api_keys where org_id = $1 and role in ('admin', 'operator', 'reviewer')
-       and revoked_at is null and expires_at > clock_timestamp() and (role = any($2::text[]) or lineage_id in (
-         select lineage_id from api_keys where org_id = $1 and key_id = any($3::text[])))) as able`,
-    [org_id, roles, ids],
-  );
-  return row?.n ?? 0;
 }
 
 /** Whether somebody is one of the organization's people now. */
@@ -209,6 +192,7 @@ export async function deletePerson(query: Query, org_id: string, user_id: string
   for (const table of ["people", "recovery_codes", "person_index", "passkeys", "passkey_index"]) {
     await query(`delete from ${table} where org_id = $1 and user_id = $2`, [org_id, user_id]);
   }
+  await query("delete from absences where org_id = $1 and (user_id = $2 or delegate = $2)", [org_id, user_id]);
 }
 
 /** Notes that whoever has this address was removed from the organization. `at` in RFC 3339. */

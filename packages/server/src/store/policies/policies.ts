@@ -152,3 +152,23 @@ export function readDocumentsInForce(
     [org_id],
   );
 }
+
+/** Returns what the live policies that hold actions say about their reviewers, in the order of their ids. */
+export function readHoldingPolicies(
+  query: Query,
+  org_id: string,
+): Promise<
+  {
+    readonly policy_id: string;
+    readonly name: string;
+    readonly escalation: NonNullable<PolicyDocument["spec"]["escalation"]>;
+  }[]
+> {
+  return query(
+    `select policy_id, name, coalesce(document #> '{spec,escalation}', '{}') as escalation
+     from (select p.policy_id, p.name, p.status, v.document ${inForce("document")}) as f
+     where status = 'live' and (document #> '{spec,escalation}' is not null or document #>> '{spec,effect}' = 'escalate')
+     order by policy_id`,
+    [org_id],
+  );
+}

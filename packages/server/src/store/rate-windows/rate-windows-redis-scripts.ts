@@ -1,12 +1,16 @@
-/** The Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, now in ms or '' for Redis' clock. */
+/**
+ * The Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, then now in ms or '' for the clock of
+ * Redis.
+ */
 import { limits } from "@countersign/contract";
 
 const window_ms = limits.rate_window_seconds * 1000;
 
 /**
- * Sets `now` and `n`, and forgets a log that can no longer be right: one whose other half Redis has evicted, and one more than
- * a window ahead of the clock, which was set back (or is another one's, after a failover). Then drops what has aged out: whole chunks of 100, because a busy caller may leave thousands of
- * entries behind in one pause. `%.0f`, because Lua writes large numbers as 1.76e+12 otherwise.
+ * Sets `now` and `n`, and deletes a log that cannot be right. A log is wrong if Redis has evicted its other half. It is
+ * also wrong if it is more than a window ahead of the clock, because the clock was set back or changed in a failover.
+ * Then drops expired requests, in chunks of 100, because a busy caller may leave thousands of entries behind in one
+ * pause. `%.0f` is needed because Lua otherwise writes large numbers as 1.76e+12.
  */
 const advance = `
 local times, counts, limit = KEYS[1], KEYS[2], tonumber(ARGV[1])
@@ -18,7 +22,7 @@ end
 local clock = now
 local newest = tonumber(redis.call('LINDEX', times, -1) or 0)
 local n = tonumber(redis.call('HGET', counts, 'n') or 0)
--- Nothing of it would age out before the clock has made up for its step back: hours of refusals.
+-- None of its entries would expire before the clock catches up, so callers would be refused for hours.
 if newest > now + ${window_ms} or (newest == 0) ~= (n == 0) then
   redis.call('DEL', times, counts)
   newest, n = 0, 0
@@ -48,7 +52,7 @@ local function dropAged()
 end
 dropAged()
 
--- When the request was made whose leaving frees capacity: the oldest, a later one where the limit was lowered.
+-- The time of the request whose expiry frees capacity: the oldest, or a later one if the limit was lowered.
 local function freeing()
   local needed, from = n - limit + 1, 0
   if needed <= 1 then return tonumber(redis.call('LINDEX', times, 0) or now) end
@@ -66,8 +70,8 @@ end
 `;
 
 /**
- * Counts a request unless `limit` count already, or it is later than ARGV[3] ('': it never is): then `allowed` is -1. Gives
- * {allowed, counted, freeing_ms, at_ms, now_ms}.
+ * Counts a request unless `limit` are already counted. `allowed` is -1 if the request came later than ARGV[3] ('': no
+ * deadline). Returns {allowed, counted, freeing_ms, at_ms, now_ms}.
  */
 export const take_script = `${advance}
 if clock > (tonumber(ARGV[3]) or clock) then return {-1, n, freeing(), now, now} end
@@ -85,12 +89,12 @@ end
 return {allowed, n, freeing(), now, now}
 `;
 
-/** What `takeScript` would give, the request itself left out of the count. */
+/** Returns the result of `take_script` without counting the request. */
 export const look_script = `${advance}
 return {n < limit and 1 or 0, n, freeing(), now, now}
 `;
 
-/** Takes back one request counted at ARGV[3], unless it has aged out. */
+/** Removes one request counted at ARGV[3], unless it has expired. */
 export const refund_script = `${advance}
 local at = ARGV[3]
 if tonumber(redis.call('HGET', counts, at) or 0) > 0 then

@@ -35,10 +35,10 @@ async function windowsAt(at: string, more: Partial<Omit<RedisRateWindowsOptions,
   return windows;
 }
 
-/** A store that is connected: its first answers may be this node's own. */
+/** Opens a connected store. Its first answers may come from this node's own windows. */
 async function connected(more: Parameters<typeof windowsAt>[1] = {}) {
   const changes: boolean[] = [];
-  // Patient: these tests are about counting, and the machine may be busy.
+  // A long timeout, because these tests are about counting, and the machine may be busy.
   const windows = await windowsAt(url, {
     answer_ms_max: 10_000,
     ...more,
@@ -75,7 +75,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     }
   });
 
-  test("500 requests at once over two nodes: exactly 120 pass, whatever the nodes' clocks say", async () => {
+  test("500 concurrent requests over two nodes: exactly 120 pass, whatever the nodes' clocks say", async () => {
     const nodes = [await connected(), await connected()] as const;
     const takes = Array.from({ length: 500 }, (_, i) =>
       nodes[(i % 2) as 0 | 1].take("shared", 120, (i % 2) * 90_000_000),
@@ -85,7 +85,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(new Set(passed.map((taken) => taken.remaining)).size).toBe(120);
   });
 
-  test("thousands of aged entries are dropped in one call", async () => {
+  test("thousands of expired entries are dropped in one call", async () => {
     const windows = await connected({ callers_time: true });
     for (let from = 0; from < 5_000; from += 250) {
       await Promise.all(Array.from({ length: 250 }, (_, i) => windows.take("many", 10_000, 1_000_000 + from + i)));
@@ -93,7 +93,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.take("many", 10_000, 1_064_998)).toMatchObject({ remaining: 9_998 });
   });
 
-  test("a look counts nothing and says what a node's own window says", async () => {
+  test("a look counts nothing and returns the same as a node's own window", async () => {
     const windows = await connected({ callers_time: true });
     const own = new NodeRateWindows();
     for (const [kind, limit, t] of [
@@ -110,7 +110,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     }
   });
 
-  test("a refund of a bucket's only request leaves nothing behind that later counts", async () => {
+  test("a refund of a bucket's only request leaves nothing that counts later", async () => {
     const windows = await connected({ callers_time: true });
     const taken = await windows.take("refunded", 2, 5_000);
     expect(await windows.refund("refunded", taken, 5_000)).toMatchObject({ remaining: 2 });
@@ -118,7 +118,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.take("refunded", 2, 65_000)).toMatchObject({ remaining: 1 });
   });
 
-  test("a clock of Redis that is set back by hours refuses nobody for hours", async () => {
+  test("callers are not refused for hours after the clock of Redis is set back by hours", async () => {
     const windows = await connected({ callers_time: true });
     expect((await windows.take("set back", 1, 9_000_000)).allowed).toBe(true);
     expect((await windows.look("set back", 1, 8_950_000)).allowed).toBe(false);
@@ -126,7 +126,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect((await windows.take("set back", 1, 2_000_000)).allowed).toBe(false);
   });
 
-  test("what Redis evicts of a bucket leaves nothing behind that counts for ever", async () => {
+  test("an eviction of half a bucket leaves nothing that counts forever", async () => {
     for (const evicted of ["times", "counts"]) {
       const [before, after] = [await connected(), await connected()];
       for (let n = 0; n < 3; n++) await before.take(`evicted ${evicted}`, 5, 0);
@@ -136,23 +136,23 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     }
   });
 
-  test("of a bucket of which Redis evicted the counts nothing is kept without an end, nor its times told as what frees", async () => {
+  test("after Redis evicts a bucket's counts, its times expire and are not reported as the time until a place is free", async () => {
     const [times, counts] = ["times", "counts"].map((half) => `${prefix}{half}:${half}`) as [string, string];
     await admin.rpush(times, "1000");
     await admin.eval(look_script, 2, times, counts, "1", "61500");
     expect(await admin.exists(times, counts)).toBe(0);
     await admin.rpush(times, "1000");
     await admin.eval(take_script, 2, times, counts, "1", "50000");
-    // Full until the request of 50 s leaves, not until that of 1 s would.
+    // Full until the request of 50 s expires, not until the request of 1 s would.
     expect(await admin.eval(look_script, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
   });
 
-  test("a request that Redis comes to after its time is not counted", async () => {
+  test("a request that reaches Redis after its deadline is not counted", async () => {
     const keys = ["times", "counts"].map((half) => `${prefix}{late}:${half}`) as [string, string];
     expect(await admin.eval(take_script, 2, ...keys, "5", "10001", "10000")).toEqual([-1, 0, 10_001, 10_001, 10_001]);
     expect(await admin.exists(...keys)).toBe(0);
     expect(await admin.eval(take_script, 2, ...keys, "5", "10000", "10000")).toEqual([1, 1, 10_000, 10_000, 10_000]);
-    // By its clock, not by the newest request that it counted.
+    // The deadline is compared with the clock of Redis, not with the newest counted request.
     expect(await admin.eval(take_script, 2, ...keys, "5", "9000", "9500")).toEqual([1, 2, 10_000, 10_000, 10_000]);
   });
 
@@ -163,7 +163,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await admin.pttl(`${prefix}{expiring}:counts`)).toBeGreaterThan(59_000);
   });
 
-  /** A way to Redis that can be cut and stalled, with windows that use it and their changes. */
+  /** Opens a proxy to Redis that can be cut and stalled, with windows that use it and their changes. */
   async function throughProxy(answer_ms_max = 50) {
     const sockets = new Set<Socket>();
     const target = new URL(url);
@@ -192,7 +192,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     return { windows, state, sockets, until };
   }
 
-  test("an outage is counted per node without fresh budget, and ends by itself", async () => {
+  test("during an outage each node counts without a fresh budget, and recovers by itself", async () => {
     const { windows, state, sockets, until } = await throughProxy();
     await windows.take("outage", 3, state.now);
     await windows.take("outage", 3, state.now);
@@ -210,7 +210,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     await expect.poll(async () => (await elsewhere.look("outage", 3, now)).remaining).toBe(1);
   });
 
-  test("what a node counted alone stays counted when Redis is back, and can be taken back", async () => {
+  test("requests that a node counted alone still count when Redis is back, and can be refunded", async () => {
     const { windows, state, sockets, until } = await throughProxy(10_000);
     state.down = true;
     for (const socket of sockets) socket.destroy();
@@ -226,7 +226,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await windows.take("back", 4, now)).toMatchObject({ allowed: false, remaining: 0 });
   });
 
-  test("a bucket that Redis found full is refused through single late answers, which are counted", async () => {
+  test("a bucket that Redis found full stays refused during single late answers, which are counted", async () => {
     const { windows, state, sockets, until } = await throughProxy(250);
     const elsewhere = await connected();
     for (let n = 0; n < 5; n++) await elsewhere.take("full", 5, 0);
@@ -248,13 +248,13 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect((await windows.take("full", 6, state.now)).allowed).toBe(true);
   });
 
-  test("a Redis that hangs costs three requests the longest wait, nobody else anything, and is used again once it answers", async () => {
+  test("a Redis that hangs delays three requests only, and is used again when it answers", async () => {
     const { windows, state, sockets, until } = await throughProxy(1_000);
     state.errors.length = 0;
     for (const socket of sockets) socket.unpipe().pause();
     const started = performance.now();
     for (let i = 0; i < 100; i++) expect((await windows.take("hung", 100, state.now)).allowed).toBe(true);
-    // Three waits of a second, or a hundred.
+    // Three waits of a second, not a hundred.
     expect(performance.now() - started).toBeLessThan(50_000);
     expect(state.changes.at(-1)).toBe(true);
     expect(state.errors).toEqual([{ err: new Error("redis did not answer in time") }]);
@@ -262,18 +262,18 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     await until(false);
   });
 
-  test("a Redis that stood still counts no requests of that time when it wakes", async () => {
+  test("a Redis that was stopped does not count the requests of that time when it wakes", async () => {
     const { windows, state, sockets, until } = await throughProxy();
     for (const socket of sockets) socket.pause();
     for (let i = 1; i <= 12; i++) expect((await windows.take("asleep", 100, state.now + i * 800)).allowed).toBe(true);
     expect(state.changes.at(-1)).toBe(true);
     for (const socket of sockets) socket.resume();
     await until(false);
-    // The three that it was asked before this node went on alone.
+    // The three requests before this node counted alone.
     expect(await admin.hget(`${prefix}{asleep}:counts`, "n")).toBe("3");
   });
 
-  test("a connection whose other end is gone without a word is given up for another one", async () => {
+  test("a connection whose other end disappeared silently is replaced", async () => {
     const { windows, state, sockets, until } = await throughProxy();
     for (const socket of sockets) socket.unpipe().pause();
     for (let i = 0; i < 3; i++) await windows.take("gone", 100, state.now);
@@ -282,7 +282,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
   });
 });
 
-test("a Redis that never was is no error: each node counts alone, and says so once", async () => {
+test("a Redis that never existed is no error: each node counts alone, and logs it once", async () => {
   const changes: boolean[] = [];
   const windows = await windowsAt("redis://127.0.0.1:1", { onDegraded: (degraded) => changes.push(degraded) });
   const allowed = [];
@@ -291,7 +291,7 @@ test("a Redis that never was is no error: each node counts alone, and says so on
   expect(changes).toEqual([false, true]);
 });
 
-test("a Redis that takes connections and never answers costs no request a wait", async () => {
+test("a Redis that accepts connections but never answers delays no request", async () => {
   const silent = createServer((socket) => void socket.on("error", () => socket.destroy()).resume());
   const windows = await windowsAt(await listening(silent), { answer_ms_max: 1_000 });
   const started = performance.now();
@@ -299,7 +299,9 @@ test("a Redis that takes connections and never answers costs no request a wait",
   expect(performance.now() - started).toBeLessThan(25_000);
 });
 
-/** A Redis of our own: what it says to a script, with its arguments, of the nth connection. */
+/**
+ * Starts a fake Redis with these replies to a script. They depend on the number of the connection and on the arguments.
+ */
 function answering(script: (connection: number, text: string) => string): Promise<string> {
   let connections = 0;
   return listening(
@@ -315,7 +317,7 @@ function answering(script: (connection: number, text: string) => string): Promis
   );
 }
 
-/** Windows that counted a request of a bucket alone, and then were answered. */
+/** Opens windows that first counted a request of a bucket alone, and then got an answer. */
 async function answered(at: string, bucket: string, now: number) {
   const changes: boolean[] = [];
   const windows = await windowsAt(at, { onDegraded: (degraded) => changes.push(degraded), answer_ms_max: 10_000 });
@@ -330,7 +332,7 @@ async function answered(at: string, bucket: string, now: number) {
   return { windows, now };
 }
 
-test("a connection to a Redis that was made a replica is given up for one to the primary", async () => {
+test("a connection to a Redis that became a replica is replaced by one to the primary", async () => {
   const at = await answering((connection) =>
     connection === 1
       ? "-READONLY You can't write against a read only replica.\r\n"
@@ -339,7 +341,7 @@ test("a connection to a Redis that was made a replica is given up for one to the
   await answered(at, "any", 0);
 });
 
-test("a clock of Redis that is minutes behind refuses nobody for longer for what a node counted without it", async () => {
+test("a clock of Redis that is minutes behind does not extend the refusals by a node's own counts", async () => {
   let redis_ms = 1_000_000;
   const at = await answering(() => `*5\r\n:1\r\n:1\r\n${`:${redis_ms}\r\n`.repeat(3)}`);
   const { windows, now } = await answered(at, "early", redis_ms + 600_000);
@@ -347,7 +349,7 @@ test("a clock of Redis that is minutes behind refuses nobody for longer for what
   expect((await windows.take("early", 1, now + 60_000)).allowed).toBe(true);
 });
 
-test("a Redis that may stand still is told until when a request counts, and asked again where it is only the clocks", async () => {
+test("a take has a deadline, and is retried without one if only the clocks differ", async () => {
   const redis_ms = 1_000_000;
   const sent: string[] = [];
   const at = await answering((_, text) => {
@@ -368,7 +370,7 @@ test.each([
   ["the password is wrong, so that it is not looked for in the network", "", wrong, `not connected: ${wrong}`],
   ["so also where a database is named, which is refused for it", "/16", wrong, `not connected: ${wrong}`],
   ["the database is refused, as the client goes on in another one", "/16", no_database, no_database],
-])("the log says why Redis is not used as told: %s", async (_, path, refusal, reason) => {
+])("the log says why the configured Redis is not used: %s", async (_, path, refusal, reason) => {
   let sessions = 0;
   const refused = refusal === wrong ? ["hello", "auth"] : ["select"];
   const refusing = createServer((socket) => {

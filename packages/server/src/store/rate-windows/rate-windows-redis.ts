@@ -1,22 +1,23 @@
 /**
- * Rate windows that all nodes share through Redis or Valkey: the same exact log as on one node, in two keys a bucket.
+ * Rate windows that all nodes share through Redis or Valkey. They are the same exact log as on one node, in two keys a
+ * bucket.
  *
  *   <prefix>{bucket}:times    list of the milliseconds in which requests were counted, oldest first
  *   <prefix>{bucket}:counts   hash of millisecond -> requests counted in it, and `n` -> their sum
  *
- * Each request is one script call. Redis runs scripts one by one, so the count is exact at any concurrency. The time is Redis'
- * own (`TIME`), because a node with a fast clock would drop requests that still count.
+ * Each request is one script call. Redis runs scripts one by one, so the count is exact at any concurrency. The time is
+ * Redis' own (`TIME`), because a node with a fast clock would drop requests that still count.
  *
- * No request waits for Redis longer than 50 ms, and none fails because of Redis. The breaker (`redis-breaker.ts`) decides when
- * to ask Redis. While it is away, each node counts in its own windows. These are also updated while Redis answers, so an outage
- * gives callers no fresh budget.
+ * No request waits for Redis longer than 50 ms, and none fails because of Redis. The breaker (`redis-breaker.ts`)
+ * decides when to ask Redis. While Redis is unavailable, each node counts in its own windows. These are also updated
+ * while Redis answers, so an outage gives callers no fresh budget.
  *
- * A Redis that was stopped runs all its pending commands when it wakes. A take that runs two seconds late is left out, because
- * it would refuse callers for longer than they were told.
+ * A Redis that was stopped runs all its pending commands when it wakes. A take that runs two seconds late is not
+ * counted, because it would refuse callers for longer than `Retry-After` said.
  *
- * Requests that were counted during an outage never reach Redis. So a node's own windows limit requests after the outage, too.
- * They are kept in Redis' time. A bucket that Redis found full stays full for the time that its caller was told, even if Redis
- * goes away.
+ * Requests that were counted during an outage never reach Redis. So a node's own windows limit requests after the
+ * outage, too. They are kept in Redis' time. A bucket that Redis found full stays full for the reported time, even if
+ * Redis becomes unavailable.
  */
 import { limits } from "@countersign/contract";
 import { type RateTake, rateTake } from "@countersign/core";
@@ -26,18 +27,18 @@ import { NodeRateWindows } from "./rate-windows.ts";
 import { RedisBreaker } from "./redis-breaker.ts";
 import { connectRedis, type RedisConnection, type Reply } from "./redis-connection.ts";
 
-/** Shared windows; `close` ends the connection. */
+/** Shared windows. `close` ends the connection. */
 export interface RedisRateWindows extends RateWindows {
   close(): void;
 }
 
-/** Where Redis is, and where its state is reported. */
+/** The address of Redis, and where its state is reported. */
 export interface RedisRateWindowsOptions {
   readonly url: string;
   /** Prefix of every key; default `countersign:rate:`. */
   readonly prefix?: string;
   readonly log: Log;
-  /** Called at the start and at every change: whether this node counts alone. */
+  /** Called at the start and at every change. True: this node counts alone. */
   readonly onDegraded: (degraded: boolean) => void;
   /** Called for every request that was decided without Redis. */
   readonly onAlone: () => void;
@@ -49,9 +50,9 @@ export interface RedisRateWindowsOptions {
 
 /** Longest wait for one answer. On one machine the script takes 0.06 ms (p50; p99 4 ms under overload). */
 const answer_ms_max_default = 50;
-/** Longest time from a request to its count: its key may be looked up in a slow database, and clocks drift between answers. */
+/** Maximum time from a request to its count. The key lookup may be slow, and clocks drift between answers. */
 const counted_within_ms = 2_000;
-/** Full buckets that are remembered; a forgotten one is counted in this node's own windows. */
+/** How many full buckets are remembered. A forgotten one is counted in this node's own windows. */
 const full_buckets_max = 10_000;
 
 /** Opens the shared windows. Does not wait for the connection: until it is up, this node counts alone. */
@@ -66,9 +67,9 @@ class SharedRateWindows implements RedisRateWindows {
   readonly #breaker: RedisBreaker;
   readonly #options: RedisRateWindowsOptions;
   #own = new NodeRateWindows();
-  /** For an answer, what was counted here and in Redis; absent: counted here only. */
+  /** For each answer, the counts of this node and of Redis. Absent: counted on this node only. */
   readonly #counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
-  /** Redis' time minus the callers' time, as of the last answer. */
+  /** Redis' time minus the callers' time at the last answer. */
   #ahead_ms: number | undefined;
   /** The latest of Redis' time that this node's own windows may hold. */
   #newest_ms = 0;
@@ -142,7 +143,8 @@ class SharedRateWindows implements RedisRateWindows {
       this.#breaker.answered(this.#redis.rateTake(...this.#keys(bucket), limit, this.#time(now_ms), until));
     const until_ms = this.#ahead_ms === undefined ? null : Math.ceil(now_ms + this.#ahead_ms + counted_within_ms);
     const reply = await ask(until_ms === null ? "" : String(until_ms));
-    // Redis left the request out as late although the answer came in time, so one of the clocks was set. Ask without a deadline.
+    // Redis rejected the request as late although the answer came in time, so one of the clocks was set. Ask without a
+    // deadline.
     return read(limit, reply[0] < 0 ? await ask("") : reply);
   }
 
@@ -164,8 +166,8 @@ class SharedRateWindows implements RedisRateWindows {
   }
 
   /**
-   * Takes over Redis' time. If it is more than a window behind what this node counted by, the node's own windows are emptied,
-   * because their entries would not age out until Redis' clock caught up.
+   * Adopts Redis' time. If it is more than a window behind the time that this node used, the node's own windows are
+   * emptied. Their entries would not expire until Redis' clock caught up.
    */
   #follow(at_ms: number, now_ms: number): void {
     this.#ahead_ms = at_ms - now_ms;
@@ -183,13 +185,13 @@ class SharedRateWindows implements RedisRateWindows {
     return [`${prefix}{${bucket}}:times`, `${prefix}{${bucket}}:counts`];
   }
 
-  /** The time for a script; empty: Redis' own. */
+  /** Returns the time for a script. Empty: Redis' own. */
   #time(now_ms: number): string {
     return this.#options.callers_time === true ? String(Math.floor(now_ms)) : "";
   }
 }
 
-/** Returns the answer that leaves less; the first if both leave the same. */
+/** Returns the answer with the smaller remainder. Equal: the first. */
 function stricter(one: RateTake, other: RateTake): RateTake {
   if (one.allowed !== other.allowed) return one.allowed ? other : one;
   return other.remaining < one.remaining ? other : one;

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { NodeRateWindows } from "./rate-windows.ts";
 
-test("buckets do not touch each other", () => {
+test("buckets are independent of each other", () => {
   const windows = new NodeRateWindows();
   expect(windows.take("a", 1, 0).allowed).toBe(true);
   expect(windows.take("a", 1, 0).allowed).toBe(false);
@@ -17,7 +17,7 @@ test("a refund gives the request back", () => {
   expect(windows.take("a", 1, 7).allowed).toBe(true);
 });
 
-test("a look counts nothing and opens nothing", () => {
+test("a look counts nothing and creates no bucket", () => {
   const windows = new NodeRateWindows();
   expect(windows.look("a", 1, 5)).toMatchObject({ allowed: true, remaining: 1 });
   expect(windows.size).toBe(0);
@@ -26,13 +26,13 @@ test("a look counts nothing and opens nothing", () => {
   expect(windows.look("a", 1, 60_005)).toMatchObject({ allowed: true, remaining: 1 });
 });
 
-test("100,000 callers over ten minutes leave only those of about the last minutes", () => {
+test("of 100,000 callers over ten minutes, only those of the last minutes are kept", () => {
   const windows = new NodeRateWindows();
   for (let caller = 0; caller < 100_000; caller++) windows.take(`caller ${caller}`, 120, caller * 6);
   expect(windows.size).toBeLessThan(25_000);
 });
 
-test("nothing is kept of many callers of whom few come at a time", () => {
+test("the buckets of many occasional callers are forgotten", () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage: () => void = runInNewContext("gc");
   const windows = new NodeRateWindows();
@@ -53,9 +53,9 @@ test("a bucket in use is never forgotten", () => {
   expect(windows.take("busy", 1, 59_999).allowed).toBe(false);
 });
 
-test("of 400,000 callers in one second the oldest go, each in no more time than the one before", () => {
+test("of 400,000 callers in one second the oldest are dropped, at a constant cost", () => {
   const windows = new NodeRateWindows();
-  // Looking for the oldest for each by itself takes minutes: past the time that any test has.
+  // A separate search for each oldest bucket would take minutes and exceed the test's timeout.
   for (let caller = 0; caller < 400_000; caller++) windows.take(`caller ${caller}`, 1, Math.floor(caller / 400));
   expect(windows.size).toBeLessThanOrEqual(300_000);
   expect(windows.size).toBeGreaterThan(298_000);

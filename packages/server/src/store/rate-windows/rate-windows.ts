@@ -3,20 +3,26 @@
 import { type RateTake, RateWindow } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
 
-/** 285 bytes each while nearly empty (measured): a flood from many addresses takes 85 MB at most, then the oldest go. */
+/**
+ * A nearly empty window takes 285 bytes (measured). So a flood from many addresses takes 85 MB at most, then the oldest
+ * windows are dropped.
+ */
 const windows_max = 300_000;
-/** So many go at once: looking for the oldest passes over all that went since the map was last laid out, up to 0.1 ms. */
+/**
+ * This many windows are dropped at once. The search for the oldest passes over all entries deleted since the map was
+ * last rebuilt, which takes up to 0.1 ms.
+ */
 const forgotten_at_once = 1_000;
 
 /**
- * The windows of this node alone. Forgets idle ones: every new bucket looks at two old ones in turn, so the number kept
- * follows the number of callers in the last minute without any timer.
+ * The windows of this node alone. Forgets idle windows without a timer: every new bucket checks two old ones in turn.
+ * So the number of windows follows the number of callers in the last minute.
  */
 export class NodeRateWindows implements RateWindows {
   readonly #windows = new Map<string, RateWindow>();
   #sweep = this.#windows.entries();
 
-  /** Buckets kept at present. */
+  /** The number of buckets. */
   get size(): number {
     return this.#windows.size;
   }
@@ -42,7 +48,10 @@ export class NodeRateWindows implements RateWindows {
     return window;
   }
 
-  /** By an iterator of its own: one that is kept and not moved keeps what the map held since: 350 bytes a bucket. */
+  /**
+   * Uses a new iterator each time, because an iterator that is kept prevents the map from freeing deleted entries (350
+   * bytes a bucket).
+   */
   #forgetOldest(): void {
     let left = forgotten_at_once;
     for (const bucket of this.#windows.keys()) {

@@ -2,11 +2,11 @@
  * The circuit breaker in front of Redis.
  *
  *   shared     every request asks Redis. Three failures in a row, or a lost connection, lead to `degraded`.
- *   degraded   the node counts alone. One request a second tries Redis, but none while an earlier one has no answer. The
- *              first answer in time leads back to `shared`.
+ *   degraded   the node counts alone. One request a second tries Redis, but none while an earlier one has no answer.
+ *   The first answer in time leads back to `shared`.
  *
- * A degraded connection that answers nothing for 10 s is replaced, because its other end may be gone. The state changes only
- * with requests and their answers: no timer runs.
+ * A degraded connection that does not answer for 10 s is replaced, because its other end may be gone. The state changes
+ * only with requests and their answers: no timer runs.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
@@ -19,7 +19,7 @@ const silent_ms_max = 10_000;
 /** Requests within this time share one timer. */
 const deadline_slot_ms = 10;
 
-/** What a breaker works with. */
+/** The settings and callbacks of a breaker. */
 export interface RedisBreakerOptions {
   readonly log: Log;
   /** Called at the start and at every change. */
@@ -34,13 +34,13 @@ export class RedisBreaker {
   readonly #options: RedisBreakerOptions;
   #failures = 0;
   #degraded = false;
-  /** No request tries Redis before this time of the callers. */
+  /** No request tries Redis before this time (the callers' clock). */
   #probe_ms = 0;
   /** Commands without an answer. */
   #unanswered = 0;
-  /** When Redis last began to be silent, by the callers' time. */
+  /** When Redis stopped answering (the callers' clock). */
   #silent_from_ms = Number.POSITIVE_INFINITY;
-  /** Shared by the requests of the current slot. */
+  /** The timeout that all requests of the current slot share. */
   #deadline: Promise<never> | undefined;
 
   constructor(connection: RedisConnection, options: RedisBreakerOptions) {
@@ -49,7 +49,7 @@ export class RedisBreaker {
     options.onDegraded(false);
   }
 
-  /** Whether this request may ask Redis. */
+  /** Returns true if this request may ask Redis. */
   mayAsk(now_ms: number): boolean {
     const { redis } = this.#connection;
     const ready = redis.status === "ready";
@@ -62,7 +62,7 @@ export class RedisBreaker {
     return true;
   }
 
-  /** Resolves to the answer of a command; rejects if it takes too long. */
+  /** Resolves to the answer of a command. Rejects if it takes too long. */
   answered<Reply>(command: Promise<Reply>): Promise<Reply> {
     this.#unanswered += 1;
     const settled = () => {
@@ -101,8 +101,8 @@ export class RedisBreaker {
   }
 
   /**
-   * Rejects after the longest wait, once the answers that arrived before then are read. Timers run before sockets are read, so
-   * without the extra turn every answer would seem late after a pause of this process.
+   * Rejects after the longest wait, but first reads the answers that have already arrived. Timers run before sockets
+   * are read. Without the extra turn, every answer would seem late after a pause of this process.
    */
   #late(): Promise<never> {
     if (this.#deadline !== undefined) return this.#deadline;
@@ -115,7 +115,7 @@ export class RedisBreaker {
       .then(() => {
         throw new Error("redis did not answer in time");
       });
-    // A deadline that no request waits for any more must not end the process.
+    // A rejected deadline without waiting requests must not end the process.
     deadline.catch(() => undefined);
     this.#deadline = deadline;
     return deadline;

@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import type { Log } from "../../ports.ts";
 import { look_script, refund_script, take_script } from "./rate-windows-redis-scripts.ts";
 
-/** What every script returns. */
+/** The reply of every script. */
 export type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
 
 type Scripts = Redis & {
@@ -12,14 +12,14 @@ type Scripts = Redis & {
   rateRefund(times: string, counts: string, limit: number, now: string, at: string): Promise<Reply>;
 };
 
-/** The client, which reconnects by itself. */
+/** The client. It reconnects by itself. */
 export interface RedisConnection {
   readonly redis: Scripts;
-  /** Why there is no connection, as far as it is known: a wrong password, a certificate, an address. */
+  /** Returns why there is no connection, if known: a wrong password, a certificate, an address. */
   reason(): string;
 }
 
-/** Starts to connect, and returns at once. */
+/** Starts to connect. Does not wait for the connection. */
 export function connectRedis(url: string, log: Log): RedisConnection {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -38,7 +38,10 @@ export function connectRedis(url: string, log: Log): RedisConnection {
     if (command?.name === "select") {
       // NOAUTH follows from a wrong password, which is reported already. After any other error the client uses database 0.
       if (!message.startsWith("NOAUTH"))
-        log.error({ reason: message }, "rate limits are counted in redis' database 0: it refuses the one of REDIS_URL");
+        log.error(
+          { reason: message },
+          "rate limits are counted in redis' database 0, because redis refuses the database of REDIS_URL",
+        );
       return;
     }
     reason = `not connected: ${message}`;

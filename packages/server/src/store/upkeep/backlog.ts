@@ -1,14 +1,14 @@
-/** SQL that tells how much waits, for who watches the service. */
+/** SQL that counts waiting work, for the service's metrics. */
 import type { Db, QueueStatement } from "../../ports.ts";
 
-/** Nobody needs to know more exactly, and counting must not become work of its own. */
+/** Counting stops at this number, because a more exact count is not needed and would cost too much. */
 export const backlog_counted_max = 10_000;
 
-/** How many rows wait in all organizations; each up to `backlog_counted_max`. */
+/** The rows that wait in all organizations. Each number is at most `backlog_counted_max`. */
 export interface Backlog {
-  /** Events that were not made into deliveries yet. */
+  /** Events that have no deliveries yet. */
   readonly events: number;
-  /** Deliveries to be attempted now or later, and those whose attempt is under way. */
+  /** Deliveries with an attempt due now or later, or in progress. */
   readonly deliveries: number;
   readonly mails: number;
 }
@@ -16,14 +16,14 @@ export interface Backlog {
 const counted = (rows: string) =>
   `(select count(*)::integer as waiting from (select true from ${rows} limit $1::integer) as counted)`;
 
-/** Along the indexes, whatever the statistics say: settled deliveries stay for weeks. */
+/** Uses the indexes regardless of the statistics, because settled deliveries are kept for weeks. */
 const statement: QueueStatement = {
   name: "count-backlog",
   text: `select e.waiting as events, d.waiting as deliveries, m.waiting as mails
     from ${counted("events")} e, ${counted("deliveries where status = 'pending'")} d, ${counted("mails")} m`,
 };
 
-/** Counts them. */
+/** Counts the waiting work. */
 export async function countBacklog(db: Pick<Db, "queued">): Promise<Backlog> {
   const [backlog] = await db.queued<Backlog>(statement, [backlog_counted_max]);
   if (backlog === undefined) throw new Error("a count came without a row");

@@ -1,4 +1,4 @@
-/** What is asked of Citus, not that Citus does it: see `citusStandIn`. */
+/** Tests the calls to Citus, not what Citus does with them: see `citusStandIn`. */
 import { beforeEach, expect, test } from "vitest";
 import { citusSchema, citusStandIn } from "../../testing/database/citus-stand-in.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -43,7 +43,7 @@ test("a worker node is refused", async () => {
   expect(await callsOf()).toEqual([]);
 });
 
-test("every table goes where its key says, beside the head of its organization or to each node", async () => {
+test("every table is placed as its key requires: with the head of its organization, or on each node", async () => {
   await run(citusStandIn);
   const tables = (await inspectDatabase(connection)).citus?.undistributed ?? [];
   const parts = await told();
@@ -61,7 +61,7 @@ test("every table goes where its key says, beside the head of its organization o
     ]),
   );
   expect(calls.join("\n")).not.toContain("schema_migrations");
-  // The others are placed beside it, so it comes first.
+  // The other tables are placed beside this one, so it comes first.
   const isDistributed = (call: string) => call.includes("org_id");
   expect(calls.find(isDistributed)).toBe("org_heads org_id hash default");
   expect(parts).toHaveLength(calls.length);
@@ -70,7 +70,7 @@ test("every table goes where its key says, beside the head of its organization o
   expect((await inspectDatabase(connection)).citus).toEqual({ version: "", undistributed: [] });
 });
 
-test("a second run distributes only what is new, and a run that was cut off is continued", async () => {
+test("a second run distributes only new tables, and continues an interrupted run", async () => {
   await run(citusStandIn);
   await told();
   await run("delete from citus.pg_dist_partition where logicalrelid = 'people'::regclass");
@@ -78,15 +78,15 @@ test("a second run distributes only what is new, and a run that was cut off is c
   expect(await told()).toEqual(["table people by_organization", "function commit_decisions by_organization"]);
 });
 
-test("a table that lies elsewhere is refused, and nothing is done", async () => {
+test("a table with another placement is refused, and nothing is done", async () => {
   await run(`${citusStandIn}; insert into citus.pg_dist_partition values ('people', 'n', 't')`);
   await expect(told()).rejects.toThrow(
-    "the table people is distributed in another way than it has to be: run SELECT undistribute_table('people'), then this command again",
+    "the table people has another distribution than the one it must have: run SELECT undistribute_table('people'), then this command again",
   );
   expect(await callsOf()).toEqual([]);
 });
 
-test("a table that Citus refuses is left as it was, and its error comes through", async () => {
+test("a table that Citus refuses is unchanged, and the error is passed on", async () => {
   await run(citusStandIn);
   await run(`create or replace function citus.create_reference_table(table_name regclass) returns void language plpgsql as $$ begin
     insert into citus.pg_dist_partition values (table_name, 'n', 't');
@@ -96,7 +96,7 @@ test("a table that Citus refuses is left as it was, and its error comes through"
   expect(await run("select from citus.pg_dist_partition")).toEqual([]);
 });
 
-test("where Citus is, each transaction asks it to set things on the nodes that hold the rows", async () => {
+test("with Citus, each transaction applies its settings on the nodes that hold the rows", async () => {
   expect(await withClient(async (client) => client.begin())).not.toContain("citus");
   const seen = {
     pid: 1,

@@ -1,36 +1,38 @@
-/** Distributes the tables over the nodes of a Citus cluster: rows of one organization lie on one node (docs/scale.md). */
+/**
+ * Distributes the tables over the nodes of a Citus cluster: rows of one organization are on one node (docs/scale.md).
+ */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import type { Session } from "../database/session.ts";
 import { StartRefused } from "../database/start-refused.ts";
 
 /**
- * Where the rows of a table lie. `by_organization`: with their organization; its key begins with `org_id`. `everywhere`: a copy on
- * each node.
+ * Where the rows of a table are. `by_organization`: with their organization; its key begins with `org_id`.
+ * `everywhere`: a copy on each node.
  */
 export type Placement = "by_organization" | "everywhere";
 
-/** One step, which is done when it is told. */
+/** One step of the distribution. It is reported when it is done. */
 export interface DistributedPart {
   readonly what: "table" | "function";
   readonly name: string;
   readonly placement: Placement;
 }
 
-/** Where a table lies now, null: on the coordinator only; and where it has to lie. */
+/** Where a table is now (null: on the coordinator only), and where it must be. */
 interface Table {
   readonly name: string;
   readonly placement: Placement | null;
   readonly wanted: Placement;
 }
 
-/** Citus, as it is in a database. */
+/** The state of Citus in a database. */
 export interface CitusState {
   readonly version: string;
-  /** The tables that lie on the coordinator only. */
+  /** The tables that are on the coordinator only. */
   readonly undistributed: readonly string[];
 }
 
-/** The other tables of organizations lie where the head of their organization lies. */
+/** The other tables of an organization are placed on the node of its head. */
 const first_table = "org_heads";
 
 /** Reads which tables are distributed. Null: the database has no extension `citus`. */
@@ -48,8 +50,8 @@ export async function readCitus(client: Session): Promise<CitusState | null> {
 }
 
 /**
- * Distributes the tables that are not distributed yet, and the functions that work on one organization. Each step is a transaction
- * of its own, so a run that was cut off is continued by the next one. Throws `StartRefused`.
+ * Distributes the remaining tables, and the functions that work on one organization. Each step is a transaction of its
+ * own, so a later run continues an interrupted one. Throws `StartRefused`.
  */
 export async function distribute(connection: ConnectionOptions, tell: (part: DistributedPart) => void): Promise<void> {
   const client = await openClient(connection, "countersign distribute");
@@ -66,7 +68,7 @@ export async function distribute(connection: ConnectionOptions, tell: (part: Dis
     const wrong = tables.find(({ placement, wanted }) => placement !== null && placement !== wanted);
     if (wrong !== undefined)
       throw new StartRefused(
-        `the table ${wrong.name} is distributed in another way than it has to be`,
+        `the table ${wrong.name} has another distribution than the one it must have`,
         `run SELECT undistribute_table('${wrong.name}'), then this command again`,
       );
     for (const { name, wanted } of tables.filter(({ placement }) => placement === null)) {
@@ -90,7 +92,7 @@ const placing = (name: string) =>
     ? "select create_distributed_table($1, 'org_id')"
     : `select create_distributed_table($1, 'org_id', colocate_with := '${first_table}')`;
 
-/** Rows that a table has already are copied, so they must be seen. */
+/** Existing rows of a table are copied, so they must be visible. */
 async function inTransaction(client: Session, text: string, values: readonly string[]): Promise<void> {
   await client.query(client.begin({ "app.org": "*", idle_in_transaction_session_timeout: "0" }));
   try {
@@ -122,7 +124,7 @@ async function readTables(client: Session): Promise<readonly Table[]> {
   return rows;
 }
 
-/** Functions whose first parameter names the organization that they work on. */
+/** Returns the functions whose first parameter is the organization that they work on. */
 async function readFunctions(client: Session): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select oid::regprocedure::text as name from pg_proc

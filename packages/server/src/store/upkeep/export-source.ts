@@ -1,4 +1,4 @@
-/** Which server a dump is read from. */
+/** Chooses the server from which a dump is read. */
 
 import type { Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { reasonOf, type Session } from "../database/session.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { exportDump } from "./export.ts";
 
-/** A server to read, and the replicas before it that may not be read, with the reasons. */
+/** A server to read, and the rejected replicas before it with the reasons. */
 export interface ExportSource {
   readonly connection: ConnectionOptions;
   /** Null: the primary. */
@@ -17,16 +17,16 @@ export interface ExportSource {
   readonly passed_over: readonly { readonly replica: string; readonly reason: string }[];
 }
 
-/** How long a replica may take to replay what was committed before the export. */
+/** How long a replica may take to replay the commits before the export. */
 const replay_ms_max = 10_000;
 const poll_ms = 100;
-/** A commit may be on a replica before others see it on the primary. */
+/** A commit may be on a replica before it is visible on the primary. */
 const visible_ms = 1_000;
 const ends_per_page = 10_000;
 
 /**
- * Chooses the first replica that has all that was committed before this call, and nothing that the primary does not have; else the
- * primary. A dump of a standby that lost its way would miss decisions.
+ * Chooses the first replica that has all commits before this call, and no data that the primary lacks. If there is
+ * none, chooses the primary. A dump of a diverged standby would miss decisions.
  */
 export async function exportSource(
   primary: ConnectionOptions,
@@ -49,7 +49,10 @@ export async function exportSource(
   }
 }
 
-/** Writes the whole database as `exportDump` does, and names the replica that it was read from; null: it was the primary. */
+/**
+ * Writes the whole database as `exportDump` does. Returns the name of the replica that it was read from. Null: the
+ * primary.
+ */
 export async function exportFrom(
   primary: ConnectionOptions,
   replicas: readonly ConnectionOptions[],
@@ -75,7 +78,7 @@ async function problemOf(
 ): Promise<string | null> {
   const replica = await openClient(connection, "countersign export");
   try {
-    if (!(await replica.query("select pg_is_in_recovery() as standby")).rows[0].standby) return "it is no standby";
+    if (!(await replica.query("select pg_is_in_recovery() as standby")).rows[0].standby) return "it is not a standby";
     if (!(await hasReplayed(replica, lsn, wait_ms))) return `it is more than ${wait_ms / 1_000} s behind`;
     return (await isPart(replica, main)) ? null : "its data is not a part of the primary's";
   } finally {
@@ -98,7 +101,10 @@ interface ChainEnd {
   readonly audit_root: string;
 }
 
-/** Whether the primary has the end of every organization's audit chain on the replica, as `Replica` asks for one organization. */
+/**
+ * Returns true if the primary has the end of every organization's audit chain on the replica. `Replica` checks this for
+ * one organization.
+ */
 async function isPart(replica: Session, main: Session): Promise<boolean> {
   await replica.query(replica.begin({ "app.org": "*" }, snapshot));
   for (let after = ""; ; ) {

@@ -15,9 +15,9 @@ import { StartRefused } from "../database/start-refused.ts";
 import { exportDump, restoreDump } from "./export.ts";
 
 const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
-/** Not in every installation of Node and npm; the test says so where it is missing. */
+/** Some installations do not have psql. Then the test is skipped and says so. */
 const psql = "psql";
-/** Many rows, one of them longer than what one fetch asks for. */
+/** A database with many rows, one of them longer than one fetch. */
 let source: Database;
 let from: ConnectionOptions;
 /** The dump of a database with the same kinds of rows, but few and short ones. */
@@ -54,7 +54,7 @@ async function filled(ledger_rows: number, intake_chars: number) {
   return { db, connection };
 }
 
-/** Everything that is written, in pieces as they came. */
+/** Collects all output, in the pieces in which it was written. */
 function collector(onPiece: () => Promise<void> = async () => undefined) {
   const pieces: string[] = [];
   const output = new Writable({
@@ -90,19 +90,19 @@ async function dumpOf(connection: ConnectionOptions): Promise<string> {
 }
 
 describe("a dump", () => {
-  test("restored into an empty database gives every row of every table back, to the byte, and statistics of the tables", async () => {
+  test("restored into an empty database returns every row of every table byte for byte, and gathers statistics", async () => {
     const target = await emptyDatabase();
     await restoreDump(target, Readable.from([await dumpOf(from)]), silentLog);
     const restored = opened(target);
     expect(await contents(restored)).toEqual(await contents(source));
-    // So lists are read along their indexes from the first request on.
+    // Lists can then use their indexes from the first request on.
     const known = await restored.query<{ rows: number }>(
       "select reltuples::integer as rows from pg_class where oid in ('ledger'::regclass, 'events'::regclass) order by relname",
     );
     expect(known).toEqual([{ rows: 0 }, { rows: 2500 }]);
   });
 
-  test("restored into a schema with another name holds every row, and so does the dump of that", async () => {
+  test("restored into a schema with another name has every row, and so does a dump of that schema", async () => {
     const target = await emptyDatabase();
     const owner = await openClient(target, "owner");
     await owner.query("create schema ours");
@@ -134,7 +134,7 @@ describe("a dump", () => {
     expect(await contents(db)).toEqual(await contents(short.db));
   });
 
-  test("is of one moment: what is committed while it is being written is not in it", async () => {
+  test("is a snapshot: commits while it is being written are not in it", async () => {
     let written = false;
     const { output, pieces } = collector(async () => {
       if (!written) await source.query("insert into usage_periods values ('org_a', '2026-11', 5)");
@@ -146,7 +146,7 @@ describe("a dump", () => {
     expect(pieces.join("")).not.toContain('insert into "usage_periods"');
   });
 
-  test("is written in pieces of about a megabyte, however many rows there are, and counts the rows", async () => {
+  test("is written in pieces of about a megabyte, for any number of rows, and counts the rows", async () => {
     const { output, pieces } = collector();
     expect(await exportDump(from, output)).toEqual({ rows: 2 + 1 + 2500 + 1 + 1 });
     const long = pieces.filter((piece) => piece.length > 2 << 20);
@@ -154,7 +154,7 @@ describe("a dump", () => {
     expect(long[0]).toMatch(/^insert into "onboarding_intakes"/);
   });
 
-  test("waits for the database as long as it takes", async () => {
+  test("waits for the database without a time limit", async () => {
     const owner = await openClient(from, "owner");
     onTestFinished(() => owner.end());
     await owner.query("begin; lock table ledger in access exclusive mode");
@@ -173,7 +173,7 @@ describe("a dump", () => {
     expect(await source.query("select 1 as one")).toEqual([{ one: 1 }]);
   });
 
-  test("ends with the output's error where that looks like a lost session's, and keeps no session", async () => {
+  test("ends with the output's error even if it looks like a lost session's, and closes the session", async () => {
     const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
     const output = () => new Writable({ write: (_text, _encoding, done) => void setImmediate(done, broken) });
     for (let round = 0; round < 3; round += 1) await expect(exportDump(from, output())).rejects.toBe(broken);
@@ -186,12 +186,12 @@ describe("a dump", () => {
 });
 
 describe("restoring", () => {
-  /** The target of dumps that are refused: every test sees that nothing of them was kept. */
+  /** The target of refused dumps. Every test checks that it is still empty. */
   let empty: TestDatabase;
   beforeAll(async () => {
     empty = await testDatabase();
   });
-  test("says so when the file cannot be read to its end, however it is packed", async () => {
+  test("says that the file cannot be read to its end, with any compression", async () => {
     const packed = gzipSync(short.text);
     for (const kept of [packed.length - 1, packed.length >> 1]) {
       const input = createGunzip();
@@ -205,7 +205,7 @@ describe("restoring", () => {
 
   const rowsOf = (db: Database) => db.query("select count(*) as n from organizations");
 
-  test("refuses a database that holds rows, and changes nothing in it", async () => {
+  test("refuses a database that has rows, and changes nothing in it", async () => {
     const { connection, db } = await testDatabase();
     await db.query("insert into organizations values ('org_c', 'C', null, '', 'unlimited', null, now())");
     const refused = restoreDump(connection, Readable.from([short.text]), silentLog);
@@ -214,7 +214,7 @@ describe("restoring", () => {
     expect(await rowsOf(db)).toEqual([{ n: 1 }]);
   });
 
-  test("refuses a dump that is cut off anywhere, and keeps nothing of it", async () => {
+  test("refuses a dump that is cut off anywhere, and keeps no part of it", async () => {
     const { text } = short;
     const { connection, db } = empty;
     for (const length of [
@@ -231,7 +231,7 @@ describe("restoring", () => {
     expect(await rowsOf(db)).toEqual([{ n: 0 }]);
   });
 
-  test("refuses a dump that was changed or damaged on its way, and keeps nothing of it", async () => {
+  test("refuses a dump that was changed or damaged on its way, and keeps no part of it", async () => {
     const { text } = short;
     const { connection, db } = empty;
     const lines = text.split("\n");
@@ -249,13 +249,13 @@ describe("restoring", () => {
     expect(await rowsOf(db)).toEqual([{ n: 0 }]);
   });
 
-  test("takes a dump with the line ends of Windows", async () => {
+  test("accepts a dump with the line ends of Windows", async () => {
     const { connection, db } = await testDatabase();
     await restoreDump(connection, Readable.from([short.text.replaceAll("\n", "\r\n")]), silentLog);
     expect(await contents(db)).toEqual(await contents(short.db));
   });
 
-  test("tells the line that the database does not take", async () => {
+  test("names the line that the database refuses", async () => {
     const { text } = short;
     const { connection, db } = empty;
     const lines = text.split("\n");
@@ -264,7 +264,7 @@ describe("restoring", () => {
     const refused = restoreDump(connection, Readable.from([wrong.join("\n")]), silentLog);
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow(
-      `the database does not take what ends in line ${line + 1} of this dump (date/time field value out of range: "1999-13-31 23:59:59.999999+00"): nothing was restored`,
+      `the database refuses the statement that ends in line ${line + 1} of this dump (date/time field value out of range: "1999-13-31 23:59:59.999999+00"): nothing was restored`,
     );
     expect(await rowsOf(db)).toEqual([{ n: 0 }]);
   });
@@ -280,16 +280,16 @@ describe("restoring", () => {
     );
   });
 
-  test("refuses what is no dump, and a dump of another schema", async () => {
+  test("refuses a file that is not a dump, and a dump of another schema", async () => {
     const { connection } = empty;
     await expect(restoreDump(connection, Readable.from(["drop table ledger;\n"]), silentLog)).rejects.toThrow(
-      "this file is no Countersign dump",
+      "this file is not a Countersign dump",
     );
     const newest = (await readMigrations()).at(-1);
     const known = `${newest?.version} (${newest?.name})`;
     for (const schema of ["33 (0033-rules-off)", "1 (0001-main-road)", "9 (0009-later)"]) {
       const other = Readable.from([`-- Countersign dump 1, schema ${schema}, taken\n`]);
-      const refusal = `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that made it, and upgrade that database`;
+      const refusal = `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that wrote it, and upgrade that database`;
       await expect(restoreDump(connection, other, silentLog)).rejects.toThrow(new StartRefused(refusal));
     }
   });

@@ -1,4 +1,4 @@
-/** A dump of the whole database as plain SQL, and the way back. */
+/** Writes a dump of the whole database as plain SQL, and restores it. */
 
 import { createHash } from "node:crypto";
 import { Readable, type Writable } from "node:stream";
@@ -9,18 +9,18 @@ import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { migrate, readMigrations } from "../database/migrate.ts";
 import { StartRefused } from "../database/start-refused.ts";
 
-/** Tables that a freshly migrated database has a row in; a dump replaces it. All others must be empty. */
+/** Tables that have a row in a freshly migrated database. A dump replaces this row. All other tables must be empty. */
 const seededTables = ["instance"];
 
-/** One FETCH asks for about this much: what is held in memory is this, or one row if that is longer (at most a few MiB). */
+/** One FETCH asks for about this many bytes. Memory holds this much, or one longer row (at most a few MiB). */
 const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
 const firstLine = /^-- Countersign dump 1, schema (\d+ \(.*\)), taken ?(.*)$/;
-/** With the SHA-256 of all lines before it. */
+/** The last line, with the SHA-256 of all lines before it. */
 const lastLine = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
 
-/** Our tables are where the role's `search_path` put them, which need not be in `public`. */
+/** Our tables are in the first schema of the role's `search_path`, which may not be `public`. */
 const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
 
 interface Table {
@@ -30,22 +30,23 @@ interface Table {
 }
 
 /**
- * Writes all rows of one moment to `output` (which stays open) and answers with their number.
+ * Writes all rows of one snapshot to `output` (which stays open) and returns their number.
  *
- * The dump goes with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump` into a database that the same version has
- * migrated and nobody has used; its rows are in one transaction. Rows are INSERTs, not COPY, because PostgreSQL has no
- * COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key they cannot be opened.
+ * The dump can be restored with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump`. The target must be an unused
+ * database that the same version has migrated. The rows are in one transaction. They are INSERTs, not COPY, because
+ * PostgreSQL has no COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key
+ * they cannot be opened.
  */
 export async function exportDump(connection: ConnectionOptions, output: Writable): Promise<{ rows: number }> {
   const count = { rows: 0 };
-  // A session of its own: those of the pools are given up when a statement takes its time.
+  // A session of its own, because sessions of the pools are closed after a slow statement.
   const client = await openClient(connection, "countersign export");
   try {
     const settings = { "app.org": "*", idle_in_transaction_session_timeout: "0" };
     await client.query(client.begin(settings, "isolation level repeatable read, read only"));
     const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
     await pipeline(Readable.from(text), output, { end: false }).catch(async (error: unknown) => {
-      // A statement may be under way; the session ends after it.
+      // A statement may be running. The session ends after it.
       await text.return(undefined);
       throw error;
     });
@@ -55,7 +56,7 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
   }
 }
 
-/** So that a dump that lost a line or a bit on its way is not taken for what was written. */
+/** Adds a checksum, so that a restore detects lost or changed lines. */
 async function* withSum(text: AsyncGenerator<string>): AsyncGenerator<string> {
   const sum = createHash("sha256");
   for await (const piece of text) {
@@ -69,7 +70,7 @@ async function* dumpText(query: Query, count: { rows: number }): AsyncGenerator<
   const [schema] = await query<{ version: number; name: string; at: string }>(
     "select version, name, to_char(now() at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as at from schema_migrations order by version desc limit 1",
   );
-  if (schema === undefined || schema.version === 0) throw new Error("the database was never migrated");
+  if (schema === undefined || schema.version === 0) throw new Error("the database has no schema yet");
   const tables = await readTables(query);
   yield `-- Countersign dump 1, schema ${schema.version} (${schema.name}), taken ${schema.at} UTC
 -- Restore: psql -v ON_ERROR_STOP=1 -f THIS_FILE, into a database that this schema was migrated to and nobody has used
@@ -89,10 +90,10 @@ ${guard(schema.version, tables)}
   yield "\ncommit;\n";
 }
 
-/** The dump itself raises this. */
+/** The dump itself raises this error. */
 const not_empty = "the database is not empty";
 
-/** One statement on one line that stops a restore into the wrong schema or on top of other rows. */
+/** Returns one statement on one line that stops a restore into the wrong schema or over existing rows. */
 function guard(version: number, tables: readonly Table[]): string {
   const empty = tables
     .filter(({ name }) => !seededTables.includes(name))
@@ -136,7 +137,7 @@ async function* rowsText(query: Query, { name, columns, key }: Table, count: { r
     count.rows += rows.length;
     const text = `${head}${rows.map((row) => `(${columns.map((_, i) => quoteValue(row[`c${i}`] ?? null)).join(", ")})`).join(",\n")};\n`;
     yield text;
-    // Never more than double, so that a few short rows before long ones do not mislead.
+    // At most double, so that a few short rows before long ones do not mislead.
     size = Math.max(1, Math.min(fetch_rows_max, size * 2, Math.floor((fetch_bytes * rows.length) / text.length)));
   }
   await query("close dump");
@@ -146,7 +147,7 @@ function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A literal without line breaks in it: a line that ends in `;` therefore ends a statement. */
+/** Returns a literal without line breaks. So a line that ends in `;` ends a statement. */
 function quoteValue(value: string | null): string {
   if (value === null) return "null";
   const quoted = value.replaceAll("'", "''");
@@ -155,9 +156,9 @@ function quoteValue(value: string | null): string {
 }
 
 /**
- * Migrates an empty database and inserts the rows of the dump. Returns the time of the dump as text.
- * Throws `StartRefused`, and keeps no row, when the dump is of another schema than this program, cut off, damaged or no
- * dump, or when the database holds rows or has another schema.
+ * Migrates an empty database and inserts the rows of the dump. Returns the time of the dump as text. Throws
+ * `StartRefused`, and keeps no row, if the dump has another schema than this program, or is cut off, damaged or not a
+ * dump. Also throws if the database has rows or another schema.
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
@@ -165,10 +166,10 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   const newest = (await readMigrations()).at(-1);
   const known = `${newest?.version} (${newest?.name})`;
   if (schema === undefined)
-    throw new StartRefused("this file is no Countersign dump: give one that `countersign export` wrote");
+    throw new StartRefused("this file is not a Countersign dump: use a file that `countersign export` wrote");
   if (schema !== known) {
     throw new StartRefused(
-      `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that made it, and upgrade that database`,
+      `this dump is of schema ${schema}, and this version knows ${known}: restore it with the version that wrote it, and upgrade that database`,
     );
   }
   await migrate(connection, log);
@@ -177,7 +178,10 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   return taken;
 }
 
-/** Without statistics PostgreSQL sorts whole histories for a page of them, until its own look a minute later, or for good. */
+/**
+ * Gathers statistics. Without them, PostgreSQL sorts a whole history for each page. Autovacuum gathers them a minute
+ * later, or never.
+ */
 async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
   const client = await openClient(connection, "countersign restore");
   try {
@@ -209,7 +213,7 @@ async function* dumpLines(input: Readable): AsyncGenerator<string> {
 
 async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
   const client = await openClient(connection, "countersign restore");
-  // The first line was read before.
+  // The first line is already read.
   let read = 1;
   const next = () => {
     read += 1;
@@ -223,15 +227,15 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
           `${message}, and nothing was restored: name a new data directory with COUNTERSIGN_DATA_DIR, or a new database with DATABASE_URL`,
         );
       throw new StartRefused(
-        `the database does not take what ends in line ${read} of this dump (${message}): nothing was restored`,
+        `the database refuses the statement that ends in line ${read} of this dump (${message}): nothing was restored`,
       );
     });
   try {
-    // In place of the dump's own, which may be lost.
+    // Replaces the dump's own `begin`, which may be missing.
     await client.query(client.begin({ idle_in_transaction_session_timeout: "0" }));
     let statement = "";
     for (let line = await next(); ; line = await next()) {
-      // The last statement is the commit; without the line after it the file may have been cut anywhere.
+      // The last statement is the commit. Without the line after it, the file may have been cut anywhere.
       if (line.done) throw new StartRefused("this dump is cut off: nothing was restored");
       if (statement === "" && (["", "begin;"].includes(line.value) || line.value.startsWith("--"))) continue;
       statement += `${line.value}\n`;
@@ -242,7 +246,7 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
     }
     if (!lastLine.test((await next()).value ?? ""))
       throw new StartRefused("this dump is cut off: nothing was restored");
-    // Only at its very end is it known that what was packed is sound.
+    // Only the end of a compressed file proves that it is undamaged.
     if (!(await next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
     await client.query("commit");
   } finally {

@@ -5,32 +5,32 @@ import { reasonOf, type Session } from "../database/session.ts";
 
 /** A replica that answered. */
 export interface ReplicaState {
-  /** False: it takes writes, so it is the primary or no replica at all. */
+  /** False: it accepts writes, so it is the primary or not a replica at all. */
   readonly standby: boolean;
-  /** False: it was never copied from this primary. True as well if the role may not know. */
+  /** False: it was never copied from this primary. Also true if the role may not know. */
   readonly same_system: boolean;
-  /** How much of the primary's log it has not replayed. */
+  /** Bytes of the primary's log that it has not replayed. */
   readonly behind_bytes: number;
-  /** Age of the newest commit that it has, in seconds; null: it has none since it started. */
+  /** Age of its newest commit in seconds. Null: no commit since it started. */
   readonly newest_s: number | null;
   /** False: the primary may end long reads there. */
   readonly feedback: boolean;
 }
 
-/** A replica, or why it does not answer. */
+/** A replica, or the reason why it does not answer. */
 export type InspectedReplica = { readonly name: string } & (
   | { readonly state: ReplicaState }
   | { readonly unreachable: string }
 );
 
-/** Looks at each replica through one session. Rejects when the primary cannot be reached. */
+/** Inspects each replica through one session. Rejects if the primary cannot be reached. */
 export async function inspectReplicas(
   primary: ConnectionOptions,
   replicas: readonly ConnectionOptions[],
 ): Promise<InspectedReplica[]> {
   if (replicas.length === 0) return [];
   const { system, lsn } = await withSession(primary, async (session) => {
-    // A server that should be the primary and is none is another check's finding.
+    // Another check reports a primary that is not a primary.
     const { rows } = await session.query(
       "select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text as lsn",
     );
@@ -47,7 +47,7 @@ export async function inspectReplicas(
   return Promise.all(replicas.map(inspect));
 }
 
-/** Null: this role may not know. */
+/** Returns null if the role may not know. */
 async function systemOf(session: Session): Promise<string | null> {
   try {
     return (await session.query("select system_identifier::text as system from pg_control_system()")).rows[0].system;

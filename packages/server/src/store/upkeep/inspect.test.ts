@@ -3,7 +3,7 @@ import { madeDir, started } from "../../testing/database/embedded.ts";
 import { openClient } from "../database/connection.ts";
 import { inspectDatabase } from "./inspect.ts";
 
-/** A server of our own with these settings. */
+/** Starts a server with these settings. */
 const serverWith = async (settings: Readonly<Record<string, string>>) =>
   started({ data_dir: await madeDir(), settings });
 
@@ -14,13 +14,13 @@ test.each([
     unsafe: ["fsync", "full_page_writes"],
     unvacuumed: ["autovacuum", "track_counts"],
   },
-])("what is off and must not be is named: $off", async ({ off, ...expected }) => {
+])("a setting that is off and must be on is reported: $off", async ({ off, ...expected }) => {
   const { connection } = await serverWith(Object.fromEntries(off.map((name) => [name, "off"])));
   const { unsafe, unvacuumed } = await inspectDatabase(connection);
   expect({ unsafe, unvacuumed }).toEqual(expected);
 });
 
-test("nothing is off by default, and so many sessions may be open as the server lets in beside those it keeps for others, or as the database does", async () => {
+test("by default no setting is wrongly off, and the session limit is the server's without reserved ones, or the database's", async () => {
   const server = await serverWith({ max_connections: "40", superuser_reserved_connections: "4" });
   expect(await inspectDatabase(server.connection)).toMatchObject({ unsafe: [], unvacuumed: [] });
   const sessions = async () => (await inspectDatabase(server.connection)).sessions_max;
@@ -31,7 +31,7 @@ test("nothing is off by default, and so many sessions may be open as the server 
   await client.end();
 });
 
-test("transactions are told for which the server keeps what was changed since, the longest open first", async () => {
+test("open transactions that prevent vacuuming are reported, the longest open first", async () => {
   const server = await serverWith({ max_prepared_transactions: "1" });
   const transactions = async () => (await inspectDatabase(server.connection)).transactions;
   expect(await transactions()).toEqual([]);

@@ -5,50 +5,55 @@ import { settings_off } from "../database/settings-off.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { type CitusState, readCitus } from "./distribute.ts";
 
-/** How many sessions a node may have open: 20 of its pools, six of its thread of deliveries, two that commit. */
+/** How many sessions a node may open: 20 of its pools, six of its thread of deliveries, two that commit. */
 export const node_sessions_max = 28;
 
-/** A transaction because of which the server keeps what was changed or deleted since it began. */
+/** A transaction that keeps the server from vacuuming rows that were changed or deleted since it began. */
 interface OpenTransaction {
-  /** A session with what it calls itself and does, or a prepared transaction. */
+  /** The session's name and state, or a prepared transaction. */
   readonly who: string;
   readonly open_s: number;
 }
 
-/** A database as it is now. */
+/** The current state of a database. */
 export interface DatabaseState {
   readonly server_version: string;
   readonly server_major: number;
-  /** The settings that are off without which a crash of the machine can lose decisions that were answered. */
+  /** Settings that are off, so that a crash of the machine can lose answered decisions. */
   readonly unsafe: readonly string[];
-  /** The settings that are off without which nothing that was deleted or changed is ever cleared away. */
+  /** Settings that are off, so that deleted and changed rows are never vacuumed. */
   readonly unvacuumed: readonly string[];
-  /** True: nothing can be decided, since nothing can be stored. */
+  /** True: no decision can be stored, so none can be made. */
   readonly read_only: boolean;
-  /** True: the connecting role passes row-level security; sessions step down from it. */
+  /** True: the connecting role bypasses row-level security. Sessions step down from it. */
   readonly bypasses_rls: boolean;
-  /** How many sessions server, database and role let this role have at once, other programs' included. */
+  /**
+   * How many sessions the server, the database and the role allow this role at once, including those of other programs.
+   */
   readonly sessions_max: number;
-  /** The longest open first, at most three; of sessions of other roles only where this one may look at them (`pg_read_all_stats`). */
+  /**
+   * At most three, the longest open first. Sessions of other roles are included only if this role may see them
+   * (`pg_read_all_stats`).
+   */
   readonly transactions: readonly OpenTransaction[];
   /** Names of applied migrations in order; empty for a fresh database. */
   readonly applied: readonly string[];
   /** Migrations of this program that the next start will apply. */
   readonly pending: readonly string[];
-  /** Null: the database has no extension `citus`, or no tables of ours. */
+  /** Null: the database has no extension `citus`, or none of our tables. */
   readonly citus: CitusState | null;
   /** The database's clock, in microseconds since the Unix epoch. */
   readonly now_us: number;
 }
 
-/** As SQL. What is kept free for others is nobody else's; a limit of -1 is none. */
+/** SQL. Reserved sessions do not count. A limit of -1 means no limit. */
 const sessions_max_query = `least(
     current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
       - coalesce(current_setting('reserved_connections', true)::integer, 0),
     (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user))`;
 
-/** As SQL. A transaction that has read nothing yet, or nothing that lasts beyond its statement, keeps nothing. */
+/** SQL. A transaction without a lasting snapshot does not prevent vacuuming. */
 const open_transactions = `(select coalesce(json_agg(t order by t.open_s desc), '[]') from (
     select who, extract(epoch from clock_timestamp() - since)::float8 as open_s from (
       select format('session %s (%s, %s)', pid, coalesce(nullif(application_name, ''), 'without a name'), state) as who, xact_start as since
@@ -59,7 +64,7 @@ const open_transactions = `(select coalesce(json_agg(t order by t.open_s desc), 
       select 'prepared transaction ' || gid, prepared from pg_prepared_xacts where database = current_database()) as held
     where since is not null order by since limit 3) t)`;
 
-/** Looks at a database through one session. Rejects when it cannot be reached. */
+/** Inspects a database through one session. Rejects if it cannot be reached. */
 export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
   const client = await openClient(connection, "countersign doctor");
   try {

@@ -1,4 +1,4 @@
-/** What is looked for because it is old is found without what is kept. Source: decision 0021. */
+/** Shows that searches for old rows do not read the rows that are kept (docs/decisions/0021). */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { mostRows, planOf } from "../../testing/database/plan.ts";
@@ -6,7 +6,7 @@ import { deleteOldIntakes } from "./old-rows.ts";
 
 const { db, analyze } = await testDatabase();
 
-test("intakes that are too old are found beside those that were taken up, and those that are new", async () => {
+test("expired intakes are found without reading used and new ones", async () => {
   await db.query(
     `insert into onboarding_intakes (intake_id, org_id, request, response, created_at)
      select 'ink_' || lpad(n::text, 26, '0'), case when n % 2 = 0 then 'org_1' end, '{}', '{}', now() - interval '30 days 10 minutes 30 seconds' + n * interval '1 minute'
@@ -14,7 +14,7 @@ test("intakes that are too old are found beside those that were taken up, and th
   );
   await analyze("onboarding_intakes");
   const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
-  // Those of the first ten minutes are too old; every other one was taken up.
+  // The intakes of the first ten minutes are too old. Every other one was used.
   const plan = await planOf(system, "", (query) => deleteOldIntakes(query, 30, 500));
   expect(mostRows(plan)).toBeLessThan(10);
   expect(await db.query("select count(*)::integer as n from onboarding_intakes")).toEqual([{ n: 9_995 }]);

@@ -1,32 +1,36 @@
-/** SQL that deletes what has done its work: settled deliveries, expired offers. Source: decision 0021. */
+/**
+ * SQL that deletes rows that are no longer needed: settled deliveries, expired invitations and intakes. See
+ * docs/decisions/0021-what-is-deleted-and-when.md.
+ */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 
-/** What one page did. */
+/** The result of one page. */
 export interface DeletedPage {
   readonly deleted: number;
-  /** The last delivery that the page looked at. Null: there were no more. */
+  /** The last delivery that the page read. Null: there were no more. */
   readonly end: string | null;
 }
 
-/** Rows are older than this. */
+/** An age limit. Rows before it are old. */
 export interface AgeLimit {
   /** RFC 3339, by the database's clock. */
   readonly before: string;
   readonly before_ms: number;
 }
 
-/** An id is made before its row is settled, on a clock that may be off by less than this. */
+/** An id is created before its row is settled, by a clock that may be wrong by at most this much. */
 const clocks_differ_ms = 24 * 3_600 * 1_000;
 
-/** Failed ones are kept: they are listed, with what was sent of them again, and may be sent again. Source: contract §6 rule 4. */
+/** Failed deliveries are kept: the API lists them with their retries, and users may retry them. */
 const settled = "t.status in ('delivered', 'cancelled') and t.original_delivery_id is null";
 
 /**
- * A page along the primary key of one organization. Ids begin with their time, so only what is old enough is looked at, and no index
- * is needed that every new row would have to pay for. The size of a page is the number of rows looked at: there may be millions of
- * failed deliveries, which are kept, before the next one that is deleted. Skips what another node is deleting.
+ * Reads one page along the primary key of one organization. Ids begin with their time, so the page reads only old rows.
+ * No further index is needed, which every new row would have to update. The page size counts the rows read, because
+ * millions of failed deliveries, which are kept, may precede the next deleted one. Skips rows that another node is
+ * deleting.
  */
 const pageStatement: QueueStatement = {
   name: "delete-old-deliveries",
@@ -46,7 +50,7 @@ const pageStatement: QueueStatement = {
     case when (select count(*) from old) = $5::integer then (select max(delivery_id) from old) end as end`,
 };
 
-/** The moment `hours` ago, by the database's clock. */
+/** Returns the time `hours` ago, by the database's clock. */
 export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimit> {
   const [limit] = await query<AgeLimit>(
     `select at as before, floor(extract(epoch from at) * 1000)::float8 as before_ms
@@ -56,7 +60,7 @@ export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimi
   return limit as AgeLimit;
 }
 
-/** Any id of a delivery that may be old enough is below this one. */
+/** Ids of deliveries that may be old enough are below this one. */
 const idsBelow = ({ before_ms }: AgeLimit) => firstIdAt("delivery", before_ms + clocks_differ_ms);
 
 /**
@@ -78,7 +82,10 @@ export async function organizationsWithOldDeliveries(
   return found.map(({ org_id }) => org_id);
 }
 
-/** Looks at up to `rows` deliveries of an organization after the delivery `after`, and deletes what was settled before the limit. */
+/**
+ * Reads up to `rows` deliveries of an organization after the delivery `after`, and deletes those that were settled
+ * before the limit.
+ */
 export async function deleteOldDeliveries(
   db: Pick<Db, "queued">,
   org_id: string,
@@ -112,7 +119,46 @@ export async function deleteOldInvitations(query: Query, rows: number): Promise<
   return count;
 }
 
-/** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart took up. System scope. */
+/** Deletes up to `rows` records of waits that ended more than an hour ago. System scope. */
+export async function deleteOldWaits(query: Query, rows: number): Promise<number> {
+  const over = await query<{ org_id: string; escalation_id: string }>(
+    "select org_id, escalation_id from review_waits where until <= now() - interval '1 hour' limit $1::integer",
+    [rows],
+  );
+  let count = 0;
+  for (const [org_id, waits] of byOrganization(over)) {
+    const deleted = await query(
+      `delete from review_waits where org_id = $1 and escalation_id = any($2::text[]) and until <= now() - interval '1 hour'
+       returning true as deleted`,
+      [org_id, waits.map(({ escalation_id }) => escalation_id)],
+    );
+    count += deleted.length;
+  }
+  return count;
+}
+
+/**
+ * Deletes the times of people who saw or ruled on reviews, last more than `kept_days` ago: of up to `rows` such times, and all that are as
+ * old of the same reviews. System scope.
+ */
+export async function deleteOldReviewerTimes(query: Query, kept_days: number, rows: number): Promise<number> {
+  const is_old = "greatest(shown_at, ruled_at) <= now() - make_interval(days => $1::integer)";
+  const old = await query<{ org_id: string; escalation_id: string }>(
+    `select org_id, escalation_id from reviewer_times where ${is_old} limit $2::integer`,
+    [kept_days, rows],
+  );
+  let count = 0;
+  for (const [org_id, times] of byOrganization(old)) {
+    const deleted = await query(
+      `delete from reviewer_times where org_id = $2 and escalation_id = any($3::text[]) and ${is_old} returning true as deleted`,
+      [kept_days, org_id, times.map(({ escalation_id }) => escalation_id)],
+    );
+    count += deleted.length;
+  }
+  return count;
+}
+
+/** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart used. System scope. */
 export async function deleteOldIntakes(query: Query, kept_days: number, rows: number): Promise<number> {
   const deleted = await query(
     `delete from onboarding_intakes where intake_id in (

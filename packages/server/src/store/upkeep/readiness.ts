@@ -1,10 +1,10 @@
-/** Whether the database is ready for decisions. */
+/** Checks whether the database is ready for decisions. */
 import type { Query } from "../../ports.ts";
 
 /**
- * True where transactions may write. Throws what the database says where they may not, as on a standby that was not promoted,
- * where it cannot be reached, or has no schema yet. Only asked (`transaction_read_only`), a session that was opened while
- * nothing could be written was kept and went on saying so.
+ * Returns true if transactions may write. Otherwise throws the database's error, for example on a standby, without a
+ * connection, or without a schema. The check is a real write. A read of `transaction_read_only` is not enough, because
+ * a session keeps the read-only mode in which it was opened.
  */
 export async function takesWrites(query: Query): Promise<boolean> {
   const rows = await query(

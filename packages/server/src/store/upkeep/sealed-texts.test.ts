@@ -1,4 +1,4 @@
-/** Where sealed texts are written anew. Source: decision 0019. */
+/** Tests the statements that replace sealed texts (docs/decisions/0019). */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { mostRows, planOf } from "../../testing/database/plan.ts";
@@ -7,7 +7,7 @@ import { readSealedTexts, replaceStored } from "./sealed-texts.ts";
 const { db, analyze } = await testDatabase();
 const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
 
-test("sealed texts are written anew along the key of their table, however many it holds", async () => {
+test("sealed texts are replaced with the key index of their table, for any number of rows", async () => {
   await db.query(
     `insert into person_tokens (token_sha256, kind, subject, expires_at)
      select sha256(n::text::bytea), 'sso', case when n <= 20 then '{"sealed":"old.text"}' else '{"sealed":"new.text"}' end::json, now()

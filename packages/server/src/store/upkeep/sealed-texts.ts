@@ -1,14 +1,14 @@
-/** SQL over everything that is sealed with a master key, wherever it stands. Source: decision 0019. */
+/** SQL for all texts that are sealed with a master key. See docs/decisions/0019-replacing-the-master-key.md. */
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 
-/** Where sealed texts stand. */
+/** A column that holds sealed texts. */
 interface Place {
   readonly table: string;
-  /** The primary key. */
+  /** The columns of the primary key. */
   readonly key: readonly string[];
   readonly column: string;
-  /** The member of the column's JSON object that is sealed; null: the column is. */
+  /** The sealed member of the column's JSON object. Null: the whole column is sealed. */
   readonly member: string | null;
 }
 
@@ -24,15 +24,15 @@ const places = {
 /** The name of a place. */
 export type SealedPlace = keyof typeof places;
 
-/** All places, in the order in which they are gone through. */
+/** All places, in the order in which the replacement visits them. */
 export const sealedPlaces = Object.keys(places) as readonly SealedPlace[];
 
-/** One sealed text and where it stands. */
+/** One sealed text and its row. */
 export interface SealedText {
-  /** The primary key of its row as texts; a SHA-256 as hex. */
+  /** The primary key of its row as texts. A SHA-256 is hex. */
   readonly key: readonly string[];
   readonly sealed: string;
-  /** The whole column, which holds `sealed` once. */
+  /** The whole column, which contains `sealed` once. */
   readonly stored: string;
 }
 
@@ -42,8 +42,8 @@ const asText = (name: string) => (isHash(name) ? `encode(${name}, 'hex')` : name
 const fromText = (name: string, text: string) => (isHash(name) ? `decode(${text}, 'hex')` : text);
 
 /**
- * Sealed texts of a place that do not begin with `prefix`, by primary key, after the row `after` (null: from the first).
- * System scope.
+ * Returns sealed texts of a place that do not begin with `prefix`, by primary key, after the row `after` (null: from
+ * the first). System scope.
  */
 export function readSealedTexts(
   query: Query,
@@ -61,14 +61,14 @@ export function readSealedTexts(
   );
 }
 
-/** A column to write anew, if it still holds `stored`. */
+/** A column to replace, if it still holds `stored`. */
 interface StoredChange {
   readonly key: readonly string[];
   readonly stored: string;
   readonly replaced: string;
 }
 
-/** Writes columns anew, those that still hold what was read; answers how many. System scope. */
+/** Replaces columns that still hold the text that was read. Returns their number. System scope. */
 export async function replaceStored(
   query: Query,
   name: SealedPlace,
@@ -89,7 +89,8 @@ async function replaceWhere(
   condition: string,
   params: readonly string[],
 ): Promise<number> {
-  // Columns before they are compared: row-level security has no index asked for what is taken out of JSON there.
+  // Converts the columns before comparing them, because row-level security uses no index for a value that is taken out
+  // of JSON in the comparison.
   const named = key.map((each, n) => `${fromText(each, `(key ->> ${n})`)} as ${each}`).join(", ");
   const same = key.map((each) => `t.${each} = i.${each}`).join(" and ");
   const rows = await query(
@@ -101,7 +102,7 @@ async function replaceWhere(
   return rows.length;
 }
 
-/** How many sealed texts stand in a place, and how many of them begin with `prefix`. System scope. */
+/** Returns how many sealed texts a place has, and how many of them begin with `prefix`. System scope. */
 export async function countSealedTexts(
   query: Query,
   name: SealedPlace,

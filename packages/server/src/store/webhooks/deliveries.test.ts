@@ -1,4 +1,4 @@
-/** SQL of the API for deliveries and webhooks: which rows of which organization, and in what order. */
+/** Tests the API's SQL for deliveries and webhooks: the rows, their organization and their order. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -29,7 +29,7 @@ const ids = createIds(createClock());
 const at = "2026-11-21T03:00:00.000000Z";
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 
-/** A delivery that has come to this; gives its id. */
+/** Creates a delivery with this status and returns its id. */
 async function delivery(org_id: string, webhook_id: string, status: string, original: string | null = null) {
   const delivery_id = ids.next("delivery");
   const about = { event_type: "quota.exceeded", intent_id: null, escalation_id: null, body: "{}" };
@@ -51,7 +51,7 @@ async function webhook(organization_id: string, wanted: Partial<StoredWebhook> =
   return (await db.system((query) => readWebhook(query, organization_id, row.id))) as StoredWebhook;
 }
 
-test("failed deliveries are listed of this organization and webhook, newest first, below the cursor", async () => {
+test("failed deliveries of this organization and webhook are listed newest first, below the cursor", async () => {
   const [own, other] = await organizations();
   const failed = [await delivery(own, "wh_1", "failed"), await delivery(own, "wh_1", "failed")].reverse();
   const second = await delivery(own, "wh_2", "failed");
@@ -69,7 +69,7 @@ test("failed deliveries are listed of this organization and webhook, newest firs
   expect(await list({ webhook_id: "wh_1", before: failed[0] as string })).toEqual(failed.slice(1));
 });
 
-test("what is cancelled is what is pending for these webhooks, and it has ended then", async () => {
+test("only pending deliveries of these webhooks are cancelled, and they are settled then", async () => {
   const [own, other] = await organizations();
   const pending = [await delivery(own, "wh_1", "pending"), await delivery(own, "wh_3", "pending")].sort();
   const kept = {
@@ -95,7 +95,7 @@ test("what is cancelled is what is pending for these webhooks, and it has ended 
   ).toEqual(pending);
 });
 
-test("a delivery is read with what it sends, by its own organization", async () => {
+test("only its own organization can read a delivery with its body", async () => {
   const [own, other] = await organizations();
   const [failed, done] = [await delivery(own, "wh_1", "failed"), await delivery(own, "wh_1", "delivered")];
   const read = (org_id: string, id: string) => db.system((query) => readDelivery(query, org_id, id));
@@ -104,7 +104,7 @@ test("a delivery is read with what it sends, by its own organization", async () 
   expect(await read(other, failed)).toBeUndefined();
 });
 
-test("deliveries are locked until the transaction ends, one's own that are named and no other", async () => {
+test("the named deliveries of the organization, and no others, are locked until the transaction ends", async () => {
   const [own, other] = await organizations();
   const [first, second, third] = [
     await delivery(own, "wh_1", "failed"),
@@ -122,7 +122,7 @@ test("deliveries are locked until the transaction ends, one's own that are named
   await take(first);
 });
 
-test("a manual retry is under way while it is pending, of this delivery only", async () => {
+test("a manual retry is in progress while it is pending, and only for this delivery", async () => {
   const [own, other] = await organizations();
   const [first, second] = [await delivery(own, "wh_1", "failed"), await delivery(own, "wh_1", "failed")];
   const pending = (org_id: string, id: string) => db.system((query) => retryIsPending(query, org_id, id));
@@ -134,7 +134,7 @@ test("a manual retry is under way while it is pending, of this delivery only", a
   ]);
 });
 
-test("a webhook is registered anew when it is switched on, and by no other change", async () => {
+test("switching a webhook on registers it again, and no other change does", async () => {
   const [own] = await organizations();
   const [row, neighbour] = [await webhook(own), await webhook(own)];
   await db.query("update webhooks set registered_seq = 7 where org_id = $1", [own]);
@@ -160,7 +160,7 @@ test("a webhook is registered anew when it is switched on, and by no other chang
   expect(await db.system((query) => readWebhook(query, own, neighbour.id))).toEqual(neighbour);
 });
 
-test("webhooks are read, counted, held and deleted of this organization, newest first", async () => {
+test("webhooks are read, counted, locked and deleted per organization, newest first", async () => {
   const [own, other] = await organizations();
   const rows = [await webhook(own), await webhook(own, { active: false }), await webhook(own)];
   const [newest, middle, oldest] = rows.sort((a, b) => (a.id < b.id ? 1 : -1)) as [

@@ -11,7 +11,7 @@ export interface NewDelivery {
   readonly event_type: string;
   readonly intent_id: string | null;
   readonly escalation_id: string | null;
-  /** What every attempt sends, byte for byte. */
+  /** The request body of every attempt, byte for byte. */
   readonly body: string;
   readonly original_delivery_id: string;
   /** RFC 3339. */
@@ -34,8 +34,8 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
 }
 
 /**
- * Cancels the pending deliveries of webhooks that are deleted, switched off or switched on again. With `unless_active` it
- * changes nothing of those that are active already. Locks in the order of the ids, as settling does.
+ * Cancels the pending deliveries of webhooks that are deleted, switched off or switched on again. With `unless_active`
+ * it does not cancel deliveries of active webhooks. Locks in the order of the ids, as settling does.
  */
 export async function cancelDeliveries(
   query: Query,
@@ -66,7 +66,9 @@ const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalat
   d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
   (${latest_retry}) as latest_retry`;
 
-/** A page of failed deliveries, newest first, older than `before`; of one webhook when it is named. */
+/**
+ * Returns a page of failed deliveries older than `before`, newest first. If a webhook is given, only its deliveries.
+ */
 export function readFailedDeliveries(
   query: Query,
   org_id: string,
@@ -81,10 +83,10 @@ export function readFailedDeliveries(
   );
 }
 
-/** A delivery with the body that every attempt sends. */
+/** A delivery with its request body. */
 export type DeliveryWithBody = Delivery & Pick<NewDelivery, "body" | "event_id">;
 
-/** One delivery; undefined when there is none. */
+/** Returns one delivery, or undefined. */
 export async function readDelivery(
   query: Query,
   org_id: string,
@@ -105,7 +107,7 @@ export async function lockDeliveries(query: Query, org_id: string, delivery_ids:
   );
 }
 
-/** Whether a manual retry of this delivery is under way. */
+/** Returns true if a manual retry of this delivery is in progress. */
 export async function retryIsPending(query: Query, org_id: string, original_delivery_id: string): Promise<boolean> {
   const rows = await query(
     "select 1 as one from deliveries where org_id = $1 and original_delivery_id = $2 and status = 'pending' limit 1",

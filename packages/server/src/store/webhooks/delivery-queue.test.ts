@@ -1,4 +1,4 @@
-/** Dispatches and leases: turns, shares, the reserve, large bodies, and that nothing is dispatched or leased twice. */
+/** Tests dispatches and leases: turns, shares, the reserve and large bodies. Nothing is dispatched or leased twice. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -34,7 +34,7 @@ async function dispatchAll(org_id: string): Promise<void> {
   while ((await dispatchEvents(db, org_id, made)).events_left);
 }
 
-test("no receiver is leased more than its room, and all of them no more than the places", async () => {
+test("no receiver gets more leases than its room, and all together no more than the places", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [hung, other] = webhook_ids as [string, string];
   await addEvents(org_id, 30);
@@ -45,7 +45,7 @@ test("no receiver is leased more than its room, and all of them no more than the
   await emptied();
 });
 
-test("a lease takes what there is room for, the oldest first, and names the receivers that have more due", async () => {
+test("a lease fills the room with the oldest deliveries, and names the receivers that have more due", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   await addEvents(org_id, 5);
   await dispatchAll(org_id);
@@ -57,7 +57,7 @@ test("a lease takes what there is room for, the oldest first, and names the rece
   expect(deliveries[0]?.body).toBe(`{"data":{},"organization_id":"o","webhook_id":"${deliveries[0]?.webhook_id}"}`);
   expect([...more].sort()).toEqual([...webhook_ids].sort());
   expect(blocked).toBe(false);
-  // Exactly as many as there is room for: nothing more is due.
+  // Exactly as many as there is room for, so nothing more is due.
   expect(await leaseDue(db, org_id, { ...roomy, per_webhook: 2 })).toMatchObject({
     deliveries: { length: 4 },
     more: [],
@@ -65,7 +65,7 @@ test("a lease takes what there is room for, the oldest first, and names the rece
   await emptied();
 });
 
-test("a lease says when the places keep back what receivers have room for", async () => {
+test("a lease reports that places ran out although receivers had room", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   await addEvents(org_id, 3);
   await dispatchAll(org_id);
@@ -74,7 +74,7 @@ test("a lease says when the places keep back what receivers have room for", asyn
   await emptied();
 });
 
-test("a look finds the organizations that have events", async () => {
+test("the search finds the organizations that have events", async () => {
   const [first, second] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   await hearingOrganization(db, 1);
   for (const { org_id } of [first, second]) await addEvents(org_id, 2);
@@ -85,7 +85,7 @@ test("a look finds the organizations that have events", async () => {
   await emptied();
 });
 
-test("a dispatch takes the oldest events of its organization, as many as it may, and none of another", async () => {
+test("a dispatch takes the oldest events of its organization up to its limit, and none of another", async () => {
   const [own, other] = [await hearingOrganization(db, 1), await hearingOrganization(db, 1)];
   for (const { org_id } of [own, other]) await addEvents(org_id, 5);
   expect(await dispatchEvents(db, own.org_id, { ...made, events_max: 3 })).toEqual({ made: 3, events_left: true });
@@ -95,7 +95,7 @@ test("a dispatch takes the oldest events of its organization, as many as it may,
   await emptied();
 });
 
-test("a lease says when another node had some of what it would have taken", async () => {
+test("a lease reports that another node held some of its deliveries", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   await addEvents(org_id, 5);
   await dispatchAll(org_id);
@@ -108,14 +108,14 @@ test("a lease says when another node had some of what it would have taken", asyn
   await emptied();
 });
 
-test("eight nodes that dispatch at once make each delivery once, and leave nothing", async () => {
+test("eight concurrent dispatches create each delivery once, and leave no event", async () => {
   const organizations = await Promise.all([1, 2, 3].map(() => hearingOrganization(db, 2)));
   for (const { org_id } of organizations) await addEvents(org_id, 300);
   const dispatchEach = async () => {
     for (const { org_id } of organizations) await dispatchAll(org_id);
   };
   await Promise.all(Array.from({ length: 8 }, dispatchEach));
-  // A node that found everything locked has stopped; the others go on until nothing is left.
+  // A node stops when it finds all events locked. The others continue until no event is left.
   await dispatchEach();
   const rows = await db.query<{ event_id: string; webhook_id: string }>(
     "select event_id, webhook_id from deliveries where org_id = any($1)",
@@ -126,7 +126,7 @@ test("eight nodes that dispatch at once make each delivery once, and leave nothi
   await emptied();
 });
 
-test("a webhook hears of what happens after it was registered, whatever the clock said of either", async () => {
+test("a webhook receives the events after its registration, whatever the clocks said", async () => {
   const { org_id } = await hearingOrganization(db, 1);
   await db.query("update webhooks set registered_seq = 5 where org_id = $1", [org_id]);
   for (const [clock, recorded_seq, told] of [
@@ -146,7 +146,7 @@ test("a webhook hears of what happens after it was registered, whatever the cloc
   await emptied();
 });
 
-test("an event for more receivers than one statement has ids for waits for the next one, whole", async () => {
+test("an event that needs more ids than the statement has left waits for the next statement as a whole", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 100);
   await addEvents(org_id, 5);
   const sizes: number[] = [];
@@ -160,7 +160,7 @@ test("an event for more receivers than one statement has ids for waits for the n
   await emptied();
 });
 
-test("eight leases at once take each of 400 deliveries once", async () => {
+test("eight concurrent leases take each of 400 deliveries once", async () => {
   const { org_id } = await hearingOrganization(db, 4);
   await addEvents(org_id, 100);
   await dispatchAll(org_id);
@@ -174,7 +174,7 @@ test("eight leases at once take each of 400 deliveries once", async () => {
   await emptied();
 });
 
-/** An event with a body of about so many bytes, which take little room as they are stored. */
+/** Adds an event with a body of about this many bytes, which compresses well. */
 async function addLarge(org_id: string, bytes: number): Promise<void> {
   await db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)
@@ -207,7 +207,7 @@ test("an event too large for one statement is dispatched by several, to each web
   await emptied();
 });
 
-test("large bodies are leased up to the bytes that there is room for, and small ones pass them", async () => {
+test("large bodies are leased within the limit of bytes, and small ones overtake them", async () => {
   const { org_id } = await hearingOrganization(db, 3);
   for (let n = 0; n < 2; n += 1) await addLarge(org_id, 3_000_000);
   await dispatchAll(org_id);

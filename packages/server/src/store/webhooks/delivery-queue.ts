@@ -1,9 +1,9 @@
 /**
- * SQL of the deliverer and the settler: leases due deliveries, and writes how their attempts ended. Each statement is one
- * round trip and one transaction, so a node that dies between two statements leaves nothing half done.
+ * SQL of the deliverer and the settler: leases due deliveries, and writes how their attempts ended. Each statement is
+ * one round trip and one transaction, so a node that dies between two statements leaves nothing half done.
  *
- * A node leases a delivery just before its attempt, never ahead. The lease raises `attempts`, so an attempt that nobody
- * settled still counts. All times are times of the database's clock.
+ * A node leases a delivery just before its attempt, never earlier. The lease raises `attempts`, so an unsettled attempt
+ * still counts. All times are of the database's clock.
  */
 import type { Delivery } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
@@ -24,28 +24,30 @@ export interface LeasedDelivery {
   readonly webhook_id: string;
   readonly event_type: string;
   readonly intent_id: string | null;
-  /** What the attempt sends, byte for byte. */
+  /** The request body of the attempt, byte for byte. */
   readonly body: string;
   readonly original_delivery_id: string | null;
-  /** The attempt that this lease permits: 1, 2 or 3. 4: the lease of the third attempt ran out, and nothing may be sent. */
+  /**
+   * The attempt that this lease permits: 1, 2 or 3. 4: the lease of the third attempt expired, and nothing may be sent.
+   */
   readonly number: number;
-  /** The attempts that ended before. */
+  /** The attempts that have ended. */
   readonly outcomes: readonly AttemptRecord[];
   readonly url: string | null;
   readonly secret_sealed: string | null;
 }
 
-/** What a node has room for at one organization; a lease never exceeds it. */
+/** The free capacity of a node for one organization. A lease never exceeds it. */
 export interface Room {
   /** Attempts that may begin. */
   readonly places: number;
-  /** Of these, by webhook: attempts that may begin there. */
+  /** Attempts that may begin, by webhook. */
   readonly receivers: Readonly<Record<string, number>>;
-  /** The same for a webhook that `receivers` does not list. */
+  /** The limit of a webhook that `receivers` does not list. */
   readonly per_webhook: number;
   /** Bytes of large bodies that may begin. */
   readonly large_bytes: number;
-  /** The same for the first large body, if it is alone. */
+  /** The limit for the first large body, if it is alone. */
   readonly lone_bytes: number;
   /** Longer than an attempt can take, with a margin. */
   readonly lease_ms: number;
@@ -58,16 +60,16 @@ export interface Room {
  */
 export const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
 
-/** The body's bytes if it is large, else 0. */
+/** Returns the body's bytes if it is large, else 0. */
 export function largeBytes({ body }: Pick<LeasedDelivery, "body">): number {
-  if (body.length * 3 <= large_bytes.over) return 0; // a UTF-16 unit takes at most three bytes
+  if (body.length * 3 <= large_bytes.over) return 0; // A UTF-16 unit takes at most three bytes.
   const bytes = Buffer.byteLength(body);
   return bytes > large_bytes.over ? bytes : 0;
 }
 
 /**
- * Returns the organizations that have deliveries which are due. For each, the index is read up to the first one that is due.
- * Most of a backlog is due, so it costs little. System scope.
+ * Returns the organizations that have due deliveries. For each, the query reads the index up to the first due one. Most
+ * of a backlog is due, so this costs little. System scope.
  */
 export async function organizationsWithDue(query: Query): Promise<readonly string[]> {
   const found = await query<{ org_id: string }>(
@@ -138,9 +140,9 @@ const leaseStatement: QueueStatement = {
 /** The result of a lease. */
 export interface Leased {
   readonly deliveries: readonly LeasedDelivery[];
-  /** Webhooks that have more due than their share has room for. */
+  /** Webhooks that have more due deliveries than their share has room for. */
   readonly more: readonly string[];
-  /** More would fit into the shares of receivers. The places, the bytes of large bodies, or another node prevented it. */
+  /** Receivers had room for more. The places, the bytes of large bodies, or another node prevented it. */
   readonly blocked: boolean;
 }
 
@@ -172,27 +174,27 @@ export async function leaseDue(db: Pick<Db, "queued">, org_id: string, room: Roo
   return { deliveries, more, blocked };
 }
 
-/** How a leased delivery goes on: the settler writes it. */
+/** The state of a leased delivery after its attempt. The settler writes it. */
 export interface Settlement {
   readonly delivery_id: string;
-  /** The attempts begun when it was leased; a newer lease makes this settlement void. */
+  /** The attempts that had begun at the lease. A newer lease makes this settlement void. */
   readonly attempts: number;
   readonly status: Delivery["status"];
   /** All ended attempts. */
   readonly outcomes: readonly AttemptRecord[];
   /** Milliseconds from now to the next attempt; 0 unless `status` is `pending`. */
   readonly wait_ms: number;
-  /** The row for the organization's audit trail; null: none. */
+  /** The row for the organization's audit trail, or null. */
   readonly audit: AuditRow | null;
 }
 
 /**
  * Locks the deliveries in the order of their ids, then the organization's head, as deleting a webhook does. If another
- * transaction changed a delivery while the statement waited for it, the statement does not see the new row. It returns the
- * id then, and the caller settles that delivery with another statement.
+ * transaction changed a delivery while the statement waited for it, the statement does not see the new row. Then it
+ * returns the id, and the caller settles that delivery with another statement.
  *
- * The commit does not wait for the disk, because decisions wait for the head. If the database's machine fails, lost
- * settlements are attempts that nobody settled: their leases run out and the attempts happen again.
+ * The commit does not wait for the disk, because decisions wait for the head. If the database's machine fails,
+ * settlements may be lost. Their leases expire, and the attempts happen again.
  */
 const settleStatement: QueueStatement = {
   name: "deliveries-settle",
@@ -230,8 +232,8 @@ const settleStatement: QueueStatement = {
 };
 
 /**
- * Settles leased deliveries of one organization, each together with its audit row; skips those whose lease is void. A
- * delivery that a receiver took counts as delivered even if its webhook was deleted meanwhile.
+ * Settles leased deliveries of one organization, each together with its audit row. Skips those with a void lease. A
+ * delivery that a receiver accepted counts as delivered even if its webhook was deleted meanwhile.
  */
 export async function settle(
   db: Pick<Db, "queued">,

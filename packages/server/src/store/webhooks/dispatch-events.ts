@@ -2,15 +2,18 @@
 import { limits } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
-/** Most events that one statement turns into deliveries. */
+/** At most this many events per statement. */
 export const events_per_statement = 200;
-/** Most deliveries that one statement makes: enough for two events of 100 webhooks. */
+/** At most this many deliveries per statement: enough for two events of 100 webhooks. */
 const deliveries_per_statement = 256;
-/** A statement for few events gets an id for so many deliveries of each, because making and sending 256 ids takes 0.2 ms. */
+/** A statement for few events gets this many ids for each, because making and sending 256 ids takes 0.2 ms. */
 const ids_per_event = 8;
-/** Events are measured as they are stored, so that the statement decompresses few bodies. The first event always fits. */
+/**
+ * The limit of events, measured as they are stored, so that the statement decompresses few bodies. The first event
+ * always fits.
+ */
 const stored_bytes_per_statement = 2_097_152;
-/** Deliveries are measured as text. The first delivery always fits. */
+/** The limit of deliveries, measured as text. The first delivery always fits. */
 const bytes_per_statement = 33_554_432;
 
 /** Returns the organizations that have events. The index answers once for each organization, so a backlog costs nothing. System scope. */
@@ -54,13 +57,13 @@ const dispatchStatement: QueueStatement = {
     from webhooks where org_id = $1 and active limit ${limits.webhooks_per_organization_max}),
   matched as materialized (
     select t.event_id, t.event_type, t.intent_id, t.escalation_id, w.webhook_id,
-      row_number() over told <= cardinality($2::text[]) and sum(t.bytes) over told - t.bytes < ${bytes_per_statement} as fits,
-      row_number() over told as n, first_value(t.event_id) over told as first_event_id
+      row_number() over numbered <= cardinality($2::text[]) and sum(t.bytes) over numbered - t.bytes < ${bytes_per_statement} as fits,
+      row_number() over numbered as n, first_value(t.event_id) over numbered as first_event_id
     from taken t join listening w on w.event_types ? t.event_type
       and (t.recorded_seq is null or w.registered_seq <= t.recorded_seq)
       and (t.told_up_to is null or w.webhook_id > t.told_up_to)
       and (w.escalation_id is null or (w.escalation_id = t.escalation_id and t.event_type like 'escalation.%'))
-    window told as (order by t.event_id, w.webhook_id)),
+    window numbered as (order by t.event_id, w.webhook_id)),
   cut as materialized (select min(event_id) as event_id from matched where not fits),
   made as materialized (
     select m.*, ($2::text[])[m.n] as delivery_id from matched m, cut c

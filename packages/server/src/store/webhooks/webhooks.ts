@@ -1,15 +1,15 @@
-/** SQL for webhooks. Source: contract §2.3. */
+/** SQL for webhooks. */
 import { type EventType, secret_mask, type Webhook } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A webhook as it is stored; `secret` is the mask wherever it is shown. */
+/** A stored webhook. Its `secret` is the mask that answers show. */
 export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
 
 const columns = `webhook_id as id, created_at, url, org_id as organization_id, escalation_id, event_types,
   '${secret_mask}' as secret, active, description, created_by`;
 
-/** A page of the organization's webhooks, newest first, older than `before`. */
+/** Returns a page of the organization's webhooks older than `before`, newest first. */
 export function readWebhooks(
   query: Query,
   org_id: string,
@@ -23,12 +23,12 @@ export function readWebhooks(
   );
 }
 
-/** One webhook, or undefined. */
+/** Returns one webhook, or undefined. */
 export function readWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
   return webhookWhere(query, org_id, webhook_id, "");
 }
 
-/** The same, its row held until the transaction ends. */
+/** Returns one webhook, or undefined, and locks its row until the transaction ends. */
 export function lockWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
   return webhookWhere(query, org_id, webhook_id, "for update");
 }
@@ -46,13 +46,13 @@ async function webhookWhere(
   return webhook;
 }
 
-/** How many webhooks the organization has, inactive ones included. */
+/** Returns how many webhooks the organization has, including inactive ones. */
 export async function countWebhooks(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::int as n from webhooks where org_id = $1", [org_id]);
   return row?.n ?? 0;
 }
 
-/** Whether the organization has this escalation. */
+/** Returns true if the organization has this escalation. */
 export async function escalationExists(query: Query, org_id: string, escalation_id: string): Promise<boolean> {
   const rows = await query("select 1 as one from escalations where org_id = $1 and escalation_id = $2", [
     org_id,
@@ -61,10 +61,12 @@ export async function escalationExists(query: Query, org_id: string, escalation_
   return rows.length > 0;
 }
 
-/** SQL: the place of the row that tells of the change; what happened before stands before it. */
+/** SQL: the place of the row that reports the change. Earlier events have lower places. */
 const next_seq = `coalesce(${newestHead("$1", "audit_seq + 1")}, 0)`;
 
-/** Writes a new webhook. Hold the head's lock: its place among what happens is taken here. */
+/**
+ * Writes a new webhook. The caller must hold the head's lock, because the webhook receives events from this place on.
+ */
 export async function insertWebhook(query: Query, webhook: StoredWebhook, secret_sealed: string): Promise<void> {
   const { organization_id, id, url, escalation_id, event_types, active, description, created_at, created_by } = webhook;
   await query(
@@ -86,7 +88,10 @@ export async function insertWebhook(query: Query, webhook: StoredWebhook, secret
   );
 }
 
-/** Writes what may change about a webhook. Hold the head's lock: one that is switched on hears of what happens from here on. */
+/**
+ * Writes the changeable fields of a webhook. The caller must hold the head's lock, because a webhook that is switched
+ * on receives events from this moment on.
+ */
 export async function updateWebhook(query: Query, webhook: StoredWebhook): Promise<void> {
   const { organization_id, id, url, event_types, active, description } = webhook;
   await query(
@@ -97,7 +102,7 @@ export async function updateWebhook(query: Query, webhook: StoredWebhook): Promi
   );
 }
 
-/** Writes another secret, sealed. */
+/** Replaces the sealed secret. */
 export async function updateWebhookSecret(
   query: Query,
   { organization_id, id }: Pick<StoredWebhook, "organization_id" | "id">,
@@ -110,7 +115,7 @@ export async function updateWebhookSecret(
   ]);
 }
 
-/** Deletes webhooks and returns those that were there. */
+/** Deletes webhooks and returns those that existed. */
 export function deleteWebhooks(query: Query, org_id: string, webhook_ids: readonly string[]): Promise<StoredWebhook[]> {
   return query<StoredWebhook>(
     `delete from webhooks where org_id = $1 and webhook_id = any($2::text[]) returning ${columns}`,
@@ -118,7 +123,7 @@ export function deleteWebhooks(query: Query, org_id: string, webhook_ids: readon
   );
 }
 
-/** What the secret is sealed for: it opens for this webhook of this organization only. */
+/** Returns the context of the sealed secret. It can be opened only for this webhook of this organization. */
 export function secretContext(org_id: string, webhook_id: string): string {
   return `${org_id} webhooks ${webhook_id} secret`;
 }

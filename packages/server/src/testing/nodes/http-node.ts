@@ -51,7 +51,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const metrics = createMetrics();
   const uses = createKeyUses(db, timers, log);
   const keys = new Keys(createKeyReader(db, open_mode_org_id), clock, uses, agreement);
-  const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)) };
+  const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)), callers: keys };
   await ensureOpenModeOrganization(runtime);
 
   /** Commits nothing, but only under the epoch of the caller, as the commit writer does. */

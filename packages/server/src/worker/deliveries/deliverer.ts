@@ -7,13 +7,13 @@
  *
  * Organizations take turns, and a turn is one statement. A turn claims its room, so two turns at once do not exceed a bound.
  *
- * What wakes an organization:
+ * An organization wakes when:
  * - The dispatcher made deliveries, or a person retried one, or the wait before its next attempt is over.
  * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
  * - A bound of the node or of the organization prevented a lease. Since then 32 attempts ended, or half of those in flight.
  * - A look found due deliveries, and no attempt in flight will wake the organization.
  *
- * What it hands on: one `Attempt` for each lease.
+ * Output: one `Attempt` for each lease.
  */
 import type { Runtime } from "../../operations/runtime.ts";
 import { remembering } from "../../operations/shared/sealer.ts";
@@ -53,7 +53,7 @@ export class Deliverer {
   readonly #more = new Map<string, ReadonlySet<string>>();
   /** Organizations that a bound kept from a lease; true: its latest turn had places. */
   readonly #blocked = new Map<string, boolean>();
-  /** Attempts that ended, and how many had ended when the first of the blocked organizations had its turn. */
+  /** Attempts that ended, and the number of ended ones when the first of the blocked organizations had its turn. */
   #ended = 0;
   #ended_before_block = 0;
   #stopped = false;
@@ -79,12 +79,12 @@ export class Deliverer {
     );
   }
 
-  /** Call it when the organization has deliveries that are due. */
+  /** Must be called when the organization has due deliveries. */
   wake(org_id: string): void {
     this.#turns.add(org_id);
   }
 
-  /** Call it when the organization has deliveries that are due after `wait_ms`. */
+  /** Must be called when the organization has deliveries that become due after `wait_ms`. */
   wakeAfter(org_id: string, wait_ms: number): void {
     if (this.#stopped) return;
     const cancel = this.#runtime.timers.after(wait_ms + 1, () => {
@@ -108,12 +108,15 @@ export class Deliverer {
     this.#began.clear();
   }
 
-  /** Whether the end of an attempt in flight wakes the organization. Without room, another turn would lease nothing. */
+  /**
+   * Returns true if the end of an attempt in flight will wake the organization. Without room, another turn would lease
+   * nothing.
+   */
   #willBeWoken(org_id: string): boolean {
     return this.#shares.inFlightOf(org_id) > 0 && (this.#more.has(org_id) || this.#blocked.has(org_id));
   }
 
-  /** One turn of an organization. Returns whether it needs another one. */
+  /** Runs one turn of an organization. Returns whether it needs another one. */
   async #lease(org_id: string): Promise<boolean> {
     await this.#courtesy.rest();
     if (this.#stopped) return false;
@@ -130,7 +133,7 @@ export class Deliverer {
     else this.#more.delete(org_id);
     for (const each of deliveries) void this.#send(each);
     if (blocked) {
-      // It had its share of the places, and there are others.
+      // The organization used its share of the places, and others have room for it.
       if (deliveries.length === room.places && this.#shares.placesOf(org_id) > 0) return true;
       this.#block(org_id, true, ended_before);
     }
@@ -166,7 +169,7 @@ export class Deliverer {
     try {
       attempt = await attemptDelivery(this.#runtime, leased);
     } catch (error) {
-      // A failure of the service, not of the receiver. The lease runs out, and another attempt follows.
+      // The service failed, not the receiver. The lease expires, and another attempt follows.
       log.error({ err: error, delivery_id: leased.delivery_id }, "an attempt failed");
     }
     const result = attempt?.result ?? null;

@@ -1,4 +1,4 @@
-/** The three machines: waits, independence of receivers, several nodes, crashes, stops. */
+/** Tests the three machines together: waits, independence of receivers, several nodes, crashes, stops. */
 import { limits } from "@countersign/contract";
 import { delivery_waits_ms, formatTimestampUs, networkList } from "@countersign/core";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -24,7 +24,7 @@ const { db } = database;
 const clock = createClock();
 const ids = createIds(clock);
 const sealer = createSealer(Buffer.alloc(32, 7));
-/** The API of all tests; it delivers nothing. */
+/** The API of all tests. It delivers nothing. */
 const { url: api_url } = await webhookNode(database, {
   sealer,
   deliveries: () => ({ wake: () => undefined, stop: async () => undefined }),
@@ -32,7 +32,7 @@ const { url: api_url } = await webhookNode(database, {
 const organization = () => webhookOrganization(database, api_url);
 const id = (received: Received) => received.headers["x-service-delivery"] as string;
 
-/** The machines of one node, which begin at once. */
+/** Starts the machines of one node. */
 function machines(
   terms: DeliveryTerms = quick_terms,
   timeout_ms: number = limits.delivery_attempt_timeout_ms,
@@ -54,7 +54,7 @@ function machines(
 const lease = async (org_id: string, lease_ms: number) =>
   (await leaseDue(db, org_id, { ...roomy, lease_ms })).deliveries;
 
-/** Leases as soon as the lease before has run out. */
+/** Leases as soon as the previous lease has expired. */
 async function leaseOnceDue(org_id: string, lease_ms: number): Promise<readonly LeasedDelivery[]> {
   for (;;) {
     const leased = await lease(org_id, lease_ms);
@@ -62,7 +62,7 @@ async function leaseOnceDue(org_id: string, lease_ms: number): Promise<readonly 
   }
 }
 
-/** Writes events without deciding: as many as asked, about no intent. */
+/** Writes this many events without decisions and without an intent. */
 async function addEvents(org_id: string, count: number): Promise<void> {
   await db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)
@@ -80,7 +80,7 @@ const database_us = async () => {
 };
 
 describe("with the waits of the contract", () => {
-  test("attempts follow each other 5 s and 25 s after the end of the one before", async () => {
+  test("attempts follow 5 s and 25 s after the end of the previous one", async () => {
     const ended_us: number[] = [];
     const receiver = await testReceiver(async (response) => {
       ended_us.push(await database_us());
@@ -90,7 +90,7 @@ describe("with the waits of the contract", () => {
     await org.register(receiver.url);
     await org.submit();
     machines(standardTerms);
-    /** When the next attempt is due, once so many have been settled. */
+    /** Returns when the next attempt is due, after this many have been settled. */
     const due = async (settled: number) => {
       const row = async () =>
         (
@@ -118,8 +118,8 @@ describe("with the waits of the contract", () => {
 });
 
 describe("independence", () => {
-  test("a receiver that hangs with 500 events delays nobody else's deliveries", async () => {
-    // It hangs for longer than the test runs: who waits for it never arrives.
+  test("a receiver that hangs with 500 events delays no other deliveries", async () => {
+    // The receiver hangs longer than the test runs, so a delivery that waits for it never arrives.
     const hanging = await testReceiver(() => undefined);
     const [slow, fast] = [await organization(), await organization()];
     await slow.register(hanging.url);
@@ -128,13 +128,13 @@ describe("independence", () => {
     await expect.poll(() => hanging.received.length).toBeGreaterThan(0);
 
     const sent: string[] = [];
-    // A delivery may come before the answer to its intent does.
+    // A delivery may arrive before the answer to its intent.
     const arrived = new Set<string>();
     const receiver = await testReceiver((response, { body }) => {
       arrived.add(JSON.parse(body).intent_id);
       response.end();
     });
-    // In the organization of the hanging one too.
+    // Also in the organization with the hanging receiver.
     await slow.register(`${receiver.url}/neighbour`, { event_types: ["decision.approved"] });
     await fast.register(receiver.url);
     for (let n = 0; n < 40; n++) {
@@ -143,14 +143,14 @@ describe("independence", () => {
       wake(org.org_id);
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
-    // And the one that hangs was never asked more than its share at once.
+    // The hanging receiver never got more requests at once than its share.
     expect(hanging.received.length).toBeLessThanOrEqual(standardTerms.per_webhook.first);
     await hanging.close();
     await stop();
     await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 
-  test("a backlog of one organization does not hold up another's single event", async () => {
+  test("a backlog of one organization does not delay another's single event", async () => {
     const terms = { ...quick_terms, per_organization: 32 };
     const [busy, other] = [await organization(), await organization()];
     const waiting: (() => void)[] = [];
@@ -174,12 +174,12 @@ describe("independence", () => {
 });
 
 describe("several nodes", () => {
-  test("four nodes deliver 1,000 events once each, and every one is in the audit trail once", async () => {
+  test("four nodes deliver 1,000 events once each, and the audit trail has each once", async () => {
     const org = await organization();
     const receiver = await testReceiver();
     await org.register(receiver.url);
     await addEvents(org.org_id, 1_000);
-    // No lease runs out, even if the machine is slow. Few connections, because each one costs a TLS handshake.
+    // No lease expires, even on a slow machine. Few connections, because each one costs a TLS handshake.
     const per_webhook = { first: 8, least: 2, most: 16 };
     const terms = { ...quick_terms, per_webhook, lease_ms: 600_000 };
     for (let node = 0; node < 4; node += 1) machines(terms, 600_000);
@@ -197,7 +197,7 @@ describe("several nodes", () => {
 
 describe("crashes", () => {
   test("a lease outlives the longest attempt and its settlement", () => {
-    // The node waits this long for a session with the database before it gives a settlement up and tries it again.
+    // The node waits this long for a database session before it retries a settlement.
     const session_wait_ms = 5_000;
     expect(standardTerms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
   });
@@ -213,12 +213,12 @@ describe("crashes", () => {
     return { org, receiver };
   }
 
-  test("an attempt whose node died is made again under the same id once its lease has run out", async () => {
+  test("an attempt whose node died is repeated under the same id after its lease has expired", async () => {
     const { org, receiver } = await dueDelivery();
     const [lost] = await lease(org.org_id, 600_000);
     expect(lost).toMatchObject({ org_id: org.org_id, number: 1 });
     expect(await lease(org.org_id, 600_000)).toEqual([]);
-    // The lease has run out, by the database's clock.
+    // The lease has expired, by the database's clock.
     await db.query("update deliveries set due_at = clock_timestamp() where org_id = $1", [org.org_id]);
     machines();
     await expect.poll(() => receiver.received.length).toBe(1);
@@ -239,7 +239,7 @@ describe("crashes", () => {
     ["deleted", "delete from webhooks where org_id = $1"],
     ["inactive", "update webhooks set active = false where org_id = $1"],
   ])(
-    "what was still dispatched for a webhook that is %s by now is not sent, and ends cancelled",
+    "an event that is dispatched for a webhook that is %s meanwhile is not sent, and ends cancelled",
     async (_title, sql) => {
       const { org, receiver } = await dueDelivery();
       await db.query(sql, [org.org_id]);
@@ -249,7 +249,7 @@ describe("crashes", () => {
     },
   );
 
-  test("three attempts that all died end as failed without a fourth, with a reason for each", async () => {
+  test("three attempts whose nodes died end as failed without a fourth, with a reason for each", async () => {
     const { org, receiver } = await dueDelivery();
     for (const number of [1, 2, 3]) {
       const leased = await leaseOnceDue(org.org_id, 10);
@@ -276,7 +276,7 @@ describe("crashes", () => {
     await db.query("update deliveries set status = 'cancelled' where status = 'pending'");
   });
 
-  test("a stop lets attempts under way finish and settles them", async () => {
+  test("a stop lets running attempts finish and settles them", async () => {
     let answer: (() => void) | undefined;
     const receiver = await testReceiver((response) => {
       answer = () => response.end();
@@ -298,7 +298,7 @@ describe("crashes", () => {
     await org.register(receiver.url);
     await org.submit();
     let patience_ms = 0;
-    // A stop waits longer than anything else does; here that time is over at once.
+    // A stop has the longest wait of all. Here it ends at once.
     const after: typeof timers.after = (ms, run) => {
       patience_ms = Math.max(patience_ms, ms);
       return timers.after(ms > 1_000 ? 0 : ms, run);

@@ -25,7 +25,7 @@ export interface Deliveries extends DeliveryLoop {
   stop(): Promise<void>;
 }
 
-/** What the machines need of the node. */
+/** The parts of the node that the machines use. */
 export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
   readonly metrics: DeliveryMetrics;
   /** Undefined: the machines never wait for requests. */

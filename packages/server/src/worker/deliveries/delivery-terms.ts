@@ -1,7 +1,7 @@
 /** The bounds of the deliveries of one node. */
 import { limits } from "@countersign/contract";
 
-/** Counts are attempts in flight. */
+/** The bounds. Counts are attempts in flight. */
 export interface DeliveryTerms {
   /** On the node. */
   readonly slots: number;
@@ -11,7 +11,7 @@ export interface DeliveryTerms {
   /** At one receiver: at first, at least and at most. */
   readonly per_webhook: { readonly first: number; readonly least: number; readonly most: number };
   readonly per_organization: number;
-  /** An attempt takes 10 s at most; the rest is for settling it. */
+  /** An attempt takes 10 s at most. The rest is for settling it. */
   readonly lease_ms: number;
   /** Replaces the 5 s and 25 s of the contract (tests only). */
   readonly waits_ms?: readonly number[];

@@ -8,8 +8,8 @@
  * Organizations take turns, and a turn is one statement. If several organizations wait, a turn has a share of the events of a
  * statement, so a backlog of one organization does not delay another one's single event.
  *
- * What wakes it: a call after a commit of this node; a look, because a call may be lost.
- * What it hands on: rows. It also calls `made` after each statement that made deliveries, to wake the deliverer.
+ * Woken by: a call after a commit of this node; a look, because a call may be lost.
+ * Output: rows. The machine also calls `made` after each statement that made deliveries, to wake the deliverer.
  */
 import { formatTimestampUs } from "@countersign/core";
 import type { Runtime } from "../../operations/runtime.ts";
@@ -27,9 +27,9 @@ const least_events = 8;
 
 /** The dispatcher of one node. */
 export interface Dispatcher {
-  /** Call it when the organization has new events. */
+  /** Must be called when the organization has new events. */
   wake(org_id: string): void;
-  /** Waits for the statements under way, and begins no other. */
+  /** Waits for the running statements, and begins no other. */
   stop(): Promise<void>;
 }
 

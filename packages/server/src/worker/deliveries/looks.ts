@@ -1,16 +1,19 @@
 /**
- * Looks at all organizations for work that nobody reported: of a node that died, of a lease that ran out, after a restart. A look
- * asks about every organization, so its pause grows with the time that it takes.
+ * Looks at all organizations for work that was not reported: of a dead node, of an expired lease, after a restart. A
+ * look asks about every organization, so its pause grows with its duration.
  */
 import type { Log, Timers } from "../../ports.ts";
 
-/** The pause between two looks is this many times as long as the look took, within these bounds. One slow look must not end the looks. */
+/**
+ * The pause between two looks is this many times the duration of the look, within these bounds. One slow look must not
+ * end the looks.
+ */
 const pause_looks = 20;
 const pause_ms = { min: 1_000, max: 5_000 };
 
 /** The looks of one machine. */
 export interface Looks {
-  /** Resolves when the look under way has ended. No other one follows. */
+  /** Resolves when the current look has ended. No other one follows. */
   stop(): Promise<void>;
 }
 

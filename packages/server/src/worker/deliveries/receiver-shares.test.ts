@@ -1,4 +1,4 @@
-/** Shares of receivers (growth, halving, what is remembered), and what there is room for at an organization. */
+/** Tests the shares of receivers (growth, halving, memory), and the room of an organization. */
 import { expect, test } from "vitest";
 import { large_bytes } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
@@ -9,12 +9,12 @@ const terms: DeliveryTerms = { slots: 100, reserve: 20, few: 4, per_webhook, per
 const receiver = { org_id: "org_1", webhook_id: "wh_1" };
 const roomAt = (shares: ReceiverShares, org_id = "org_1") => shares.room(org_id, 0);
 
-/** Begins so many attempts, each at a receiver of its own. */
+/** Begins this many attempts, each at another receiver. */
 function begin(shares: ReceiverShares, org_id: string, count: number): void {
   for (let n = 0; n < count; n++) shares.begin({ org_id, webhook_id: `wh_${n}` });
 }
 
-test("an event taken quickly raises the share by one up to the most, and the raised share outlives an idle moment", () => {
+test("an event accepted quickly raises the share by one up to the most, and the raised share outlives an idle moment", () => {
   const shares = new ReceiverShares(terms);
   for (let n = 1; n <= 6; n++) {
     shares.begin(receiver);
@@ -24,7 +24,7 @@ test("an event taken quickly raises the share by one up to the most, and the rai
   expect([shares.in_flight, shares.inFlightOf("org_1")]).toEqual([0, 0]);
 });
 
-test("every failure halves the share down to the least, and the receiver is remembered as such", () => {
+test("every failure halves the share down to the least, and the receiver's share is remembered", () => {
   const shares = new ReceiverShares(terms);
   for (const share of [4, 2, 2]) {
     shares.begin(receiver);
@@ -33,7 +33,7 @@ test("every failure halves the share down to the least, and the receiver is reme
   }
 });
 
-test("a slow success and an attempt that was never sent leave the share as it is, and nothing to remember", () => {
+test("a slow success and an unsent attempt do not change the share, and leave nothing to remember", () => {
   const shares = new ReceiverShares(terms);
   shares.begin(receiver);
   shares.begin(receiver);
@@ -52,7 +52,7 @@ test("half of the share must be free before another lease is worth its cost", ()
   expect(shares.hasRoom(receiver)).toBe(false);
 });
 
-test("of receivers with nothing in flight the latest 256 are remembered, and those with something all are", () => {
+test("of receivers with nothing in flight the latest 256 are remembered, and all with something in flight", () => {
   const shares = new ReceiverShares(terms);
   shares.begin(receiver);
   for (let n = 0; n < 300; n++) {

@@ -1,18 +1,18 @@
 /**
- * How many attempts may be in flight at each receiver. A receiver begins with a small share. Each event that it takes
- * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all the places that it can use, and
- * a receiver that hangs holds few. With a fixed share of 64, 12 receivers that hang would hold every place that is not
- * reserved.
+ * Limits the attempts in flight at each receiver. A receiver begins with a small share. Each event that it accepts
+ * quickly raises the share by one, and each failure halves it. So a fast receiver soon has all the places that it can
+ * use, and a hanging receiver holds few. With a fixed share of 64, 12 hanging receivers would hold every place that is
+ * not reserved.
  */
 import { large_bytes, type Room } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
 
-/** An attempt that took the receiver longer than this does not raise its share. */
+/** A slower attempt does not raise the receiver's share. */
 const quick_ms = 1_000;
 /** How many shares of receivers with nothing in flight are kept. */
 const remembered_max = 256;
 
-/** Names one receiver. */
+/** The key of one receiver. */
 interface ReceiverKey {
   readonly org_id: string;
   readonly webhook_id: string;
@@ -30,7 +30,7 @@ interface Share {
   share: number;
 }
 
-/** What is in flight on this node, by receiver and by organization, and what there is room for. */
+/** The attempts in flight on this node by receiver and organization, and the room that is left. */
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
@@ -38,7 +38,7 @@ export class ReceiverShares {
   readonly #large = new Map<string, number>();
   readonly #terms: DeliveryTerms;
   #in_flight = 0;
-  /** Of the leases under way: attempts that they may begin, and bytes of large bodies. */
+  /** Totals of the running leases: attempts that they may begin, and bytes of large bodies. */
   #claimed = 0;
   #claimed_large = 0;
 
@@ -68,8 +68,8 @@ export class ReceiverShares {
   }
 
   /**
-   * Returns the room for one lease of an organization. If others wait for a turn, the lease has a share of the places, but at
-   * least `few` of them, because each lease is a statement.
+   * Returns the room for one lease of an organization. If others wait for a turn, the lease gets a share of the places.
+   * The share is at least `few`, because each lease is a statement.
    */
   room(org_id: string, others_waiting: number): Room {
     const { few, lease_ms, per_webhook } = this.#terms;
@@ -82,7 +82,7 @@ export class ReceiverShares {
     return { ...room, ...this.#largeRoom(org_id) };
   }
 
-  /** Keeps the room of a lease from other leases until the returned function is called. */
+  /** Reserves the room of a lease until the returned function is called. */
   claim({ places, large_bytes: together, lone_bytes }: Room): () => void {
     const large = Math.min(large_bytes.all, Math.max(together, lone_bytes));
     this.#claimed += places;
@@ -102,13 +102,16 @@ export class ReceiverShares {
     return { large_bytes: room, lone_bytes: all === 0 ? Number.MAX_SAFE_INTEGER : Math.max(0, left) };
   }
 
-  /** Whether half of the receiver's share is free. A lease of many deliveries costs little more than a lease of one. */
+  /**
+   * Returns true if half of the receiver's share is free. A lease of many deliveries costs little more than a lease of
+   * one.
+   */
   hasRoom(receiver: ReceiverKey): boolean {
     const known = this.#shares.get(receiverKey(receiver));
     return known === undefined || known.n * 2 <= known.share;
   }
 
-  /** `large_bytes`: the body's bytes if it is large, else 0. */
+  /** Counts a new attempt. `large_bytes`: the body's bytes if it is large, else 0. */
   begin(receiver: ReceiverKey, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key) ?? { receiver, n: 0, share: this.#terms.per_webhook.first };
@@ -119,7 +122,10 @@ export class ReceiverShares {
     this.#addLarge(receiver, large_bytes);
   }
 
-  /** `taken`: whether the receiver took the event; null: nothing was sent, or the service failed. */
+  /**
+   * Counts the end of an attempt. `taken`: whether the receiver accepted the event. Null: nothing was sent, or the
+   * service failed.
+   */
   end(receiver: ReceiverKey, taken: boolean | null, duration_ms: number, large_bytes = 0): void {
     const key = receiverKey(receiver);
     const known = this.#shares.get(key);
@@ -145,7 +151,7 @@ export class ReceiverShares {
     else this.#large.set(org_id, sum);
   }
 
-  /** Keeps the share, and drops the share of the receiver that was idle longest if there are too many. */
+  /** Keeps the share. If there are too many, drops the share of the receiver that was idle longest. */
   #remember(key: string, share: Share): void {
     this.#shares.set(key, share);
     if (this.#shares.size <= remembered_max) return;

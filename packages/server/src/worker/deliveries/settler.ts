@@ -6,15 +6,18 @@
  *   one organization:    one batch at a time; attempts that end meanwhile wait for the next batch
  *   the machine:         batches of at most three organizations at a time
  *
- * What wakes it: an attempt that the deliverer hands on.
- * What it hands on: rows. It also calls `again` for a delivery that must be sent again, to wake the deliverer after its wait.
+ * Woken by: an attempt that the deliverer hands on.
+ * Output: rows. The machine also calls `again` for a delivery that must be sent again, to wake the deliverer after its wait.
  */
 import type { DeliveryMetrics, Runtime } from "../../operations/runtime.ts";
 import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
 import type { Courtesy } from "./courtesy.ts";
 
-/** Attempts wait this long for others: nobody waits for a settlement, and a batch costs little more than one attempt. */
+/**
+ * Attempts wait this long for others, because a settlement is not urgent and a batch costs little more than one
+ * attempt.
+ */
 const gather_ms = 50;
 const retry_ms = 500;
 const organizations_max = 3;
@@ -22,7 +25,7 @@ const organizations_max = 3;
 /** The settler of one node. */
 export interface Settler {
   add(attempt: Attempt): void;
-  /** Settles the attempts that wait, and resolves after that. Does not retry a settlement that fails. */
+  /** Settles the waiting attempts, and resolves after that. Does not retry a settlement that fails. */
   stop(): Promise<void>;
 }
 
@@ -79,7 +82,8 @@ export function startSettler(
       } catch (error) {
         log.error({ err: error, org_id }, "settling deliveries failed");
         if (stopped) return;
-        // Retries the batch. If a lease runs out before that, the settlement changes nothing, and the attempt happens again.
+        // Retries the batch. If a lease expires before that, the settlement changes nothing, and the attempt happens
+        // again.
         await new Promise<void>((resolve) => void timers.after(retry_ms, resolve));
       }
     }

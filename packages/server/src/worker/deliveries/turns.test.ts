@@ -1,9 +1,9 @@
-/** The order of turns, how many run at the same time, failures, and the end. */
+/** Tests the order of turns, how many run at once, failures, and the end. */
 import { expect, test } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { inTurns } from "./turns.ts";
 
-/** Turns that each last until the test ends them. */
+/** Starts turns that last until the test ends them. */
 function held(lanes: number) {
   const begun: string[] = [];
   const ends = new Map<string, (needs_another: boolean) => void>();
@@ -24,7 +24,7 @@ function held(lanes: number) {
   return { turns, begun, errors, end };
 }
 
-test("an organization that needs another turn waits behind the others, and an organization stands in the queue once", async () => {
+test("an organization that needs another turn waits behind the others, and is in the queue only once", async () => {
   const { turns, begun, end } = held(1);
   for (const org_id of ["a", "b", "c", "b"]) turns.add(org_id);
   expect([begun, turns.waiting()]).toEqual([["a"], 2]);
@@ -56,7 +56,7 @@ test("a turn that fails is logged, and the next one follows", async () => {
   expect([begun, errors]).toEqual([["bad", "a"], ["bad"]]);
 });
 
-test("a stop waits for the turns under way, and no other begins", async () => {
+test("a stop waits for the running turns, and no other begins", async () => {
   const { turns, begun, end } = held(1);
   for (const org_id of ["a", "b"]) turns.add(org_id);
   let stopped = false;

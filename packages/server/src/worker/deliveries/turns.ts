@@ -1,19 +1,19 @@
 import type { Log } from "../../ports.ts";
 
-/** Work for organizations, in turns. */
+/** Runs work for organizations in turns. */
 export interface Turns {
-  /** Puts the organization at the end of the queue, unless it waits there already. */
+  /** Puts the organization at the end of the queue, unless it already waits. */
   add(org_id: string): void;
   /** Organizations that wait for a turn. */
   waiting(): number;
-  /** Begins no more turns, and resolves when those under way have ended. */
+  /** Begins no more turns, and resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Gives each organization that waits a turn, the first come first. At most `lanes` turns run at the same time, and never two of
- * one organization. If `take` resolves to true, the organization goes to the end of the queue. Logs failures and does not retry,
- * because a look finds the organization again.
+ * Gives each waiting organization a turn, in the order of arrival. At most `lanes` turns run at once, and never two of
+ * one organization. If `take` resolves to true, the organization goes to the end of the queue. Logs failures and does
+ * not retry, because a look finds the organization again.
  */
 export function inTurns(log: Log, lanes: number, take: (org_id: string) => Promise<boolean>): Turns {
   const queue = new Set<string>();

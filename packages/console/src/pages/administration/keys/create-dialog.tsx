@@ -1,11 +1,15 @@
 /** The form of a new API key. */
-import { type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
+import { type ApiKey, type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useClient, useSession } from "../../../api/session.tsx";
 import { Dialog, FormActions } from "../../../parts/forms/dialog.tsx";
 import { SelectField, TextField } from "../../../parts/forms/field.tsx";
-import { Failed } from "../../../parts/states.tsx";
+import { useMembranes } from "../../../parts/shadow-banner.tsx";
+import { Failed, Loaded } from "../../../parts/states.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { useObserved } from "./bind-dialog.tsx";
+import { BindingFields, bindingsIn, usualBindings } from "./binding-fields.tsx";
 
 const roles = [
   ["agent", "agent: submits intents, reads its own"],
@@ -28,21 +32,26 @@ function inputOf(form: FormData, role: Role): ApiKeyInput {
     role,
     environment: text("environment") as "live",
     expires_in_days: Number(text("days")),
+    bindings: bindingsIn(form, { role, environment: text("environment") }),
     ...(text("name") === "" ? {} : { name: text("name") }),
-    ...(text("agent_id") === "" ? {} : { scope: "agent", agent_id: text("agent_id") }),
   };
 }
 
 export function CreateDialog({
+  like = null,
   onClose,
   onMade,
 }: {
+  /** The new key is for an agent that used this key; null: for whoever is to get it. */
+  readonly like?: ApiKey | null;
   readonly onClose: () => void;
   readonly onMade: (key: ApiKeyCreated) => void;
 }) {
   const client = useClient();
   const { caller } = useSession();
   const [role, setRole] = useState<Role>("agent");
+  const membranes = useMembranes();
+  const observed = useObserved(like?.key_id ?? null);
   const create = useMutation({
     mutationFn: (input: ApiKeyInput) => client.createApiKey(input),
     onSuccess: onMade,
@@ -52,8 +61,15 @@ export function CreateDialog({
     create.mutate(inputOf(new FormData(event.currentTarget), role));
   };
   return (
-    <Dialog title="Create a key" onClose={onClose}>
+    <Dialog title={like === null ? "Create a key" : "Create a key for the agent"} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
+        {like !== null && (
+          <p>
+            {"Give the new key to the agent that uses "}
+            <Data text={like.name ?? like.key_id} />
+            {" now. Filled in: what that key submitted in the last 30 days."}
+          </p>
+        )}
         <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={limits.name_chars_max} />
         <SelectField
           label="Role"
@@ -61,14 +77,15 @@ export function CreateDialog({
           onChange={(event) => setRole(event.target.value as Role)}
           options={roles}
         />
-        {role === "agent" && (
-          <TextField
-            label="Only for this agent id (optional)"
-            name="agent_id"
-            maxLength={limits.agent_id_chars_max}
-            autoComplete="off"
-          />
-        )}
+        <Loaded query={membranes} what="the membranes">
+          {(known) => (
+            <Loaded query={observed} what="what the key submitted">
+              {(seen) => (
+                <BindingFields role={role} membranes={known} defaults={seen?.bindings ?? usualBindings(known)} />
+              )}
+            </Loaded>
+          )}
+        </Loaded>
         <SelectField label="Environment" name="environment" options={environments} />
         <TextField
           label="Days until it ends"
@@ -79,17 +96,25 @@ export function CreateDialog({
           defaultValue={limits.api_key_lifetime_days_default}
           required
         />
-        {caller?.type === "open_mode" && (
-          <div className="banner warn">
-            <div>
-              <strong>This ends open mode for good</strong>
-              Store the key: without one nobody gets in any more. Choose the role admin for the first one.
-            </div>
-          </div>
-        )}
+        {caller?.type === "open_mode" && <EndsOpenMode />}
         {create.error !== null && <Failed error={create.error} />}
-        <FormActions action="Create" disabled={create.isPending} onClose={onClose} />
+        <FormActions
+          action="Create"
+          disabled={create.isPending || membranes.data === undefined || observed.data === undefined}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
+  );
+}
+
+function EndsOpenMode() {
+  return (
+    <div className="banner warn">
+      <div>
+        <strong>This ends open mode for good</strong>
+        Store the key: without one nobody gets in any more. Choose the role admin for the first one.
+      </div>
+    </div>
   );
 }

@@ -1,7 +1,8 @@
 /** The table of API keys. */
-import type { ApiKey } from "@countersign/contract";
+import type { ApiKey, KeyBindings } from "@countersign/contract";
 import { nowMs } from "../../../browser/clock.ts";
 import { FreezeButton } from "../../../freezes/freeze-button.tsx";
+import { warningTexts } from "../../../parts/key-warning-texts.ts";
 import { Badge } from "../../../parts/records/badge.tsx";
 import { Who } from "../../../parts/records/who.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
@@ -14,18 +15,42 @@ function stateOf(key: ApiKey): "active" | "revoked" | "expired" {
   return Date.parse(key.expires_at) <= nowMs() ? "expired" : "active";
 }
 
-export function KeyTable({
-  rows,
-  own,
-  onAsk,
-}: {
-  readonly rows: readonly ApiKey[];
+function BoundTo({ bindings }: Pick<ApiKey, "bindings">) {
+  if (bindings === null) return "–";
+  return (
+    <div className="small">
+      {boundParts(bindings).map((part) => (
+        <div key={part}>
+          <Data text={part} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function boundParts({ agent_ids, membrane_ids, source_cidrs, forbid_shadow }: KeyBindings): string[] {
+  const listed = (names: readonly string[]) => (names.length > 3 ? `${names.length} of them` : names.join(", "));
+  return [
+    ...(agent_ids === null ? [] : [`agents: ${listed(agent_ids)}`]),
+    ...(membrane_ids === null ? [] : [`membranes: ${membrane_ids.length}`]),
+    ...(source_cidrs === null ? [] : [`networks: ${listed(source_cidrs)}`]),
+    ...(forbid_shadow ? ["no shadow mode"] : []),
+  ];
+}
+
+/** What the buttons of a key ask for. */
+interface Asking {
   /** The id of the caller's own key; null: the caller uses no key. */
   readonly own: string | null;
   readonly onAsk: (asked: KeyEnd) => void;
-}) {
+  readonly onBind: (key: ApiKey) => void;
+  /** An agent uses this admin key and is to get a key of its own. */
+  readonly onReplace: (key: ApiKey) => void;
+}
+
+export function KeyTable({ rows, own, ...asking }: Asking & { readonly rows: readonly ApiKey[] }) {
   return (
-    <ListTable heads={["Name", "Role", "Environment", "Made by", "Last used", "Ends", "State"]} actions>
+    <ListTable heads={["Name", "Role", "Environment", "Bound to", "Made by", "Last used", "Ends", "State"]} actions>
       {rows.map((key) => {
         const state = stateOf(key);
         return (
@@ -45,30 +70,52 @@ export function KeyTable({
               )}
             </td>
             <td>{key.environment}</td>
+            <td>
+              <BoundTo bindings={key.bindings} />
+            </td>
             <td>{key.created_by === null ? "–" : <Who id={key.created_by} />}</td>
             <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
             <td>{key.revoked_at === null ? <Time at={key.expires_at} /> : "–"}</td>
             <td>
               <Badge text={state} tone={state === "active" ? "approve" : "plain"} />
+              {key.warnings.map((warning) => (
+                <div key={warning} className="small wrong">
+                  {warningTexts[warning]}
+                </div>
+              ))}
             </td>
-            <td>
-              {state === "active" && (
-                <span className="row">
-                  {key.key_id === own && (
-                    <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
-                      Replace
-                    </button>
-                  )}
-                  <FreezeButton target={{ kind: "key", id: key.key_id }} />
-                  <button type="button" className="button small bad" onClick={() => onAsk({ act: "revoke", key })}>
-                    Revoke
-                  </button>
-                </span>
-              )}
-            </td>
+            <td>{state === "active" && <KeyActions record={key} own={own} {...asking} />}</td>
           </tr>
         );
       })}
     </ListTable>
+  );
+}
+
+function KeyActions({ record: key, own, onAsk, onBind, onReplace }: Asking & { readonly record: ApiKey }) {
+  return (
+    <span className="row">
+      {key.key_id === own && (
+        <button type="button" className="button small" onClick={() => onAsk({ act: "rotate", key })}>
+          Replace
+        </button>
+      )}
+      <button
+        type="button"
+        className={`button small ${key.warnings.includes("unbound") ? "primary" : ""}`}
+        onClick={() => onBind(key)}
+      >
+        Bind
+      </button>
+      {key.warnings.includes("admin_submits") && (
+        <button type="button" className="button small primary" onClick={() => onReplace(key)}>
+          Make an agent key
+        </button>
+      )}
+      <FreezeButton target={{ kind: "key", id: key.key_id }} />
+      <button type="button" className="button small bad" onClick={() => onAsk({ act: "revoke", key })}>
+        Revoke
+      </button>
+    </span>
   );
 }

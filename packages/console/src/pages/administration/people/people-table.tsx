@@ -1,6 +1,9 @@
 /** The table of people. */
-import type { Role, User } from "@countersign/contract";
+import { type Role, roleMeets, type User } from "@countersign/contract";
+import { useState } from "react";
+import { AbsenceForm, AbsenceLine } from "../../../account/absence.tsx";
 import { useMay, useSession } from "../../../api/session.tsx";
+import { Dialog } from "../../../parts/forms/dialog.tsx";
 import { Badge } from "../../../parts/records/badge.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { ListTable } from "../../../parts/tables/list-table.tsx";
@@ -17,30 +20,44 @@ export function PeopleTable({
 }) {
   const { caller } = useSession();
   const may = useMay("admin");
+  const [away, setAway] = useState<User | null>(null);
   return (
-    <ListTable heads={["E-mail", "Role", "Second factor", "Last seen"]} actions>
-      {rows.map((user) => (
-        <tr key={user.user_id}>
-          <td>
-            <Data text={user.email} />
-            {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
-            <div className="mono small muted">{user.user_id}</div>
-          </td>
-          <td>{may ? <RoleField user={user} onChoose={(role) => onAsk({ user, role })} /> : user.role}</td>
-          <td>
-            <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
-          </td>
-          <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
-          <td>
-            {may && (
-              <button type="button" className="button small bad" onClick={() => onAsk({ user, role: null })}>
-                Remove
-              </button>
-            )}
-          </td>
-        </tr>
-      ))}
-    </ListTable>
+    <>
+      {away !== null && (
+        <Dialog title={`Absence of ${away.email}`} onClose={() => setAway(null)}>
+          <AbsenceForm user_id={away.user_id} onDone={() => setAway(null)} />
+        </Dialog>
+      )}
+      <ListTable heads={["E-mail", "Role", "Second factor", "Last seen"]} actions>
+        {rows.map((user) => (
+          <tr key={user.user_id}>
+            <td>
+              <Data text={user.email} />
+              {user.user_id === caller?.id && <span className="small muted"> (you)</span>}
+              <div className="mono small muted">{user.user_id}</div>
+              <AbsenceLine absence={user.absence} />
+            </td>
+            <td>{may ? <RoleField user={user} onChoose={(role) => onAsk({ user, role })} /> : user.role}</td>
+            <td>
+              <Badge text={user.mfa_enabled ? "on" : "off"} tone={user.mfa_enabled ? "approve" : "plain"} />
+            </td>
+            <td>{user.last_seen_at === null ? "never" : <Time at={user.last_seen_at} />}</td>
+            <td>
+              {may && roleMeets(user.role, ["reviewer"]) && (
+                <button type="button" className="button small" onClick={() => setAway(user)}>
+                  Absence
+                </button>
+              )}
+              {may && (
+                <button type="button" className="button small bad" onClick={() => onAsk({ user, role: null })}>
+                  Remove
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </ListTable>
+    </>
   );
 }
 

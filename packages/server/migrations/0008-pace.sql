@@ -14,6 +14,8 @@ create table reviewer_times (
   check ((ruled_at is null) = (approved is null))
 );
 create index reviewer_times_ruled on reviewer_times (org_id, ruled_at) where ruled_at is not null;
+-- Rows are deleted by their age.
+create index reviewer_times_by_age on reviewer_times (greatest(shown_at, ruled_at));
 
 alter table reviewer_times enable row level security;
 alter table reviewer_times force row level security;

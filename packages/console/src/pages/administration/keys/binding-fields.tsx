@@ -1,0 +1,94 @@
+/** The part of a form that says what a key is bound to. */
+import { type KeyBindings, type KeyBindingsInput, limits, type Membrane, type Role } from "@countersign/contract";
+import { TextArea } from "../../../parts/forms/field.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+
+/** What the fields begin with. */
+export type BindingDefaults = Pick<KeyBindings, "membrane_ids" | "agent_ids" | "source_cidrs">;
+
+/** A new agent's key may submit to the default membrane. */
+export function usualBindings(membranes: readonly Membrane[]): BindingDefaults {
+  const own = membranes.find(({ is_default }) => is_default);
+  return { membrane_ids: own === undefined ? null : [own.membrane_id], agent_ids: null, source_cidrs: null };
+}
+
+const lines = (form: FormData, name: string): string[] | null => {
+  const texts = String(form.get(name) ?? "").split("\n");
+  const filled = texts.map((text) => text.trim()).filter((text) => text !== "");
+  return filled.length === 0 ? null : filled;
+};
+
+/**
+ * The bindings as the form has them. Keys of agents never ask for shadow mode, unless their environment is shadow. `before`: what the form
+ * has no fields for stays as it is. Null: unbound.
+ */
+export function bindingsIn(form: FormData, { role, environment, before = null }: Asked): KeyBindingsInput | null {
+  const chosen = form.getAll("membrane_ids").map(String);
+  const of_agent = {
+    membrane_ids: chosen.length === 0 ? null : chosen,
+    agent_ids: lines(form, "agent_ids"),
+    forbid_shadow: environment !== "shadow",
+  };
+  const bindings = { ...before, ...(role === "agent" ? of_agent : {}), source_cidrs: lines(form, "source_cidrs") };
+  const binds = Object.values(bindings).some((each) => each !== null && each !== false);
+  return binds ? bindings : null;
+}
+
+interface Asked {
+  readonly role: Role;
+  readonly environment: string;
+  readonly before?: KeyBindings | null;
+}
+
+export function BindingFields({
+  role,
+  membranes,
+  defaults,
+  fixed_agent = false,
+}: {
+  readonly role: Role;
+  readonly membranes: readonly Membrane[];
+  readonly defaults: BindingDefaults;
+  /** The scope of the key binds it to an agent already. */
+  readonly fixed_agent?: boolean;
+}) {
+  return (
+    <>
+      {role === "agent" && !fixed_agent && (
+        <TextArea
+          label="Agents"
+          name="agent_ids"
+          hint="The ids of the agents that may use the key, one a line. Without any: every agent."
+          rows={2}
+          maxLength={limits.key_bindings_max * (limits.agent_id_chars_max + 1)}
+          defaultValue={defaults.agent_ids?.join("\n") ?? ""}
+        />
+      )}
+      {role === "agent" && (
+        <fieldset className="stack tight">
+          <legend>Membranes</legend>
+          <p className="hint">Where the key may submit. Without any: everywhere. It may not ask for shadow mode.</p>
+          {membranes.map(({ membrane_id, name }) => (
+            <label key={membrane_id} className="check">
+              <input
+                type="checkbox"
+                name="membrane_ids"
+                value={membrane_id}
+                defaultChecked={defaults.membrane_ids?.includes(membrane_id) ?? false}
+              />
+              <Data text={name} />
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <TextArea
+        label="Networks"
+        name="source_cidrs"
+        hint="Where requests must come from, one network a line, such as 10.1.0.0/16. Without any: from everywhere."
+        rows={2}
+        maxLength={limits.key_bindings_max * (limits.cidr_chars_max + 1)}
+        defaultValue={defaults.source_cidrs?.join("\n") ?? ""}
+      />
+    </>
+  );
+}

@@ -1,0 +1,111 @@
+import { type Expr, parse } from "@countersign/cel";
+import type { PolicyDocument } from "../policy/document.ts";
+import { expressionsIn } from "../policy/expressions-in.ts";
+import { namesOf, nodesOf, partsOf } from "../policy/nodes-of.ts";
+import type { PartPlace } from "./skeleton.ts";
+
+/** The kinds of names. */
+export type NameKind = "verb" | "agent" | "target";
+
+/** A text that a name may have as its part. */
+export interface NamePart {
+  readonly text: string;
+  readonly place: PartPlace;
+}
+
+/** The names of one kind in rules or in a catalogue. */
+export interface NameSource {
+  /** Whole names, which are compared as `foldName` returns them. */
+  readonly names: readonly string[];
+  /** Prefixes, which are compared like that, too. */
+  readonly prefixes: readonly string[];
+  /** Texts in expressions. An expression compares a name as it is written. */
+  readonly literals: readonly string[];
+  /** Texts in expressions that look for a part of a name. */
+  readonly parts: readonly NamePart[];
+}
+
+/** The names in one policy. */
+export type PolicyNames = Readonly<Record<NameKind, NameSource>>;
+
+const none: readonly never[] = Object.freeze([]);
+const noSource: NameSource = Object.freeze({ names: none, prefixes: none, literals: none, parts: none });
+const noNames: PolicyNames = Object.freeze({ verb: noSource, agent: noSource, target: noSource });
+
+/** Returns the names in a policy: in `match`, and in expressions that read a name. Its expressions must parse. */
+export function policyNames(document: PolicyDocument): PolicyNames {
+  const { match } = document.spec;
+  const risk = document.spec.risk?.add;
+  const sources = [...expressionsIn(document), ...(typeof risk === "string" ? [risk] : [])];
+  const { kinds, literals, parts } = textsIn(
+    sources.filter((source) => /action|agent|intent|target/.test(source)),
+    sources,
+  );
+  if (match === undefined && kinds.size === 0) return noNames;
+  const sourceOf = (kind: NameKind, patterns: readonly string[]): NameSource => {
+    const read = kinds.has(kind);
+    if (patterns.length === 0 && !read) return noSource;
+    return {
+      names: patterns.filter((pattern) => !pattern.endsWith("*")),
+      prefixes: patterns.flatMap((pattern) =>
+        pattern.length > 1 && pattern.endsWith("*") ? [pattern.slice(0, -1)] : [],
+      ),
+      literals: read ? literals : none,
+      parts: read ? parts : none,
+    };
+  };
+  const { verbs = none, agents = none, exclude } = match ?? {};
+  return {
+    verb: sourceOf("verb", [...verbs, ...(exclude?.verbs ?? none)]),
+    agent: sourceOf("agent", [...agents, ...(exclude?.agents ?? none)]),
+    target: sourceOf("target", none),
+  };
+}
+
+const partPlaces: ReadonlyMap<string, PartPlace> = new Map([
+  ["startsWith", "start"],
+  ["endsWith", "end"],
+  ["contains", "anywhere"],
+]);
+
+/**
+ * Returns which names the expressions `reading` may read, and all texts in `sources`. A text may be compared with a name by way of a
+ * variable, so each text of a policy counts as a name of each kind that the policy reads.
+ */
+function textsIn(reading: readonly string[], sources: readonly string[]) {
+  const kinds = new Set(reading.flatMap((source) => [...kindsRead(parse(source).root)]));
+  const literals: string[] = [];
+  const parts: NamePart[] = [];
+  if (kinds.size === 0) return { kinds, literals, parts };
+  for (const source of sources) {
+    /** Literals that are no whole names: parts, and patterns. */
+    const within = new Set<Expr>();
+    const nodes = [...nodesOf(source)];
+    for (const node of nodes) {
+      const [text] = node.kind === "call" ? node.args : [];
+      if (node.kind !== "call" || text?.kind !== "literal" || typeof text.value !== "string") continue;
+      const place = partPlaces.get(node.name);
+      if (place !== undefined) parts.push({ text: text.value, place });
+      if (place !== undefined || node.name === "matches") within.add(text);
+    }
+    for (const node of nodes)
+      if (node.kind === "literal" && typeof node.value === "string" && !within.has(node)) literals.push(node.value);
+  }
+  return { kinds, literals, parts };
+}
+
+/** Yields the kinds of names that an expression may read. */
+function* kindsRead(root: Expr): Generator<NameKind> {
+  const queue = [root];
+  for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    const path = namesOf(node)?.join(".");
+    if (path === undefined) queue.push(...partsOf(node));
+    else for (const kind of ["verb", "agent", "target"] as const) if (paths[kind].test(path)) yield kind;
+  }
+}
+
+const paths: Readonly<Record<NameKind, RegExp>> = {
+  verb: /^(intent|(intent\.)?action(\.verb)?)$/,
+  agent: /^(intent|(intent\.)?agent(\.id)?)$/,
+  target: /^(intent|(intent\.)?action|((intent\.)?action\.)?target(\..*)?)$/,
+};

@@ -1,0 +1,57 @@
+/**
+ * The parties of an action: the person on whose behalf an agent acts, and the one whom the action pays or serves. A party cannot be the
+ * only approver. See docs/reviews.md.
+ */
+import { type CatalogueEntry, foldName, hiddenCharacter } from "@countersign/contract";
+import type { Content, DecidableIntent } from "../deciding/decision.ts";
+
+/** Folded names of the parties. */
+export type PartyNames = ReadonlySet<string>;
+
+/**
+ * Returns the names of the parties: `agent.on_behalf_of`, and every text at the parameter that the catalogue's entry of the verb names as
+ * `party`. `contents`: payload.content as submitted, and as modified.
+ */
+export function partyNames(
+  { agent, action }: Pick<DecidableIntent, "agent" | "action">,
+  catalogue: readonly Pick<CatalogueEntry, "verb" | "party">[],
+  contents: readonly (Content | null | undefined)[],
+): PartyNames {
+  const verb = foldName(action.verb);
+  const party = catalogue.find((entry) => foldName(entry.verb) === verb)?.party;
+  const named = party === undefined ? [] : contents.flatMap((content) => textsIn(valueAt(content, party)));
+  const texts = [...textsIn(agent.on_behalf_of), ...named];
+  return new Set(texts.map(folded).filter((name) => name !== ""));
+}
+
+/** Whether one of these names of a person is a party's. */
+export function isPartyName(parties: PartyNames, names: readonly string[]): boolean {
+  return parties.size > 0 && names.some((name) => parties.has(folded(name)));
+}
+
+const hidden = new RegExp(hiddenCharacter, "gu");
+
+/** Returns the name as names are compared: in one Unicode form, without case, hidden characters and space around it. */
+function folded(name: string): string {
+  return foldName(name.replaceAll(hidden, "")).trim();
+}
+
+/** Returns the value at `party`: a member of that name, or a path of members with dots between. `params.` may come first. */
+function valueAt(content: unknown, party: string): unknown {
+  const path = party.trim().replace(/^params\./, "");
+  if (isRecord(content) && Object.hasOwn(content, path)) return content[path];
+  let value = content;
+  for (const name of path.split(".")) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+function isRecord(value: unknown): value is Content {
+  return typeof value === "object" && value !== null;
+}
+
+/** Returns every text in a value: the value, or those in a list or an object. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}

@@ -1,0 +1,44 @@
+import { textIn } from "./governed-call.ts";
+import { type Answer, idKey, isObject, type JsonObject } from "./messages.ts";
+
+/** A request without an answer yet. */
+interface OwnRequest {
+  readonly resolve: (result: JsonObject) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Requests that the governor itself sends the server. The client hears nothing of them. */
+export class OwnRequests {
+  readonly #toServer: (line: string) => void;
+  readonly #open = new Map<string, OwnRequest>();
+  #sent = 0;
+
+  constructor(toServer: (line: string) => void) {
+    this.#toServer = toServer;
+  }
+
+  /** Whether a request with this id has no answer yet. */
+  has(key: string): boolean {
+    return this.#open.has(key);
+  }
+
+  /** Sends a request, and resolves to its result. Rejects with what the server says if it has no result. */
+  ask(method: string, params: JsonObject): Promise<JsonObject> {
+    this.#sent += 1;
+    const id = `countersign-${this.#sent}`;
+    return new Promise((resolve, reject) => {
+      this.#open.set(idKey(id), { resolve, reject });
+      this.#toServer(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+    });
+  }
+
+  /** Takes an answer. Returns false if it answers none of these requests. */
+  take({ id, result, error }: Answer): boolean {
+    const request = this.#open.get(idKey(id));
+    if (request === undefined) return false;
+    this.#open.delete(idKey(id));
+    if (isObject(result)) request.resolve(result);
+    else request.reject(new Error(textIn(error)));
+    return true;
+  }
+}

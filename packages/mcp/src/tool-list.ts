@@ -1,0 +1,62 @@
+import { type KnownTool, toolsIn } from "./known-tools.ts";
+import type { JsonObject } from "./messages.ts";
+
+/** The most pages of a list that are read. */
+const pages_max = 1_000;
+
+/**
+ * The tools that the server listed. The proxy lists them itself before the first call, after `notifications/tools/list_changed`, and
+ * for each call of a tool that is not in the list.
+ */
+export class ToolList {
+  readonly #ask: (params: JsonObject) => Promise<JsonObject>;
+  #tools = new Map<string, KnownTool>();
+  /** Counts the changes of the server's list. */
+  #changes = 0;
+  #listing: Promise<void> | null = null;
+
+  /** `ask` sends the server a `tools/list` request and resolves to its result. */
+  constructor(ask: (params: JsonObject) => Promise<JsonObject>) {
+    this.#ask = ask;
+  }
+
+  /** Returns what the server says of a tool; undefined if the tool is not in the list. */
+  get(name: string): KnownTool | undefined {
+    return this.#tools.get(name);
+  }
+
+  /** Takes the result of the client's own request. A request with a cursor asks for a further page; one without begins the list again. */
+  learn(result: JsonObject, cursor: JsonObject[string] | undefined): void {
+    this.#tools = new Map([...(cursor === undefined ? [] : this.#tools), ...toolsIn(result)]);
+  }
+
+  /** Forgets the list, because the server changed it. */
+  changed(): void {
+    this.#changes += 1;
+    this.#tools.clear();
+  }
+
+  /** Lists the tools, or waits for a listing under way. `meta` is the `_meta` of its requests. Rejects if the server does not answer so. */
+  list(meta: JsonObject): Promise<void> {
+    this.#listing ??= this.#listAll(meta).finally(() => {
+      this.#listing = null;
+    });
+    return this.#listing;
+  }
+
+  async #listAll(meta: JsonObject): Promise<void> {
+    const _meta = Object.keys(meta).length === 0 ? {} : { _meta: meta };
+    for (let pages = 0, tools = new Map<string, KnownTool>(), cursor: JsonObject[string]; ; pages += 1) {
+      if (pages === pages_max) throw new Error(`its list of tools has more than ${pages_max} pages`);
+      const changes = this.#changes;
+      const result = await this.#ask({ ..._meta, ...(cursor !== undefined && { cursor }) });
+      tools = new Map([...tools, ...toolsIn(result)]);
+      cursor = typeof result["nextCursor"] === "string" ? result["nextCursor"] : undefined;
+      if (changes !== this.#changes) [tools, cursor] = [new Map(), undefined];
+      else if (cursor === undefined) {
+        this.#tools = tools;
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/** Tells admins by mail of keys that are about to expire. */
+
+import { organizationsToTellOfExpiry, takeExpiringKeys } from "../../store/keys/key-expiry.ts";
+import { listPeople } from "../../store/people/people.ts";
+import { writeMail } from "../people/mail.ts";
+import type { Runtime } from "../runtime.ts";
+
+type Telling = Pick<Runtime, "db" | "ids" | "sealer" | "mails" | "log">;
+
+/** Organizations that one pass looks at. */
+const organizations_max = 50;
+const told_admins_max = 100;
+/** Keys that a mail names. */
+const named_max = 20;
+
+/**
+ * Mails the admins of organizations whose keys expire in 14, 3 or 1 days, each time once for a key. Returns true if there may be more.
+ * An organization that could not be told is added to `passed_over`, and the next pass leaves it out.
+ */
+export async function announceExpiry(runtime: Telling, passed_over: string[]): Promise<boolean> {
+  const found = await runtime.db.system((query) => organizationsToTellOfExpiry(query, organizations_max, passed_over));
+  for (const org_id of found) {
+    try {
+      await announceTo(runtime, org_id);
+    } catch (error) {
+      passed_over.push(org_id);
+      runtime.log.error({ err: error, org_id }, "admins could not be told that keys expire");
+    }
+  }
+  return found.length === organizations_max;
+}
+
+/** The keys are marked and the mails written in one transaction, so two nodes never tell the same twice. */
+async function announceTo(runtime: Telling, org_id: string): Promise<void> {
+  const mailed = await runtime.db.system(async (query) => {
+    const keys = await takeExpiringKeys(query, org_id);
+    if (keys.length === 0) return 0;
+    const named = keys
+      .slice(0, named_max)
+      .map(({ key_id, name, role, expires_at }) => ({ key_id, name, role, expires_at }));
+    const admins = await listPeople(query, org_id, "admin", told_admins_max, null);
+    for (const { email: to } of admins)
+      await writeMail(runtime, query, "key_expiry", { to, keys: named, more: keys.length - named.length });
+    return admins.length;
+  });
+  if (mailed > 0) runtime.mails.wake();
+}

@@ -1,0 +1,123 @@
+/**
+ * Finds phrases that CONTRIBUTING.md ("Plain English") does not allow: in comments, in string literals and in Markdown.
+ * The phrases are data, in `prose-patterns.json`.
+ */
+import { readFileSync } from "node:fs";
+import { parseSync, Visitor } from "oxc-parser";
+
+/** One banned phrase. `found` is a text that has it, `fine` is a similar text that has not. */
+interface ProsePattern {
+  readonly pattern: string;
+  /** Advice for the author. */
+  readonly instead: string;
+  /** `comments` limits the pattern to comments. */
+  readonly in?: "comments";
+  readonly found: string;
+  readonly fine: string;
+}
+
+interface ProseFinding {
+  readonly path: string;
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** A part of a file that people read. All texts have the length they have in the file, so that offsets stay. */
+interface Passage {
+  readonly kind: "comment" | "string" | "markdown";
+  readonly start: number;
+  readonly text: string;
+}
+
+/** All banned phrases. Patterns ignore case, and a space in them matches a line break, too. */
+export const prosePatterns: readonly ProsePattern[] = JSON.parse(
+  readFileSync(new URL("prose-patterns.json", import.meta.url), "utf8"),
+);
+
+/** Folders and files whose texts are not plain yet. Delete a line when its texts are mended; add none. */
+const unmended: readonly string[] = JSON.parse(readFileSync(new URL("prose-unmended.json", import.meta.url), "utf8"));
+
+const compiled = prosePatterns.map((entry) => ({
+  ...entry,
+  expression: new RegExp(entry.pattern.replaceAll(" ", "\\s+"), "gi"),
+}));
+
+/** Returns the banned phrases of all files outside the folders that are not mended yet. */
+export function repositoryProseFindings(
+  files: readonly { readonly path: string; readonly source: string }[],
+  exempt: readonly string[] = unmended,
+): ProseFinding[] {
+  const isExempt = (path: string): boolean => exempt.some((place) => path === place || path.startsWith(`${place}/`));
+  const stale = exempt.filter((place) => !files.some(({ path }) => path === place || path.startsWith(`${place}/`)));
+  return [
+    ...files.filter(({ path }) => !isExempt(path)).flatMap(({ path, source }) => proseFindings(path, source)),
+    ...stale.map((path) => {
+      const message = "holds no text: remove it from scripts/tidy/prose-unmended.json";
+      return { path, line: 0, rule: "prose", message };
+    }),
+  ];
+}
+
+/** Returns the banned phrases of one file. Files other than TypeScript, JavaScript and Markdown have none. */
+export function proseFindings(path: string, source: string): ProseFinding[] {
+  return passagesOf(path, source).flatMap(({ kind, start, text }) =>
+    compiled.flatMap(({ expression, instead, in: place }) => {
+      if (place === "comments" && kind !== "comment") return [];
+      return [...text.matchAll(expression)].map((match) => {
+        const at = start + match.index + match[0].search(/\w/);
+        const phrase = match[0].replace(/^\W+/, "").replaceAll(/\s+/g, " ");
+        const line = source.slice(0, at).split("\n").length;
+        return { path, line, rule: "prose", message: `"${phrase}": ${instead}` };
+      });
+    }),
+  );
+}
+
+function passagesOf(path: string, source: string): Passage[] {
+  if (path.endsWith(".md")) return [{ kind: "markdown", start: 0, text: proseOfMarkdown(source) }];
+  if (!/\.(?:[mc]?[tj]s|tsx)$/.test(path)) return [];
+  const passages: Passage[] = [];
+  const { program, comments } = parseSync(path, source);
+  for (const { type, start, end } of comments) {
+    // Line comments one below the other are one comment.
+    const last = passages.at(-1);
+    const between = last === undefined ? "" : source.slice(last.start + last.text.length, start);
+    if (type === "Line" && last !== undefined && /^\s*\n[ \t]*$/.test(between) && !between.includes("\n\n")) {
+      passages[passages.length - 1] = { ...last, text: last.text + between + proseOfComment(source.slice(start, end)) };
+    } else passages.push(commentPassage(source, start, end));
+  }
+  const addString = ({ start, end }: { start: number; end: number }): void => {
+    const text = source.slice(start, end);
+    if (/\w+ +\w+ +\w/.test(text)) passages.push({ kind: "string", start, text });
+  };
+  new Visitor({
+    Literal: (node) => {
+      if (typeof node.value === "string") addString(node);
+    },
+    TemplateElement: addString,
+    JSXText: addString,
+  }).visit(program);
+  return passages;
+}
+
+/** Returns a comment as a passage that begins with its first word. */
+function commentPassage(source: string, start: number, end: number): Passage {
+  const text = proseOfComment(source.slice(start, end));
+  const indent = Math.max(0, text.search(/\S/));
+  return { kind: "comment", start: start + indent, text: text.slice(indent) };
+}
+
+/** Blanks comment marks, leading stars, and code in backticks. */
+function proseOfComment(text: string): string {
+  return text.replaceAll(/^\/\*+|\*+\/$|^[ \t]*\*|\/\/+|`[^`]*`/gm, blank);
+}
+
+/** Blanks code blocks, code in backticks, and the addresses of links. */
+function proseOfMarkdown(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```|`[^`\n]*`|\]\([^)\n]*\)/gm, blank);
+}
+
+function blank(text: string): string {
+  return text.replaceAll(/[^\n]/g, " ");
+}
