@@ -1,5 +1,5 @@
 /** An organization with a recorded past, written straight into the database: its figures do not depend on the main road. */
-import type { Membrane } from "@countersign/contract";
+import { factCategoryNames, type Membrane } from "@countersign/contract";
 import {
   compilePolicySet,
   type DecideInput,
@@ -152,7 +152,6 @@ function rowOf(
 
 function valuesOf({ facts }: DecideInput): Record<string, Record<string, unknown>> {
   const values: Record<string, Record<string, unknown>> = {};
-  for (const [category, each] of Object.entries(facts))
-    if (typeof each === "object") values[category] = { ...each.values };
+  for (const category of factCategoryNames) values[category] = { ...facts[category]?.values };
   return values;
 }

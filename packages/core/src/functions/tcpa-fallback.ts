@@ -15,6 +15,12 @@ const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipient_state", ["recipient_state"]],
 ]);
 
+/** The fact that is the container. */
+export const container_fact = "regulatory.tcpa";
+
+/** The flat facts, as `category.field`, that the container can hold. */
+export const containedFacts: readonly string[] = [...CONTAINED.keys()].map((name) => `regulatory.${name}`);
+
 /**
  * The regulatory facts with every flat TCPA fact that is missing filled from the container `regulatory.tcpa`; a flat fact
  * that is given stays. Answers its argument unchanged (the same object) where nothing is to be filled.

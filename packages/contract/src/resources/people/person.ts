@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
-import { roleNames } from "../../roles.ts";
+import { personRoleNames } from "../../roles.ts";
 import { anyObject, closed, filledText, id, listQuery, nullable, oneOf, text, timestamp } from "../shapes.ts";
 
 const email = () => Type.String({ format: "email", maxLength: limits.email_chars_max });
@@ -15,7 +15,7 @@ export const User = Type.Object(
   {
     user_id: id("user"),
     email: text(limits.email_chars_max),
-    role: oneOf(roleNames),
+    role: oneOf(personRoleNames),
     mfa_enabled: Type.Boolean(),
     notify: Type.Boolean({ description: "whether new escalations are told by mail" }),
     created_at: timestamp(),
@@ -81,7 +81,7 @@ export const PasswordChangeInput = closed({ current_password: givenPassword(), p
 export type PasswordChangeInput = Static<typeof PasswordChangeInput>;
 export const ProfileChange = closed({ notify: Type.Boolean() });
 export type ProfileChange = Static<typeof ProfileChange>;
-export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) });
+export const InvitationInput = closed({ email: email(), role: oneOf(personRoleNames) });
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
@@ -97,7 +97,7 @@ const madeChoices = () =>
         "those of the list, and an id that the person did not make is ignored",
     }),
   );
-export const RoleChange = closed({ role: oneOf(roleNames), made: madeChoices() });
+export const RoleChange = closed({ role: oneOf(personRoleNames), made: madeChoices() });
 export const PersonRemoval = closed({ made: madeChoices() });
 export type PersonRemoval = Static<typeof PersonRemoval>;
 export type MadeChoices = NonNullable<PersonRemoval["made"]>;
@@ -119,7 +119,7 @@ export const PasskeyInput = closed({
 export type PasskeyInput = Static<typeof PasskeyInput>;
 
 /** Filters of a list of people. */
-export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(roleNames)) });
+export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(personRoleNames)) });
 
 /** A new TOTP seed, shown once. */
 export const TotpEnrolment = Type.Object(
@@ -149,7 +149,7 @@ export const Invitation = Type.Object(
   {
     invitation_id: id("invitation"),
     email: text(limits.email_chars_max),
-    role: oneOf(roleNames),
+    role: oneOf(personRoleNames),
     created_at: timestamp(),
     expires_at: timestamp(),
   },

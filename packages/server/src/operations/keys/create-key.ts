@@ -1,5 +1,12 @@
 /** New API keys. Source: contract §4 and §5, api.md §3. */
-import { type ApiKeyCreated, type ApiKeyInput, limits, type ProblemCode, secret_mask } from "@countersign/contract";
+import {
+  type ApiKeyCreated,
+  type ApiKeyInput,
+  limits,
+  onlySubmits,
+  type ProblemCode,
+  secret_mask,
+} from "@countersign/contract";
 import {
   Fault,
   type FaultDetail,
@@ -104,7 +111,11 @@ export async function createKey(
 function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
   const { scope = "org", role = "agent", agent_id, expires_at, expires_in_days } = input;
   const expires_us = expires_at === undefined ? undefined : (parseTimestampUs(expires_at) ?? undefined);
-  const details = [...scopeProblems(scope, role, agent_id), ...lifetimeProblems(input, expires_us, now_us)];
+  const details = [
+    ...scopeProblems(scope, role, agent_id),
+    ...hostProblems(scope, role),
+    ...lifetimeProblems(input, expires_us, now_us),
+  ];
   if (details.length > 0) throw new Fault("invalid_request", { details });
   return {
     org_id: caller.org_id,
@@ -133,8 +144,15 @@ function scopeProblems(
   }
   return [
     ...(agent_id === undefined ? [problem("/agent_id", "required", "Name the agent of a key of scope agent.")] : []),
-    ...(role === "agent" ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent.")]),
+    ...(onlySubmits(role) ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent or host.")]),
   ];
+}
+
+/** A host vouches for the facts of agents, so its key says for which. */
+function hostProblems(scope: KeyToCreate["scope"], role: KeyToCreate["role"]): FaultDetail[] {
+  if (role !== "host" || scope === "agent") return [];
+  const message = "A key of role host is bound to an agent: set scope to agent, and name the agent in agent_id.";
+  return [problem("/scope", "required", message)];
 }
 
 function lifetimeProblems(

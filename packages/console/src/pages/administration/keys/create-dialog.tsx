@@ -1,5 +1,5 @@
 /** The form of a new API key. */
-import { type ApiKeyCreated, type ApiKeyInput, limits, type Role } from "@countersign/contract";
+import { type ApiKeyCreated, type ApiKeyInput, limits, onlySubmits, type Role } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { useClient, useSession } from "../../../api/session.tsx";
@@ -9,6 +9,7 @@ import { Failed } from "../../../parts/states.tsx";
 
 const roles = [
   ["agent", "agent: submits intents, reads its own"],
+  ["host", "host: submits for an agent, vouches for its facts"],
   ["reviewer", "reviewer: decides escalations"],
   ["operator", "operator: overrides, context, deliveries"],
   ["admin", "admin: everything"],
@@ -61,10 +62,11 @@ export function CreateDialog({
           onChange={(event) => setRole(event.target.value as Role)}
           options={roles}
         />
-        {role === "agent" && (
+        {onlySubmits(role) && (
           <TextField
-            label="Only for this agent id (optional)"
+            label={role === "host" ? "For this agent id" : "Only for this agent id (optional)"}
             name="agent_id"
+            required={role === "host"}
             maxLength={limits.agent_id_chars_max}
             autoComplete="off"
           />

@@ -1,5 +1,5 @@
 /** The table of people. */
-import type { Role, User } from "@countersign/contract";
+import type { PersonRole, User } from "@countersign/contract";
 import { useMay, useSession } from "../../../api/session.tsx";
 import { Badge } from "../../../parts/records/badge.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
@@ -44,13 +44,13 @@ export function PeopleTable({
   );
 }
 
-function RoleField({ user, onChoose }: { readonly user: User; readonly onChoose: (role: Role) => void }) {
-  const choices = [...new Set<Role>([...roles.map(([role]) => role), user.role])];
+function RoleField({ user, onChoose }: { readonly user: User; readonly onChoose: (role: PersonRole) => void }) {
+  const choices = [...new Set<PersonRole>([...roles.map(([role]) => role), user.role])];
   return (
     <select
       aria-label={`Role of ${user.email}`}
       value={user.role}
-      onChange={(event) => onChoose(event.target.value as Role)}
+      onChange={(event) => onChoose(event.target.value as PersonRole)}
     >
       {choices.map((role) => (
         <option key={role} value={role}>
