@@ -150,6 +150,23 @@ export function withDemands(
   return { record: { ...record, reviewers, quorum, panels: panelsOf(all) }, ruling, demands: all };
 }
 
+/**
+ * Returns the review with other names for people, by `names`. Of several votes that get the same name the last one remains, because a
+ * later vote of a person replaces the earlier one.
+ */
+export function withNames({ record, ruling, demands }: Review, names: ReadonlyMap<string, string>): Review {
+  const nameOf = (person: string): string => names.get(person) ?? person;
+  const last = new Map(record.votes.map((each) => [nameOf(each.reviewer), each]));
+  const votes = record.votes.flatMap((each) => {
+    const reviewer = nameOf(each.reviewer);
+    return last.get(reviewer) === each ? [{ ...each, reviewer }] : [];
+  });
+  const renamed = demands.map((each) => ({ ...each, approved_by: [...new Set(each.approved_by.map(nameOf))] }));
+  const approvals = votes.filter(({ outcome }) => outcome !== "block").length;
+  const quorum = { ...record.quorum, approvals };
+  return { record: { ...record, votes, quorum, panels: panelsOf(renamed) }, ruling, demands: renamed };
+}
+
 /** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
 export function isReached(moment: string, now: string): boolean {
   return us(now) >= us(moment);
