@@ -6,11 +6,13 @@ import {
   type EscalationPlace,
   listEscalations as readPage,
 } from "../../store/escalations/escalations.ts";
+import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import { readRotations } from "../../store/keys/keys.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
+import { withFreeze } from "./get-escalation.ts";
 
 const isEscalation = idPlace("escalation");
 
@@ -35,7 +37,10 @@ export async function listEscalations(
   const { reviewer, ...others } = filter;
   const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
     const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
-    return readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+    const found = await readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+    const pending = found.rows.flatMap((each) => (each.status === "pending" ? [each.escalation_id] : []));
+    const stopped = pending.length === 0 ? new Set<string>() : await readStoppedReviews(query, org_id, pending);
+    return { ...found, rows: found.rows.map((each) => withFreeze(each, stopped)) };
   });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;
