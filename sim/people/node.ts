@@ -99,6 +99,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     callers: { reload, writeUses: async () => undefined },
     decisionReads: unused,
     waits: unused,
+    reviewWaits: unused,
     contextPauses: createContextPauses(timers),
     pulls: createContextPulls({
       ...{ clock, ids, timers, log, sealer, httpOut, metrics },

@@ -5,6 +5,8 @@ export const auditTypes = {
   submitted: "an agent submitted the intent",
   decided: "the service decided",
   escalated: "the decision waits for human review",
+  joined: "the decision waits for the review of an equal action",
+  resumed: "the decision rests on the approval of an equal action that nobody claimed",
   voted: "a reviewer voted",
   reassigned: "the escalation was handed to other reviewers",
   reviewed: "the review decided the escalation",
@@ -16,9 +18,12 @@ export const auditTypes = {
   delivered: "a webhook took the event",
   delivery_failed: "a webhook did not take the event in three attempts",
   delivery_retried: "somebody had an event that failed sent again",
+  approval_handed_on: "the approval went to an equal action, because nobody had claimed this one",
+  approval_revoked: "an operator or admin revoked the approval before anybody claimed the action",
   claimed: "somebody claimed the action, to carry it out",
   observed: "the agent reported what it then did",
-  contradicted: "the agent reported that it carried out an action that was not let through, or that it had not claimed",
+  contradicted:
+    "the agent reported that it carried out an action that was not let through, that it had not claimed, or whose approval had expired",
 
   organization_created: "the organization was created",
   key_created: "an API key was created",

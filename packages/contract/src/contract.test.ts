@@ -102,7 +102,7 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 9, // with review_queue_full, blocked_now, frozen and already_claimed, which docs/decisions/0011, 0034 and 0036 add
+      409: 10, // with review_queue_full, blocked_now, frozen, already_claimed and handed_on: docs/decisions/0011, 0034, 0036 and 0037
       413: 1,
       415: 1,
       422: 3,

@@ -112,6 +112,12 @@ export const errorCodes = {
     advice:
       "Do not carry it out. `details` names who claimed it and when. If the outcome stays unknown, an operator finds out what happened and reports it (POST /v1/intents/{intent_id}/observations).",
   },
+  handed_on: {
+    status: 409,
+    meaning: "People approved the action once, and an equal action of the same agent and key got that approval.",
+    advice:
+      "Do not carry it out. `details` names the other intent. Submit the action again if it must happen once more.",
+  },
   override_not_allowed: {
     status: 409,
     meaning:

@@ -75,6 +75,8 @@ export const limits = {
 
   // Escalations and overrides. Source: contract §1, §8 rule 9; api.md §6
   override_hours: 24,
+  approval_valid_seconds_default: 86_400,
+  approval_valid_seconds_max: 2_592_000,
   escalation_timeout_seconds_default: 14_400,
   escalation_timeout_seconds_max: 2_592_000,
   escalation_reviewers_max: 50,

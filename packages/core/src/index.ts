@@ -81,6 +81,7 @@ export type { PolicyDiagnostic } from "./policy/located.ts";
 export { policySha256 } from "./policy/policy-sha256.ts";
 export { policySchema } from "./policy/schema.ts";
 export { type Contradiction, contradictionOf } from "./reviews/contradiction.ts";
+export { covers, type Stakes } from "./reviews/covers.ts";
 export {
   askedRuling,
   type BlockedBy,
@@ -89,6 +90,7 @@ export {
   type LetThrough,
   newDemands,
   type Present,
+  type StoredAction,
 } from "./reviews/decide-again.ts";
 export {
   isReached,

@@ -35,6 +35,16 @@ test.each([
   expect([run.mock.calls, observed]).toEqual([[], []]);
 });
 
+test("an action whose approval went to an equal one does not run, and nothing is recorded", async () => {
+  const { client, observed } = answering({ outcome: "approve" });
+  client.claimIntent.mockRejectedValue(refusal("handed_on", [{ intent_id: "int_2" }]));
+  const run = vi.fn();
+  const error = await carryOut(client, submission, run).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "ClaimedBefore", execution: { status: "handed_on" } });
+  expect((error as Error).message).toContain("Its approval went to an equal action.");
+  expect([run.mock.calls, observed]).toEqual([[], []]);
+});
+
 test("an action that was carried out before does not run again: its result is that of `onDoneBefore`, or undefined", async () => {
   const { client } = answering({ outcome: "approve" });
   client.claimIntent.mockRejectedValue(refusal("already_claimed", [{ execution: "executed", claimed_at, claimed_by }]));

@@ -187,6 +187,7 @@ async function claim(client: Pick<Client, "claimIntent">, decision: Decision): P
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "already_claimed") throw new ClaimedBefore(intent_id, executionIn(error));
+    if (error.code === "handed_on") throw new ClaimedBefore(intent_id, { status: "handed_on", at: null, by: null });
     if (error.code === "blocked_now") throw new ActionBlocked(decision, error.details as unknown as readonly Block[]);
     throw error;
   }
@@ -244,6 +245,8 @@ const claimedTexts: Readonly<Record<Execution["status"], string>> = {
   executed: "Carried out before; its result is not known here.",
   failed: "Carried out before, and it failed.",
   skipped: "Claimed before, and left out.",
+  handed_on: "Its approval went to an equal action.",
+  revoked: "Its approval was revoked.",
 };
 
 function claimedText(intent_id: string, { status, at, by }: Execution): string {

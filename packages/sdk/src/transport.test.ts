@@ -20,7 +20,7 @@ test("a submission carries the key, JSON, and an idempotency key that its repeat
   expect(received[0]?.url).toBe("/v1/intents?mode=shadow");
   expect(received[0]?.headers).toMatchObject({ "x-api-key": "svc_test_org_x", "content-type": "application/json" });
   expect(JSON.parse(received[0]?.body ?? "")).toEqual(submission);
-  expect(received[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
+  expect(received[0]?.headers["idempotency-key"]).toMatch(/^retry-[0-9a-f]{32}$/);
   expect(received[1]?.headers["idempotency-key"]).toBe(received[0]?.headers["idempotency-key"]);
 });
 
@@ -28,7 +28,7 @@ test("every item of a batch has an idempotency key; one that is given is kept", 
   const { client, received } = await serve(json(200, { results: [], total: 2, succeeded: 2, failed: 0 }));
   await client.submitIntentBatch([submission, { ...submission, idempotency_key: "mine" }]);
   const [first, second] = JSON.parse(received[0]?.body ?? "").intents;
-  expect(first.idempotency_key).toMatch(/^[0-9a-f]{32}$/);
+  expect(first.idempotency_key).toMatch(/^retry-[0-9a-f]{32}$/);
   expect(second.idempotency_key).toBe("mine");
 });
 

@@ -34,6 +34,7 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "A rule, a stored fact or the agent's key blocks it since it was held. Block it, or try again when that has ended.",
   ],
   already_claimed: ["Somebody else carries this out", "Do not do it again. The decision shows what became of it."],
+  handed_on: ["Its approval went to an equal action", "Do not do it. The decision names the other action."],
   override_not_allowed: [
     "A policy forbids overriding this block, or holds the action for other reviewers",
     "Ask one of them, or change the action to comply.",

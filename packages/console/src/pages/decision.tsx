@@ -15,6 +15,7 @@ import { Loaded } from "../parts/states.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Said } from "../parts/tables/scrolls.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
+import { ApprovalNote } from "../review/approval.tsx";
 import { OverrideOf } from "../review/override.tsx";
 
 export function DecisionPage() {
@@ -58,6 +59,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
           <ExactTime at={decision.timestamp} />
           <Outcome decision={decision} />
           <ExecutionNote decision={decision} />
+          <ApprovalNote decision={decision} />
           <FreezeAgent agent_id={decision.agent_id} />
         </div>
         <Wants intent={intent} />
@@ -135,6 +137,11 @@ function Outcome({ decision }: { readonly decision: Decision }) {
       {decision.outcome !== null && decision.outcome !== decision.verdict && (
         <span className="small muted">{`in the end ${decision.outcome === "block" ? "blocked" : "approved"}`}</span>
       )}
+      {decision.resumed_from !== undefined && (
+        <Link className="small" to="/decisions/$intent_id" params={{ intent_id: decision.resumed_from }}>
+          approved before, as this equal action
+        </Link>
+      )}
       {decision.human_override_id !== null && (
         <span className="small muted">{`passed by override ${decision.human_override_id}`}</span>
       )}
@@ -154,6 +161,8 @@ const executionWords: Readonly<Record<Execution["status"], string | null>> = {
   failed: "carried out, and it failed",
   skipped: "left out",
   unknown: "claimed, outcome unknown: find out what happened, and report it",
+  handed_on: "not carried out: its approval went to an equal action",
+  revoked: "not carried out: its approval was revoked",
 };
 
 /** What became of the action. */
@@ -173,6 +182,7 @@ const notLetThrough: Readonly<Record<string, string>> = {
   pending: "people had not decided on it",
   withdrawn: "it was withdrawn from review",
   not_claimed: "it was approved, but not claimed by this agent, so it may have been done twice",
+  expired: "people had approved it, but the approval had expired",
 };
 
 function Contradicted({ report: { at, data } }: { readonly report: AuditRecord }) {

@@ -103,6 +103,22 @@ export const escalationOperations = {
     answers: { 200: { description: "The decision, as it is now.", schema: wrapped("decision", Decision) } },
     refuses: ["escalation_closed"],
   },
+  revokeApproval: {
+    ...common,
+    method: "POST",
+    path: "/v1/escalations/{escalation_id}/revoke",
+    summary: "Revoke an approval that nobody has claimed",
+    description:
+      'For an approved review of an action that was submitted with `claim: "required"`. Once this is answered, nobody can claim the action, ' +
+      "and the approval is handed on to no equal action. Revoking again changes nothing and answers the same.",
+    auth: ["operator"],
+    params,
+    body: CancelInput,
+    body_optional: true,
+    body_bytes_max,
+    answers: one,
+    refuses: ["state_conflict", "already_claimed"],
+  },
   reassignEscalation: {
     ...common,
     method: "POST",

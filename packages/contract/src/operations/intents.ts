@@ -126,7 +126,7 @@ export const intentOperations = {
     description:
       "The first claim wins. The same key repeats it with the same nonce; every other claim is refused with `already_claimed`, " +
       "whatever its Idempotency-Key. The action is decided again under the rules, the stored facts and the time of now, and what " +
-      "blocks it refuses the claim. Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
+      "blocks it refuses the claim, and so does an approval that expired, was revoked, or went to an equal action (`handed_on`). Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
       "claimed whether or not its submission said `claim`.",
     auth: "any",
     rate: "general",
@@ -134,7 +134,7 @@ export const intentOperations = {
     body: ClaimInput,
     body_bytes_max: limits.body_bytes_max,
     answers: { 200: { description: "The decision, claimed.", schema: wrapped("decision", Decision) } },
-    refuses: ["forbidden", "already_claimed", "blocked_now", "frozen", "state_conflict"],
+    refuses: ["forbidden", "already_claimed", "handed_on", "blocked_now", "frozen", "state_conflict"],
   },
   recordObservation: {
     method: "POST",

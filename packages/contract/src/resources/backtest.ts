@@ -58,7 +58,7 @@ export const notReproducedBecause = {
   membrane_unknown: "the trail does not say how the membrane was set when the intent was decided",
   policy_unknown: "a version of a policy that was in force then is not stored",
   packs_changed: "a pack that was on then has changed with a release since",
-  override_unknown: "the override that was spent on it is not stored",
+  override_unknown: "it rests on the approval of an equal action, or on an override that is not stored",
   record_unreadable: "the record is not one that this version writes",
   verdict_differs: "everything is as recorded, and yet the verdict is another one",
 } as const;

@@ -75,12 +75,13 @@ export const MessageToAgent = text(limits.escalation_reviewers_max * (limits.com
 /** What became of an action. */
 export const Execution = Type.Object(
   {
-    status: oneOf(["none", "claimed", "executed", "failed", "skipped", "unknown"], {
+    status: oneOf(["none", "claimed", "executed", "failed", "skipped", "unknown", "handed_on", "revoked"], {
       description:
         "none: nobody has claimed the action or reported anything; claimed: somebody carries it out; unknown: no outcome was reported " +
-        `within ${limits.claim_unknown_after_seconds / 60} minutes of the claim; executed, failed, skipped: as reported`,
+        `within ${limits.claim_unknown_after_seconds / 60} minutes of the claim; executed, failed, skipped: as reported; handed_on: an equal action got the approval; ` +
+        "revoked: an operator or admin revoked the approval",
     }),
-    at: nullable(timestamp("when it was claimed or reported; null: none")),
+    at: nullable(timestamp("when that happened; null: none")),
     by: nullable(Actor),
   },
   { title: "Execution" },
@@ -126,6 +127,10 @@ export const Decision = Type.Object(
     escalation_id: nullable(id("escalation")),
     escalation_status: nullable(EscalationStatus),
     message_to_agent: Type.Optional(MessageToAgent),
+    approval_expires_at: Type.Optional(
+      timestamp("until when the approval by people lives; only on a decision that people approved"),
+    ),
+    resumed_from: Type.Optional(id("intent")),
     valid_until: nullable(timestamp("after this the facts behind the decision are stale; null: no such time")),
     policy_set: Type.Object({
       version: Type.Integer({ minimum: 0 }),

@@ -35,7 +35,7 @@ export const RulingInput = closed(
 );
 export type RulingInput = Static<typeof RulingInput>;
 
-/** Body of POST /v1/escalations/{escalation_id}/cancel, and of /withdraw. */
+/** Body of POST /v1/escalations/{escalation_id}/cancel, of /withdraw and of /revoke. */
 export const CancelInput = closed({ reason: Type.Optional(text(limits.comment_chars_max)) }, { title: "CancelInput" });
 export type CancelInput = Static<typeof CancelInput>;
 

@@ -76,6 +76,13 @@ const thresholds_text = "risk scores from which the verdict is at least escalate
 const escalation = {
   timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
   on_timeout: oneOf(["block", "approve"]),
+  approval_valid_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.approval_valid_seconds_max,
+      description: `how long an approval by people lives; absent: ${limits.approval_valid_seconds_default}`,
+    }),
+  ),
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
   quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
 };

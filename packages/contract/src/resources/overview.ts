@@ -122,7 +122,7 @@ export const Overview = Type.Object(
       minimum: 0,
       maximum: limits.counted_contradictions_max,
       description:
-        "reports that an action was executed although it was blocked, still in review, withdrawn, or had to be claimed and was not. " +
+        "reports that an action was executed although it was blocked, still in review, withdrawn, had to be claimed and was not, or after its approval had expired. " +
         "The audit trail has a row of type `contradicted` for each. Counted up to the maximum",
     }),
     queue: Type.Object({

@@ -75,6 +75,8 @@ export interface EscalationTerms {
   readonly demands: readonly ReviewDemand[];
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";
+  /** How long an approval lives. */
+  readonly approval_valid_seconds: number;
 }
 
 /** The result of `decide`. */

@@ -32,6 +32,8 @@ export interface EscalationSettings {
   readonly quorum?: number;
   readonly timeout?: string;
   readonly on_timeout?: "block" | "approve";
+  /** How long an approval lives. */
+  readonly approval_valid_for?: string;
   /** The name of the policy whose panel must be met before this one's turn comes. */
   readonly after?: string;
 }

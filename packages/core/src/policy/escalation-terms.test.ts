@@ -26,7 +26,18 @@ const holding = (name: string, escalation: HoldingPolicy["escalation"]): Holding
 test("without policies the membrane's terms hold", () => {
   const { reviewers, quorum: _, ...terms } = membrane;
   const demands = [{ policy: "membrane.escalation", reviewers, quorum: 1 }];
-  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands });
+  expect(mergeTerms(membrane, [], true)).toEqual({ ...terms, demands, approval_valid_seconds: 86_400 });
+});
+
+test.each([
+  ["the membrane's, where the policies say nothing", [{}], false, 7_200],
+  ["the shortest of the policies", [{ approval_valid_for: "8h" }, { approval_valid_for: "3h" }], false, 10_800],
+  ["the membrane's, where it holds the action too", [{ approval_valid_for: "8h" }], true, 7_200],
+  ["the policy's, where the membrane does not hold the action", [{ approval_valid_for: "8h" }], false, 28_800],
+])("an approval lives as long as %s", (_, policies, membrane_asks, seconds) => {
+  const rules = policies.map((escalation, n) => holding(`p${n}`, escalation));
+  const terms = mergeTerms({ ...membrane, approval_valid_seconds: 7_200 }, rules, membrane_asks);
+  expect(terms.approval_valid_seconds).toBe(seconds);
 });
 
 test("the strictest terms of all policies hold; a policy takes what it leaves out from the membrane", () => {
@@ -42,6 +53,7 @@ test("the strictest terms of all policies hold; a policy takes what it leaves ou
   expect(terms).toEqual({
     timeout_seconds: 1800,
     on_timeout: "block",
+    approval_valid_seconds: 86_400,
     demands: [
       { policy: "large", policy_id: "pol_large", reviewers: panel(["role:reviewer"]), quorum: 2 },
       { policy: "fast", policy_id: "pol_fast", reviewers: panel(["role:operator"]), quorum: 1 },

@@ -1,4 +1,4 @@
-import { type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
+import { limits, type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { EscalationTerms, MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
@@ -60,7 +60,25 @@ export function mergeTerms(
     demands: inOrder(demands),
     timeout_seconds: timeLimit(membrane, holding, on_timeout === "approve" && membrane_asks, on_timeout),
     on_timeout,
+    approval_valid_seconds: approvalLife(membrane, holding, membrane_asks),
   };
+}
+
+/** Returns how long an approval lives: the shortest time that a rule gives it. A policy takes what it leaves out from the membrane. */
+function approvalLife(membrane: MembraneTerms, holding: readonly HoldingPolicy[], membrane_asks: boolean): number {
+  const by_membrane = approvalValidSeconds(membrane);
+  const seconds = holding.map(
+    ({ escalation: { approval_valid_for: text } }) =>
+      (text === undefined ? null : parseDurationSeconds(text)) ?? by_membrane,
+  );
+  return Math.min(...seconds, ...(membrane_asks || holding.length === 0 ? [by_membrane] : []));
+}
+
+/** Returns how long an approval lives by the membrane's own settings. */
+export function approvalValidSeconds({
+  approval_valid_seconds,
+}: Pick<MembraneTerms, "approval_valid_seconds">): number {
+  return approval_valid_seconds ?? limits.approval_valid_seconds_default;
 }
 
 /**

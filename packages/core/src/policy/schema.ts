@@ -138,6 +138,7 @@ const escalation: Schema = {
     },
     timeout: duration("a duration such as 30m, 4h or 2d, 30d at most"),
     on_timeout: { description: "block or approve", type: "string", enum: ["block", "approve"] },
+    approval_valid_for: duration("how long an approval lives: a duration such as 30m, 4h or 2d, 30d at most"),
     after: {
       description:
         "the name of another policy, or membrane.escalation: its reviewers approve first, if it holds the action too",

@@ -17,7 +17,7 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { factsOfNow } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
 import { mask_text } from "../masks/mask.ts";
-import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import { approvalValidSeconds, membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
@@ -71,6 +71,8 @@ export interface DecidedAgain {
   readonly asked: Ruling;
   /** What the end of a review's time does by the rules of now; null: no rule holds the action. */
   readonly on_timeout: "block" | "approve" | null;
+  /** How long an approval lives by the rules of now. */
+  readonly approval_valid_seconds: number;
 }
 
 /** What would be carried out, and on whose word. */
@@ -118,11 +120,14 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
   }
   const hidden = hiddenTextsInAction(action);
   const { demands = [], on_timeout = null } = decided.escalation ?? {};
+  const approval_valid_seconds =
+    decided.escalation?.approval_valid_seconds ?? approvalValidSeconds(again.membrane.escalation);
   return {
     blocked: blocked.map(({ policy, message }) => ({ policy, message: withoutTexts(message, hidden) })),
     demands,
     asked,
     on_timeout,
+    approval_valid_seconds,
   };
 }
 

@@ -87,6 +87,8 @@ export type ReviewStep =
       readonly overtaken: boolean;
       /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
       readonly hidden?: readonly string[];
+      /** How long an approval lives that this vote completes. Absent: the default. */
+      readonly approval_valid_seconds?: number;
       readonly at: string;
     }
   | { readonly kind: "reassign"; readonly reviewers: readonly Reviewer[]; readonly at: string }

@@ -60,6 +60,10 @@ export function escalationCalls(call: Transport) {
     withdrawEscalation: async (escalation_id: string, input: CancelInput = {}) =>
       (await call<{ decision: Decision }>("POST", path(escalation_id, "/withdraw"), { body: input })).decision,
 
+    /** Revokes an approval that nobody has claimed: nobody can claim it any more. */
+    revokeApproval: (escalation_id: string, input: CancelInput = {}) =>
+      one("POST", path(escalation_id, "/revoke"), { body: input }),
+
     /** Hands the escalation to other reviewers; it stays open. */
     reassignEscalation: (escalation_id: string, input: ReassignInput) =>
       one("POST", path(escalation_id, "/reassign"), { body: input }),

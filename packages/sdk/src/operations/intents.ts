@@ -60,7 +60,8 @@ export function intentCalls(call: Transport) {
       submission: IntentSubmission,
       { idempotency_key, mode, signal }: SubmitOptions & { readonly idempotency_key?: string } = {},
     ) => {
-      const key = idempotency_key ?? newIdempotencyKey();
+      // This prefix says that the key is for repeats of this request only: it does not make two equal actions two.
+      const key = idempotency_key ?? `retry-${newIdempotencyKey()}`;
       return call<SubmitAnswer>("POST", "/v1/intents", {
         body: submission,
         query: { mode },
@@ -74,7 +75,10 @@ export function intentCalls(call: Transport) {
      * (`success: false`), so a batch with failures does not throw. Items without an `idempotency_key` are given one.
      */
     submitIntentBatch: (items: readonly BatchItem[], { mode, signal }: SubmitOptions = {}) => {
-      const intents = items.map((item) => ({ ...item, idempotency_key: item.idempotency_key ?? newIdempotencyKey() }));
+      const intents = items.map((item) => ({
+        ...item,
+        idempotency_key: item.idempotency_key ?? `retry-${newIdempotencyKey()}`,
+      }));
       return call<BatchAnswer>("POST", "/v1/intents/batch", {
         body: { intents },
         query: { mode },

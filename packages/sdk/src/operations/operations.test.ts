@@ -47,6 +47,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   decideEscalation: (client) => client.decideEscalation("escalation_id", input),
   cancelEscalation: (client) => client.cancelEscalation("escalation_id"),
   withdrawEscalation: (client) => client.withdrawEscalation("escalation_id"),
+  revokeApproval: (client) => client.revokeApproval("escalation_id"),
   reassignEscalation: (client) => client.reassignEscalation("escalation_id", input),
   overrideBlock: (client) => client.overrideBlock("intent_id", input),
   listOverrides: (client) => client.listOverrides({ agent_id: "a" }),

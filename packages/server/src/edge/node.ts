@@ -21,6 +21,7 @@ import { createFiguresKeeper } from "../operations/figures/keep-figures.ts";
 import { createDecisionLatencies } from "../operations/intents/decision-latencies.ts";
 import { createDecisionReads } from "../operations/intents/decision-reads.ts";
 import { createDecisionWaits } from "../operations/intents/decision-waits.ts";
+import { createReviewWaits } from "../operations/intents/review-waits.ts";
 import { ensureOpenModeOrganization } from "../operations/organizations/create-organization.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -163,7 +164,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     orgStates: createOrgStates(db, (membrane, own) => parts.packs.policySetOf(membrane, own)),
     callers: keys,
     decisionReads: createDecisionReads(db, timers),
-    waits,
+    ...{ waits, reviewWaits: createReviewWaits(db, ids.salt(), log) },
     contextPauses: createContextPauses(timers),
     pulls,
     reviewQueues: createReviewQueues(db, clock),

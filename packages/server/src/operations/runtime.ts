@@ -31,6 +31,7 @@ import type {
   FiguresKeeper,
   OrgStates,
   ReviewQueues,
+  ReviewWaits,
 } from "./shared/node-services.ts";
 
 /** Counts decisions; the metrics of the HTTP layer implement it. */
@@ -90,6 +91,7 @@ export interface Runtime {
   readonly callers: Callers;
   readonly decisionReads: DecisionReads;
   readonly waits: DecisionWaits;
+  readonly reviewWaits: ReviewWaits;
   readonly contextPauses: ContextPauses;
   readonly pulls: ContextPulls;
   readonly reviewQueues: ReviewQueues;

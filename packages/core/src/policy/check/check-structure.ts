@@ -47,11 +47,15 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
 }
 
 function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): void {
-  const { timeout, reviewers, quorum, after } = spec.escalation ?? {};
+  const { timeout, approval_valid_for, reviewers, quorum, after } = spec.escalation ?? {};
   if (after !== undefined && after === metadata.name)
     report("/spec/escalation/after", "not_allowed", "The policy waits for itself.", "Name another policy.");
   if (timeout !== undefined)
     checkDuration(timeout, "/spec/escalation/timeout", report, limits.escalation_timeout_seconds_max / day);
+  if (approval_valid_for !== undefined) {
+    const days_max = limits.approval_valid_seconds_max / day;
+    checkDuration(approval_valid_for, "/spec/escalation/approval_valid_for", report, days_max);
+  }
   const people = peopleNamed((reviewers ?? []).map(reviewerOf));
   if (people === null || quorum === undefined || quorum <= people) return;
   report(

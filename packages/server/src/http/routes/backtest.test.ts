@@ -225,6 +225,18 @@ describe("a varied past", () => {
   });
 });
 
+test("an action that must be claimed is reproduced; one that rests on the approval of an equal one says why it is not", async () => {
+  const org = await reviewedOrganization(database.db, url);
+  const body = { ...heldBody, claim: "required" };
+  const { escalation_id } = await submit(org.agent, body);
+  const approval = { key: org.reviewer, body: { outcome: "approve" } };
+  await ok(call(url, "POST", `/v1/escalations/${escalation_id}/decision`, approval));
+  const resumed = await submit(org.agent, body);
+  expect(resumed).toMatchObject({ verdict: "approve", escalation_id });
+  const intents = [{ intent_id: resumed.intent_id, because: "override_unknown" }];
+  expect(await figuresOf(org.admin)).toMatchObject({ evaluated: 2, not_reproduced: { total: 1, intents } });
+});
+
 test("a backtest spends no override: one that waits for its retry is as good after it", async () => {
   const org = await reviewedOrganization(database.db, url, { default_verdict: "block", packs: [] });
   const { intent_id } = await submit(org.agent, payment(150));

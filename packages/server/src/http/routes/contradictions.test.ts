@@ -57,12 +57,14 @@ test("an executed action that was blocked, waits for people or was withdrawn is 
 
 test("an executed action that had to be claimed and was not is an alarm; whoever claimed it, and operators after a claim, may report", async () => {
   const claim = (intent_id: string) => post(`/v1/intents/${intent_id}/claim`, { nonce: "a-nonce-of-this-process" });
-  const approved = async () => {
-    const { intent_id, escalation_id } = await submitted({ ...heldBody, claim: "required" });
+  const approved = async (n: number) => {
+    // Each is another action, so that no approval is handed on.
+    const intent = { ...heldBody.intent, payload: { content: { n } } };
+    const { intent_id, escalation_id } = await submitted({ ...heldBody, intent, claim: "required" });
     await post(`/v1/escalations/${escalation_id}/decision`, { outcome: "approve" }, org.reviewer);
     return intent_id;
   };
-  const [unclaimed, claimed, settled] = [await approved(), await approved(), await approved()];
+  const [unclaimed, claimed, settled] = [await approved(1), await approved(2), await approved(3)];
   expect(await reported(unclaimed)).toEqual(["not_claimed"]);
   await claim(claimed);
   expect(await reported(claimed)).toEqual([]);

@@ -4,6 +4,7 @@ import { decideEscalation } from "../../operations/escalations/decide-escalation
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
 import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
+import { revokeApproval } from "../../operations/escalations/revoke-approval.ts";
 import { withdrawEscalation } from "../../operations/escalations/withdraw-escalation.ts";
 import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
@@ -17,6 +18,7 @@ type EscalationHandlers = Pick<
   | "decideEscalation"
   | "cancelEscalation"
   | "withdrawEscalation"
+  | "revokeApproval"
   | "reassignEscalation"
 >;
 
@@ -39,6 +41,9 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
     },
     async withdrawEscalation({ caller, params, body }) {
       return { status: 200, body: { decision: await withdrawEscalation(runtime, caller, params.escalation_id, body) } };
+    },
+    async revokeApproval({ caller, params, body }) {
+      return { status: 200, body: { escalation: await revokeApproval(runtime, caller, params.escalation_id, body) } };
     },
     async reassignEscalation({ caller, params, body }) {
       return {

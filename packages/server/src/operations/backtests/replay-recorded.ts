@@ -162,7 +162,7 @@ interface DecisionEnd {
 }
 
 const endOfDecision =
-  /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\},"timestamp":"[^"]+"\}$/;
+  /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\}(?:,"claim":"required")?,"timestamp":"[^"]+"\}$/;
 
 /** Reads what follows `"human_override_id":`; null when it is not as this version writes it. */
 function decisionEnd(text: string): DecisionEnd | null {
@@ -193,10 +193,15 @@ async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly Reco
     return {
       row,
       end,
-      lifts: override_id === null ? null : (lifts.get(override_id) ?? "unknown"),
+      // An approval of an equal action is no override, so nothing can decide such an action as it was decided.
+      lifts: row.decision_end.includes('"resumed_from":"') ? "unknown" : liftsOf(override_id, lifts),
       overridden: overridden.has(row.intent_id),
     };
   });
+}
+
+function liftsOf(override_id: string | null, lifts: ReadonlyMap<string, readonly string[]>): ReadRecord["lifts"] {
+  return override_id === null ? null : (lifts.get(override_id) ?? "unknown");
 }
 
 /** What decides intents of one era and membrane, or why nothing can. */

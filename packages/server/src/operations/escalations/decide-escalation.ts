@@ -83,8 +83,8 @@ async function castVote(
   const counted = await countForRulesOfNow(query, caller, { action, present, review, vote, demands: proposed.demands });
 
   // Take a step of the state machine, and write the result.
-  const { meets } = counted;
+  const { review: counted_review, ...by_now } = counted;
   const data = { person, outcome, comment, ...said, modifications, ...(self_reviewed ? { self_reviewed } : {}) };
-  const step = { ...vote, meets };
-  return takeStep(runtime, query, { ...locked, review: counted.review }, step, { actor, type: "voted", data });
+  const step = { ...vote, ...by_now };
+  return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
 }

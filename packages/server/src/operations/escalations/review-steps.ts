@@ -158,7 +158,7 @@ async function moveOne(
   const { review } = stepped;
   const { record } = review;
   const when = step.kind === "time_over" ? "late" : "in_time";
-  const resolution = record.status === "pending" ? null : resolutionOf(review);
+  const resolution = record.status === "pending" ? null : resolutionOf(review, step);
   if (!(await moveReview(query, org_id, review, resolution, when))) return { kind: "refused", because: "closed" };
   if (step.kind === "vote" && turnsCame(before, review)) await markUntold(query, org_id, record.escalation_id);
   const changes = {

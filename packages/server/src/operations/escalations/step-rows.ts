@@ -1,6 +1,6 @@
 /** The rows that a step of a review writes besides the review: members of the decision, audit rows, an event. */
-import type { AuditType, Decision, Escalation, EventType } from "@countersign/contract";
-import { parseTimestampUs, type Review, type ReviewStep } from "@countersign/core";
+import { type AuditType, type Decision, type Escalation, type EventType, limits } from "@countersign/contract";
+import { formatTimestampUs, parseTimestampUs, type Review, type ReviewStep, us_per_second } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
 import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
@@ -16,8 +16,8 @@ export interface StepAudit {
 
 const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
-/** Returns the members that the review replaces in the decision when it closes. */
-export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
+/** Returns the members that the review replaces in the decision when a step closes it. */
+export function resolutionOf({ record, ruling }: Review, step: ReviewStep): Partial<Decision> {
   const outcome = record.resolution?.outcome ?? "block";
   const let_through = outcome === "block" ? null : ruling;
   return {
@@ -25,8 +25,18 @@ export function resolutionOf({ record, ruling }: Review): Partial<Decision> {
     status: "final",
     escalation_status: record.status,
     ...messageIn(record),
+    ...(let_through === null ? {} : approvalEnd(step)),
     modifications: [...(let_through?.modifications ?? [])],
     modified_content: let_through?.modified_content ?? null,
+  };
+}
+
+/** Returns the member that says until when an approval lives; none where the end of a review's time approved, because nobody did. */
+function approvalEnd(step: ReviewStep): Pick<Decision, "approval_expires_at"> {
+  if (step.kind !== "vote") return {};
+  const { at, approval_valid_seconds = limits.approval_valid_seconds_default } = step;
+  return {
+    approval_expires_at: formatTimestampUs((parseTimestampUs(at) ?? 0) + approval_valid_seconds * us_per_second),
   };
 }
 
@@ -41,9 +51,10 @@ export function stepAuditRows(
   ids: Ids,
   before: Review,
   review: Review,
-  { at }: ReviewStep,
+  step: ReviewStep,
   { actor, type, data }: StepAudit,
 ): AuditRow[] {
+  const { at } = step;
   const { intent_id, escalation_id, status, resolution, self_reviewed } = review.record;
   const rows: AuditRow[] = [];
   if (type !== null) {
@@ -54,7 +65,7 @@ export function stepAuditRows(
   if (status !== "pending" && resolution !== null) {
     const { outcome, by, comment } = resolution;
     const modifications = resolution.modifications.length;
-    const record_sha256 = recordHash([JSON.stringify(resolutionOf(review)), JSON.stringify(review.record)]);
+    const record_sha256 = recordHash([JSON.stringify(resolutionOf(review, step)), JSON.stringify(review.record)]);
     const own = self_reviewed ? { self_reviewed } : {};
     const said = { comment, ...messageIn(review.record), ...own };
     const closing = { escalation_id, outcome, by, ...said, modifications, record_sha256 };

@@ -1,10 +1,11 @@
 /** A claim: somebody is about to carry out an action, and nobody else may. */
-import { roleMeets } from "@countersign/contract";
+import { type Execution, roleMeets } from "@countersign/contract";
 import {
   type BlockedBy,
   decideAgain,
   Fault,
   faultAt,
+  isReached,
   type LetThrough,
   newDemands,
   type Present,
@@ -12,6 +13,7 @@ import {
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
+import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { readReview } from "../../store/escalations/escalations.ts";
 import { type Claim, insertClaim, readClaim } from "../../store/intents/claims.ts";
 import { readDecision, readIntent, type StoredDecision, type StoredIntent } from "../../store/intents/intents.ts";
@@ -30,8 +32,8 @@ import { maySee } from "./read-intents.ts";
  * Claims an action for the process that made up `nonce`, and returns the present decision as JSON text. The first claim wins. The
  * same process may repeat it; everybody else is refused, whatever the Idempotency-Key. An action that is let through is decided
  * again by what holds now.
- * Faults: not_found, forbidden (another's action), already_claimed, state_conflict (not let through), blocked_now, frozen,
- * unavailable (stale each time).
+ * Faults: not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the approval was
+ * revoked or has expired), blocked_now, frozen, unavailable (stale each time).
  */
 export async function claimIntent(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "orgStates">,
@@ -70,7 +72,10 @@ async function claim(
   // Only what is let through can be carried out, and only if what holds now lets it through too.
   const action = demandStored(await readIntent(query, org_id, intent_id));
   demandLetThrough(action);
+  const { escalation_id } = action;
   const claimed_at = await databaseNow(query);
+  if (escalation_id !== null) await demandHeld(query, org_id, escalation_id, intent_id);
+  demandAlive(action, claimed_at);
   if (action.mode !== "shadow") {
     await demandRulesInForce(runtime, query, org_id, head, state);
     await demandNotFrozen(query, org_id, action);
@@ -80,6 +85,8 @@ async function claim(
 
   const data = { nonce_sha256 };
   const row = auditRow(runtime.ids, { intent_id, at: claimed_at, actor, type: "claimed", data });
+  if (escalation_id !== null)
+    await holdApproval(query, org_id, escalation_id, { intent_id, spent: true, at: claimed_at, actor });
   await insertClaim(query, org_id, intent_id, { nonce_sha256, actor, lineage_id, claimed_at }, head.audit_seq + 1);
   await changeHead(query, head, { audit: [row] });
   return presentDecision({ ...stored, execution: { status: "claimed", at: claimed_at, actor } });
@@ -99,12 +106,15 @@ function demandStored<T>(stored: T | undefined): T {
   return stored;
 }
 
+/** What a claim need not follow: nobody claimed the action or carried it out. */
+const unclaimed: ReadonlySet<Execution["status"]> = new Set(["skipped", "handed_on", "revoked"]);
+
 /**
  * Refuses an action that somebody has claimed, or carried out without a claim. An action that was only left out may still be
  * claimed. Faults: already_claimed.
  */
 function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision): void {
-  const first = claimed ?? (execution?.status === "skipped" ? null : execution);
+  const first = claimed ?? (execution !== null && unclaimed.has(execution.status) ? null : execution);
   if (first === null) return;
   const at = "claimed_at" in first ? first.claimed_at : first.at;
   const by = shownActor(first.actor);
@@ -112,6 +122,27 @@ function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision
   throw new Fault("already_claimed", {
     details: [{ path: "", code: "not_allowed", message, claimed_at: at, claimed_by: by, execution: execution?.status }],
   });
+}
+
+/** Refuses an action whose approval went to another intent, or was revoked. Faults: handed_on, state_conflict. */
+async function demandHeld(query: Query, org_id: string, escalation_id: string, intent_id: string): Promise<void> {
+  const { holder, revoked } = await readApproval(query, org_id, escalation_id);
+  if (revoked) {
+    const message =
+      "An operator or admin revoked the approval of this action. Do not carry it out. Submit it again to ask people again.";
+    throw faultAt("state_conflict", "", "not_allowed", message);
+  }
+  if (holder === null || holder === intent_id) return;
+  const message = `The approval went to the equal action ${holder}. Submit this one again if it must happen once more.`;
+  throw new Fault("handed_on", { details: [{ path: "", code: "not_allowed", message, intent_id: holder }] });
+}
+
+/** Refuses an action whose approval by people has expired. Faults: state_conflict. */
+function demandAlive(action: StoredIntent, now: string): void {
+  const { approval_expires_at } = finalOf(action);
+  if (approval_expires_at === undefined || !isReached(approval_expires_at, now)) return;
+  const message = `The approval of this action expired at ${approval_expires_at}. Submit the action again to ask people again.`;
+  throw faultAt("state_conflict", "", "not_allowed", message);
 }
 
 /** Faults: state_conflict. */

@@ -4,6 +4,7 @@ import type { ContextDocument, Decision, IntentSubmission } from "@countersign/c
 import {
   actionFingerprint,
   contextErrors,
+  covers,
   type Decided,
   type DecideInput,
   decide,
@@ -17,13 +18,14 @@ import {
   wouldApproveIf,
 } from "@countersign/core";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
-import { readReadyOverrides } from "../../store/overrides/overrides.ts";
+import { type ReadyOverride, readReadyOverrides } from "../../store/overrides/overrides.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { storedSources, subjectsOf } from "../shared/present.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
+import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
 /** One submission, with what it is decided by. */
 export interface Proposal {
@@ -41,26 +43,36 @@ interface Made {
   readonly input: DecideInput;
   readonly decided: Decided;
   readonly fingerprint: string | null;
-  readonly override_id: string | null;
+  readonly override: Pick<ReadyOverride, "override_id" | "expires_at"> | null;
+  /** The review of an equal action that this one rests on; null: none. */
+  readonly rest: Joined | Resumed | null;
+}
+
+/** The rows of a decision. */
+export interface Proposed {
+  readonly rows: DecisionRows;
+  /** The approval that must be handed on with the commit; null: none. */
+  readonly resumed: Resumed | null;
 }
 
 /**
- * Decides by the cached state. Steps: gather the facts, decide, apply an override, write the record, and make its rows. Faults:
- * invalid_context, not_found and state_conflict (membrane).
+ * Decides by the cached state. Steps: gather the facts, decide, apply an override or the review of an equal action, write the record, and
+ * make its rows. Faults: invalid_context, not_found and state_conflict (membrane).
  */
-export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<DecisionRows> {
+export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<Proposed> {
   const { caller, state, submission } = proposal;
   const deciding = membraneOf(state, submission.membrane_id);
   const made = await decideIntent(runtime, proposal, deciding);
-  const { input, decided } = made;
+  const { input, decided, rest } = made;
   const decision = decisionOf(runtime, proposal, deciding, made);
   const { escalation_id } = decision;
   let escalation: DecisionRows["escalation"] = null;
-  if (escalation_id !== null) {
+  if (escalation_id !== null && rest === null) {
     const electorate = await readElectorate(runtime.db, caller.org_id, decided.escalation?.demands ?? []);
     escalation = openedEscalation(decision, escalation_id, submission.intent, decided, electorate, input.now_us);
   }
-  return rowsOf(runtime, proposal, made, decision, escalation);
+  const rows = rowsOf(runtime, proposal, made, decision, escalation);
+  return { rows, resumed: rest?.kind === "resumed" ? rest : null };
 }
 
 async function decideIntent(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
@@ -89,12 +101,16 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  // No override lifts a freeze, so none is looked up for what is frozen.
-  const is_frozen = (input.freezes ?? []).length > 0;
-  if (fingerprint === null || !state.overrides || is_frozen)
-    return { input, decided: first, fingerprint, override_id: null };
-  const { decided, override_id } = await overridden(runtime, caller.org_id, fingerprint, input, first);
-  return { input, decided, fingerprint, override_id };
+  const made: Made = { input, decided: first, fingerprint, override: null, rest: null };
+  // No override lifts a freeze, and no approval of an equal action does, so none is looked up for what is frozen.
+  if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
+  const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
+  if (lifted !== null) return { ...made, ...lifted };
+  if (first.content.verdict !== "escalate") return made;
+  const { membrane_id } = deciding.membrane;
+  const { idempotency } = proposal;
+  const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint };
+  return { ...made, rest: await restOnEqual(runtime, held) };
 }
 
 /** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
@@ -119,12 +135,13 @@ function decisionOf(
   deciding: DecidingMembrane,
   made: Made,
 ): Decision {
-  const { input, decided, override_id } = made;
+  const { input, decided, override, rest } = made;
   const { content } = decided;
   const { mode } = input;
   const intent_id = runtime.ids.next("intent");
-  const escalation_id = content.verdict === "escalate" && mode !== "shadow" ? runtime.ids.next("escalation") : null;
-  return {
+  const opens = content.verdict === "escalate" && mode !== "shadow" && rest === null;
+  const escalation_id = opens ? runtime.ids.next("escalation") : (rest?.escalation_id ?? null);
+  const decision: Decision = {
     decision_id: runtime.ids.next("decision"),
     intent_id,
     membrane_id: deciding.membrane.membrane_id,
@@ -140,20 +157,32 @@ function decisionOf(
     modifications: content.modifications,
     modified_content: content.modified_content,
     would_approve_if: wouldApproveIf(input, decided),
-    human_override_id: override_id,
+    human_override_id: override?.override_id ?? null,
     escalation_id,
     escalation_status: escalation_id === null ? null : "pending",
+    ...(override === null ? {} : { approval_expires_at: override.expires_at }),
+    ...(rest?.kind === "resumed" ? { resumed_from: rest.from } : {}),
     valid_until: content.valid_until,
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },
     ...(submission.claim === undefined ? {} : { claim: submission.claim }),
     timestamp: formatTimestampUs(input.now_us),
   };
+  return rest?.kind === "resumed" ? resumedDecision(decision, rest) : decision;
+}
+
+/** Returns the decision with what people approved in the review of an equal action. */
+function resumedDecision(decision: Decision, { resolution }: Resumed): Decision {
+  const { outcome } = resolution;
+  if (outcome !== "approve" && outcome !== "approve_modified") throw new Error("an approval that let nothing through");
+  const { policy_set, claim, timestamp, ...members } = decision;
+  const last = { policy_set, ...(claim === undefined ? {} : { claim }), timestamp };
+  return { ...members, ...resolution, verdict: outcome, would_approve_if: null, ...last };
 }
 
 function rowsOf(
   runtime: Recording,
   { caller, state, idempotency }: Proposal,
-  { input, decided, fingerprint, override_id }: Made,
+  { input, decided, fingerprint, override, rest }: Made,
   decision: Decision,
   escalation: DecisionRows["escalation"],
 ): DecisionRows {
@@ -169,7 +198,7 @@ function rowsOf(
     mode: input.mode,
     verdict: decision.verdict,
     escalation_id: decision.escalation_id,
-    override_id,
+    override_id: override?.override_id ?? null,
     fingerprint,
     at: decision.timestamp,
     // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts. The
@@ -181,6 +210,9 @@ function rowsOf(
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
       masked: decided.masked.length === 0 ? undefined : decided.masked,
       shadow: shadow.length === 0 ? undefined : shadow,
+      // The id of the audit record that says so.
+      rests: rest === null ? undefined : runtime.ids.next("audit"),
+      named_by: escalation === null ? undefined : namingKey(idempotency),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),
@@ -196,25 +228,30 @@ function rowsOf(
 }
 
 /**
- * Decides with a person's override: the oldest active one that turns this decision into an approval. If another policy still
- * stops the action, the decision stays the same and the override stays unspent. Live overrides are for live retries, those
- * of test mode for test mode.
+ * Decides with a person's override: the oldest active one that covers this action and turns the decision into an approval; null: there is
+ * none. If another policy still stops the action, the override stays unspent. Live overrides are for live retries, those of test mode for
+ * test mode.
  */
 async function overridden(
   runtime: Pick<Runtime, "db">,
   org_id: string,
   fingerprint: string,
+  intent: IntentSubmission["intent"],
   input: DecideInput,
-  decided: Decided,
-): Promise<{ readonly decided: Decided; readonly override_id: string | null }> {
+): Promise<Pick<Made, "decided" | "override"> | null> {
   const { mode } = input;
-  if (mode === "shadow") return { decided, override_id: null };
+  if (mode === "shadow") return null;
   const ready = await runtime.db.tenant(org_id, (query) => readReadyOverrides(query, org_id, fingerprint, mode));
-  for (const { override_id, lifts } of ready) {
-    const lifted = decide({ ...input, overrides: lifts });
-    if (goesThrough(lifted.content.verdict)) return { decided: lifted, override_id };
+  const tried = new Set<string>();
+  for (const override of ready) {
+    const { lifts, blocked } = override;
+    const key = JSON.stringify(lifts);
+    if (tried.has(key) || !covers(blocked, intent)) continue;
+    tried.add(key);
+    const decided = decide({ ...input, overrides: lifts });
+    if (goesThrough(decided.content.verdict)) return { decided, override };
   }
-  return { decided, override_id: null };
+  return null;
 }
 
 function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingMembrane {

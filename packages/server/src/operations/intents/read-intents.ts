@@ -20,6 +20,7 @@ import {
   listIntents,
   readDecision,
   readIntent,
+  type StoredDecision,
 } from "../../store/intents/intents.ts";
 import { decodeCursorSince, idPlace, isSeq, type Page, page, placeSince } from "../../store/rows/cursor.ts";
 import type { Runtime } from "../runtime.ts";
@@ -90,7 +91,7 @@ export async function listOwnIntents(
  * over, or the caller disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
-  runtime: Pick<Runtime, "callers" | "db" | "decisionReads" | "waits">,
+  runtime: Pick<Runtime, "callers" | "db" | "decisionReads" | "reviewWaits" | "waits">,
   caller: Caller,
   intent_id: string,
   wait_seconds: number,
@@ -100,7 +101,9 @@ export async function getDecision(
   let row = await read();
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   if (row.status === "pending" && wait_seconds > 0) {
+    const ended = noteWait(runtime, caller, row, wait_seconds);
     await runtime.waits.untilFinal(caller.org_id, intent_id, wait_seconds * 1000, gone);
+    ended(gone?.aborted === true);
     if (gone?.aborted) return presentDecision(row);
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
@@ -111,6 +114,18 @@ export async function getDecision(
   if (intent === undefined) throw new Fault("not_found");
   const decision = JSON.parse(presentDecision(row)) as Decision;
   return JSON.stringify(decisionForPeople(decision, maskingOfAction(intent)));
+}
+
+/** Notes that a request waits for the review of an action that has to be claimed. Returns what to call when it ends. */
+function noteWait(
+  { reviewWaits }: Pick<Runtime, "reviewWaits">,
+  { org_id }: Caller,
+  { decision }: StoredDecision,
+  seconds: number,
+): (is_gone: boolean) => void {
+  const { escalation_id, claim } = JSON.parse(decision) as Decision;
+  if (escalation_id === null || claim !== "required") return () => undefined;
+  return reviewWaits.begin(org_id, escalation_id, seconds);
 }
 
 /** Returns the data of an audit row without what people wrote to each other: only `message_to_agent` is for agents. */

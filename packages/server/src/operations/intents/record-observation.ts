@@ -18,10 +18,12 @@ import {
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
+import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { noteSettled, readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { listPeople } from "../../store/people/people.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { writeMail } from "../people/mail.ts";
 import type { Recording, Runtime } from "../runtime.ts";
@@ -102,13 +104,27 @@ async function record(
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");
     const decision = JSON.parse(currentDecision(stored)) as Decision;
-    contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id));
+    const now = await databaseNow(query);
+    if (status !== "skipped") await spendApproval(query, org_id, decision, { at: now, actor });
+    contradiction = contradictionOf(decision, status, await hasClaimed(query, caller, intent_id), now);
     if (contradiction === null) return { audit };
     const { membrane_id, pipeline_mode: mode } = decision;
     if (mode === "live") await tellOperators(runtime, query, org_id, decision, contradiction);
     return { audit: [...audit, row("contradicted", { observation_id, because: contradiction, membrane_id, mode })] };
   });
   return contradiction;
+}
+
+/** What may have been carried out is never handed on to an equal action, even if nobody claimed it. */
+async function spendApproval(
+  query: Query,
+  org_id: string,
+  { intent_id, escalation_id }: Decision,
+  done: { readonly at: string; readonly actor: string },
+): Promise<void> {
+  if (escalation_id === null) return;
+  const { spent } = await readApproval(query, org_id, escalation_id);
+  if (!spent) await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
 }
 
 /** Whether the caller claimed the action. Operators report for whoever did. */

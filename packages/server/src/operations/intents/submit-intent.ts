@@ -17,7 +17,9 @@ import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { withExecution } from "./execution.ts";
-import { proposeDecision } from "./propose-decision.ts";
+import { handOn } from "./hand-on.ts";
+import { type Proposed, proposeDecision } from "./propose-decision.ts";
+import type { Resumed } from "./rest-on-equal.ts";
 
 /** What deciding on a submission needs. */
 export type Deciding = Pick<
@@ -159,13 +161,13 @@ class Submission {
       orgStates.forget(org_id, state);
       return null;
     }
-    const rows = await this.#propose(state, pulled);
-    if (rows === null) return null;
+    const proposed = await this.#propose(state, pulled);
+    if (proposed === null) return null;
     if (this.#request.turn !== undefined) await this.#request.turn.come;
-    return this.#commit(state, rows);
+    return this.#commit(state, proposed);
   }
 
-  async #propose(state: OrgState, pulled: Pulled | null): Promise<DecisionRows | null> {
+  async #propose(state: OrgState, pulled: Pulled | null): Promise<Proposed | null> {
     const { submission, mode: asked_mode } = this.#request;
     const [caller, idempotency] = [this.#caller, this.#idempotency];
     try {
@@ -178,11 +180,12 @@ class Submission {
     }
   }
 
-  async #commit(state: OrgState, rows: DecisionRows): Promise<SubmissionAnswer | null> {
+  async #commit(state: OrgState, { rows, resumed }: Proposed): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
     const { intent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
-    const outcome = await runtime.reviewQueues.enter(rows, this.#write);
+    const outcome =
+      resumed === null ? await runtime.reviewQueues.enter(rows, this.#write) : await this.#handOn(rows, resumed);
     switch (outcome.outcome) {
       case "committed":
         if (has_events) runtime.deliveries.wake(this.#caller.org_id);
@@ -191,8 +194,9 @@ class Submission {
       case "duplicate":
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
-        // Another retry spent the override. There may be a second one for the same action. Each lost race is a win of another
-        // retry, and there are no more wins than overrides.
+      case "approval_gone":
+        // Another retry spent the override, or the approval. There may be a second one for the same action. Each lost race is a win of
+        // another retry, and there are no more wins than overrides and approvals.
         this.#lost_races += 1;
         return null;
       case "quota_exceeded":
@@ -211,6 +215,15 @@ class Submission {
     this.#request.turn?.over();
     return committing;
   };
+
+  /** Commits the decision together with the approval that it takes from an equal action. */
+  async #handOn(rows: DecisionRows, resumed: Resumed): Promise<CommitOutcome | { readonly outcome: "approval_gone" }> {
+    try {
+      return (await handOn(this.#runtime, rows, resumed)) ?? { outcome: "approval_gone" };
+    } finally {
+      this.#request.turn?.over();
+    }
+  }
 
   /** Reads again what the commit found stale. */
   async #refresh(state: OrgState, epochs: Epochs): Promise<void> {

@@ -127,6 +127,7 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   pending: "still waits for a person's decision",
   withdrawn: "was withdrawn from review",
   not_claimed: "was approved, but that it had not claimed. So it may have been carried out twice",
+  expired: "people had approved, but whose approval had expired",
 };
 
 /** An agent carried out what was not let through. */

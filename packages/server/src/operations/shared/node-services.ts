@@ -62,6 +62,15 @@ export interface DecisionWaits {
   stop(): void;
 }
 
+/** Notes which reviews requests wait for, for all nodes to see. */
+export interface ReviewWaits {
+  /**
+   * Notes that a request waits for a review, for so many seconds. The caller calls the returned function when the request ends;
+   * `is_gone`: its client closed the connection, so it will not ask again.
+   */
+  begin(org_id: string, escalation_id: string, seconds: number): (is_gone: boolean) => void;
+}
+
 /** How long the decisions of each organization took on this node. */
 export interface DecisionLatencies {
   /** Counts a decision that was committed at `at_us`. `elapsed_us` runs from the operation's start to the commit. */

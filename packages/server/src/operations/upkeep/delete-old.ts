@@ -9,12 +9,13 @@ import {
   deleteOldDeliveries,
   deleteOldIntakes,
   deleteOldInvitations,
+  deleteOldWaits,
   organizationsWithOldDeliveries,
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
 
 /** Kinds of rows that are deleted for their age. */
-export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake";
+export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake" | "wait";
 
 /** Where a pass ended among the deliveries. */
 export interface PassEnd {
@@ -59,6 +60,7 @@ export async function deleteOld(
   await pages(terms, "token", () => db.system((query) => deleteOldTokens(query)));
   await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, rows_max)));
   await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, limits.intake_kept_days, rows_max)));
+  await pages(terms, "wait", () => db.system((query) => deleteOldWaits(query, rows_max)));
   return deleteSettled(db, terms, from);
 }
 

@@ -142,12 +142,21 @@ const ofDecisions = {
   submitted: null,
   decided: null,
   escalated: "escalation_id",
+  joined: "escalation_id",
+  resumed: "escalation_id",
   override_spent: "override_id",
 } as const satisfies Partial<Record<AuditType, string | null>>;
 
 /** Types of records that the service itself never makes, and those that nobody else does. */
 const neverByService: readonly AuditType[] = ["submitted", "observed"];
-const alwaysByService: readonly AuditType[] = ["decided", "escalated", "override_spent", "delivered"];
+const alwaysByService: readonly AuditType[] = [
+  "decided",
+  "escalated",
+  "joined",
+  "resumed",
+  "override_spent",
+  "delivered",
+];
 
 /** Whether there is no such record: to find out, a whole trail was read, of 1.9 million records for longer than a statement may take. */
 function isNever({ type, actor }: AuditFilter): boolean {

@@ -26,7 +26,7 @@ const statement = `select l.seq as place, l.intent_id, coalesce(closed.seq, l.se
   from ledger l
   left join escalations e on e.org_id = l.org_id and e.escalation_id = l.escalation_id
   left join lateral (select c.seq, c.data ->> 'record_sha256' as hash from ledger c
-    where c.org_id = l.org_id and c.intent_id = l.intent_id and c.type in ('reviewed', 'timed_out', 'cancelled')
+    where c.org_id = l.org_id and c.intent_id = coalesce(e.intent_id, l.intent_id) and c.type in ('reviewed', 'timed_out', 'cancelled')
       and c.type <> 'decided' order by c.seq limit 1) closed on true
   where l.org_id = $1 and l.escalation_id is not null and l.seq > $2::bigint and l.seq <= $3::bigint
   order by l.seq limit ${page_rows}`;

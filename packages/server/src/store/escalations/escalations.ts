@@ -1,5 +1,5 @@
 /** SQL for escalations. The commit writer opens them; every later step holds the lock of the organization's head. */
-import type { Escalation } from "@countersign/contract";
+import type { Decision, Escalation } from "@countersign/contract";
 import { type CountedDemand, panelsOf, type Review, type Ruling } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
@@ -196,13 +196,13 @@ export async function moveReview(
   query: Query,
   org_id: string,
   review: Review,
-  resolution: object | null,
+  resolution: Pick<Decision, "approval_expires_at"> | null,
   when: "in_time" | "late",
 ): Promise<boolean> {
   const { record, ruling, demands } = review;
   const rows = await query(
     `update escalations set record = $3::json, ruling = $4::json, status = $5, closed_at = $6::timestamptz,
-       demands = $7::json, resolution = $8::json
+       demands = $7::json, resolution = $8::json, approval_until = $9::timestamptz
      where org_id = $1 and escalation_id = $2 and status = 'pending'
        and ${when === "late" ? "expires_at <= statement_timestamp()" : "expires_at > statement_timestamp()"}
      returning true as moved`,
@@ -215,6 +215,7 @@ export async function moveReview(
       record.closed_at,
       JSON.stringify(demands),
       resolution === null ? null : JSON.stringify(resolution),
+      resolution?.approval_expires_at ?? null,
     ],
   );
   return rows.length > 0;

@@ -39,6 +39,8 @@ interface IntentDocument {
   readonly withheld?: readonly string[];
   /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
   readonly masked?: readonly string[];
+  /** The hash of the Idempotency-Key that names the action; absent: none does. */
+  readonly named_by?: string;
 }
 
 interface Headers extends Omit<DecisionHeader, "at"> {

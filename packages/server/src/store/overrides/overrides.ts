@@ -1,5 +1,6 @@
 /** SQL for overrides. Every change holds the lock of the organization's head; spending is part of `commit_decisions`. */
 import { limits, type Override } from "@countersign/contract";
+import type { Stakes } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
 /** A new override. */
@@ -148,20 +149,27 @@ export function listOverrides(
   );
 }
 
-/**
- * Returns the active overrides of an action and what they lift, oldest first. Of overrides that lift the same it returns
- * the oldest only, because the others would change nothing more.
- */
+/** An active override: what it lifts, what was blocked, and when it expires. */
+export interface ReadyOverride {
+  readonly override_id: string;
+  readonly lifts: readonly string[];
+  readonly blocked: Stakes;
+  /** RFC 3339. */
+  readonly expires_at: string;
+}
+
+/** Returns the active overrides of an action, the oldest first. */
 export function readReadyOverrides(
   query: Query,
   org_id: string,
   fingerprint: string,
   mode: "live" | "test",
-): Promise<{ readonly override_id: string; readonly lifts: readonly string[] }[]> {
-  return query(
-    `select min(override_id) as override_id, lifts::text::json as lifts from overrides
-     where org_id = $1 and fingerprint = decode($2, 'hex') and mode = $3
-       and status = 'active' and expires_at > clock_timestamp() group by lifts::text order by min(override_id) limit 20`,
+): Promise<ReadyOverride[]> {
+  return query<ReadyOverride>(
+    `select o.override_id, o.lifts, l.intent -> 'submitted' as blocked, o.expires_at from overrides o
+     join ledger l on l.org_id = o.org_id and l.intent_id = o.intent_id and l.type = 'decided'
+     where o.org_id = $1 and o.fingerprint = decode($2, 'hex') and o.mode = $3
+       and o.status = 'active' and o.expires_at > clock_timestamp() order by o.override_id limit 100`,
     [org_id, fingerprint, mode],
   );
 }

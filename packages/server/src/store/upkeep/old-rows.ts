@@ -112,6 +112,24 @@ export async function deleteOldInvitations(query: Query, rows: number): Promise<
   return count;
 }
 
+/** Deletes up to `rows` notes of waits that are long over. System scope. */
+export async function deleteOldWaits(query: Query, rows: number): Promise<number> {
+  const over = await query<{ org_id: string; escalation_id: string }>(
+    "select org_id, escalation_id from review_waits where until <= now() - interval '1 hour' limit $1::integer",
+    [rows],
+  );
+  let count = 0;
+  for (const [org_id, waits] of byOrganization(over)) {
+    const deleted = await query(
+      `delete from review_waits where org_id = $1 and escalation_id = any($2::text[]) and until <= now() - interval '1 hour'
+       returning true as deleted`,
+      [org_id, waits.map(({ escalation_id }) => escalation_id)],
+    );
+    count += deleted.length;
+  }
+  return count;
+}
+
 /** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart took up. System scope. */
 export async function deleteOldIntakes(query: Query, kept_days: number, rows: number): Promise<number> {
   const deleted = await query(

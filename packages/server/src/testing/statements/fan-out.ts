@@ -18,6 +18,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   organizationsWithOldDeliveries: "the clean-up looks for what is old in all organizations",
   deleteOldSessions: "the clean-up looks for what is old in all organizations",
   deleteOldInvitations: "the clean-up looks for what is old in all organizations",
+  deleteOldWaits: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",
   readProgressPage: "the reconciler of figures looks which organizations have decisions that are not counted",
   "count-backlog": "the metrics count what waits in all organizations",

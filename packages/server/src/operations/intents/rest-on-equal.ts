@@ -1,0 +1,127 @@
+/** Looks for a review of an equal action that a held action can rest on, so that people are not asked again. See decision 0037. */
+import type { Decision, IntentSubmission } from "@countersign/contract";
+import {
+  type CountedDemand,
+  covers,
+  type Decided,
+  type DecideInput,
+  decideAgain,
+  formatTimestampUs,
+  newDemands,
+  sha256Hex,
+} from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import type { IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
+import { type EqualReview, readEqualReviews } from "../../store/escalations/approvals.ts";
+import { readReview } from "../../store/escalations/escalations.ts";
+import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Caller } from "../shared/caller.ts";
+import type { OrgState } from "../shared/node-services.ts";
+import { storedSources, subjectsOf } from "../shared/present.ts";
+
+/** The pending review that the action joins. */
+export interface Joined {
+  readonly kind: "joined";
+  readonly escalation_id: string;
+}
+
+/** The approval that is handed on to the action. */
+export interface Resumed {
+  readonly kind: "resumed";
+  readonly escalation_id: string;
+  /** The intent that loses it. */
+  readonly from: string;
+  /** True: the action needs no claim, so it may be carried out at any time, and the approval is handed on no further. */
+  readonly spends: boolean;
+  /** The members of the decision that the review gives. */
+  readonly resolution: Partial<Decision>;
+}
+
+/** A held action. */
+export interface HeldAction {
+  readonly caller: Caller;
+  readonly state: OrgState;
+  readonly submission: IntentSubmission;
+  readonly membrane_id: string;
+  readonly idempotency: IdempotencyRow | null;
+  readonly input: DecideInput;
+  readonly decided: Decided;
+  readonly fingerprint: string;
+}
+
+/** Keys that begin so are made by clients for the repeats of one request. They do not say that two equal actions are two. */
+const repeat_prefix = "retry-";
+
+/** Returns the hash by which a later equal action knows whether it brings another Idempotency-Key; undefined: no key names the action. */
+export function namingKey(idempotency: IdempotencyRow | null): string | undefined {
+  if (idempotency === null || idempotency.idempotency_key.startsWith(repeat_prefix)) return undefined;
+  return sha256Hex(idempotency.idempotency_key);
+}
+
+/**
+ * Returns the review that the action rests on: an approval that nobody used, else a pending review that nobody waits for. Null: people
+ * must be asked. The commit checks an approval again, under the lock of the organization's head.
+ */
+export async function restOnEqual(runtime: Pick<Runtime, "db">, held: HeldAction): Promise<Joined | Resumed | null> {
+  const { caller, input, fingerprint } = held;
+  const { org_id, lineage_id } = caller;
+  return runtime.db.tenant(org_id, async (query) => {
+    const reviews = await readEqualReviews(query, org_id, { fingerprint, mode: input.mode, lineage_id });
+    for (const review of reviews) {
+      const rest = await restOn(query, held, review);
+      if (rest !== null) return rest;
+    }
+    return null;
+  });
+}
+
+async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promise<Joined | Resumed | null> {
+  const { org_id } = held.caller;
+  const { escalation_id, from, approved } = equal;
+  const action = await readIntent(query, org_id, equal.intent_id);
+  const review = await readReview(query, org_id, escalation_id);
+  if (action === undefined || review === undefined) throw new Error(`${escalation_id} is not stored with its action`);
+  if (action.decision.claim !== "required" || !covers(action.intent.submitted, held.submission.intent)) return null;
+  if (!approved) return joins(held, action, review.demands) ? { kind: "joined", escalation_id } : null;
+  const { resolution } = action;
+  if (resolution === null || !(await passesAgain(held, action, review.demands))) return null;
+  const spends = held.submission.claim !== "required";
+  return { kind: "resumed", escalation_id, from, spends, resolution };
+}
+
+/** Whether the action may wait for a review that an equal action opened. */
+function joins(held: HeldAction, action: StoredIntent, counted: readonly CountedDemand[]): boolean {
+  const { submission, idempotency, decided } = held;
+  // Without a claim, nothing would keep both from acting on one approval.
+  if (submission.claim !== "required") return false;
+  const [first, second] = [action.intent.named_by, namingKey(idempotency)];
+  if (first !== undefined && second !== undefined && first !== second) return false;
+  return newDemands(action, decided.escalation?.demands ?? [], counted).length === 0;
+}
+
+/** Whether what holds now lets the new action through as people approved the equal one, like at a claim. */
+async function passesAgain(
+  { submission, membrane_id, state, input, decided }: HeldAction,
+  action: StoredIntent,
+  counted: readonly CountedDemand[],
+): Promise<boolean> {
+  const { now_us } = input;
+  const { modifications, modified_content } = { ...action.decision, ...action.resolution };
+  const { withheld, masked } = decided;
+  const again = decideAgain(
+    {
+      ...{ intent_id: action.intent_id, membrane_id, mode: input.mode, created_at: formatTimestampUs(now_us) },
+      intent: { submitted: submission.intent, attested: input.attested, withheld, masked },
+      facts: input.facts,
+      decision: decided.content,
+      resolution: null,
+    },
+    { modifications, modified_content, human_reviewed: true },
+    {
+      ...{ rules: state, now_us, submitter: null },
+      stored: storedSources(await state.storedContext(subjectsOf(submission.intent)), now_us),
+    },
+  );
+  return again.blocked.length === 0 && newDemands(action, again.demands, counted).length === 0;
+}

@@ -1,0 +1,145 @@
+/**
+ * SQL for approvals: what people let through in a review, and which intent may use that. Every change holds the lock of the organization's
+ * head. See decision 0037.
+ */
+import type { Query } from "../../ports.ts";
+
+/** The approval of a review. */
+export interface Approval {
+  /** The only intent that may claim it; null: every intent of the review. */
+  readonly holder: string | null;
+  /** True: it was claimed, or the action may have been carried out. */
+  readonly spent: boolean;
+  readonly revoked: boolean;
+}
+
+/** Returns the approval of a review. Throws if the review is not stored. */
+export async function readApproval(query: Query, org_id: string, escalation_id: string): Promise<Approval> {
+  const [row] = await query<Approval>(
+    `select approval_holder as holder, approval_spent as spent, approval_revoked as revoked from escalations
+     where org_id = $1 and escalation_id = $2`,
+    [org_id, escalation_id],
+  );
+  if (row === undefined) throw new Error(`${escalation_id} is not stored`);
+  return row;
+}
+
+/** Who did something to an approval, and when (RFC 3339). */
+interface Done {
+  readonly at: string;
+  readonly actor: string;
+}
+
+/** Makes an intent the only one that may claim the approval. `spent`: the intent claims it, or may have carried the action out. */
+export async function holdApproval(
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+  { intent_id, spent, at, actor }: Done & { readonly intent_id: string; readonly spent: boolean },
+): Promise<void> {
+  await query(
+    `update escalations set approval_holder = $3, approval_spent = $4, approval_moved_at = $5::timestamptz, approval_moved_by = $6
+     where org_id = $1 and escalation_id = $2`,
+    [org_id, escalation_id, intent_id, spent, at, actor],
+  );
+}
+
+/** Revokes an approval. */
+export async function markApprovalRevoked(
+  query: Query,
+  org_id: string,
+  escalation_id: string,
+  { at, actor }: Done,
+): Promise<void> {
+  await query(
+    `update escalations set approval_revoked = true, approval_moved_at = $3::timestamptz, approval_moved_by = $4
+     where org_id = $1 and escalation_id = $2`,
+    [org_id, escalation_id, at, actor],
+  );
+}
+
+/** A review of an equal action. */
+export interface EqualReview {
+  readonly escalation_id: string;
+  /** The intent that opened it. */
+  readonly intent_id: string;
+  /** The intent that would lose the approval; the one that opened the review if every intent of it may claim. */
+  readonly from: string;
+  /** True: people approved it, and nobody used that. False: it is pending, and nobody waits for it. */
+  readonly approved: boolean;
+}
+
+/** Which reviews are of the same action, of the same chain of keys. */
+export interface EqualAction {
+  /** 64 lower-case hex digits. */
+  readonly fingerprint: string;
+  readonly mode: string;
+  readonly lineage_id: string | null;
+}
+
+const equal_columns = "e.escalation_id, e.intent_id, coalesce(e.approval_holder, e.intent_id) as from";
+const is_equal = `e.org_id = $1 and e.fingerprint = decode($2, 'hex') and e.mode = $3 and e.lineage_id is not distinct from $4
+  and not e.approval_spent`;
+const is_approved = "e.approval_until > clock_timestamp() and not e.approval_revoked";
+
+/** Returns reviews of equal actions that a new one may rest on: approvals first, then pending reviews, each the oldest first. */
+export function readEqualReviews(
+  query: Query,
+  org_id: string,
+  { fingerprint, mode, lineage_id }: EqualAction,
+): Promise<EqualReview[]> {
+  return query<EqualReview>(
+    `(select ${equal_columns}, true as approved from escalations e where ${is_equal} and ${is_approved}
+      order by e.escalation_id limit 20)
+     union all
+     (select ${equal_columns}, false as approved from escalations e where ${is_equal} and e.status = 'pending' and e.expires_at > clock_timestamp()
+        and not exists (select from review_waits w where w.org_id = $1 and w.escalation_id = e.escalation_id and w.until > clock_timestamp())
+      order by e.escalation_id limit 20)
+     order by approved desc, escalation_id`,
+    [org_id, fingerprint, mode, lineage_id],
+  );
+}
+
+/** Whether the approval is still unused, unrevoked and alive, and the intent `from` is the one that would lose it. */
+export async function canHandOn(
+  query: Query,
+  org_id: string,
+  { escalation_id, from }: Pick<EqualReview, "escalation_id" | "from">,
+): Promise<boolean> {
+  const rows = await query(
+    `select true as found from escalations e where e.org_id = $1 and e.escalation_id = $2 and not e.approval_spent and ${is_approved}
+       and coalesce(e.approval_holder, e.intent_id) = $3`,
+    [org_id, escalation_id, from],
+  );
+  return rows.length > 0;
+}
+
+/** Notes that requests on this node wait for a review, for some seconds from now. */
+export async function noteWaits(
+  query: Query,
+  org_id: string,
+  node: string,
+  waits: readonly { readonly escalation_id: string; readonly seconds: number }[],
+): Promise<void> {
+  await query(
+    `insert into review_waits (org_id, escalation_id, node, until)
+     select $1, w.escalation_id, $2, statement_timestamp() + make_interval(secs => w.seconds)
+     from unnest($3::text[], $4::float8[]) as w(escalation_id, seconds) order by w.escalation_id
+     on conflict (org_id, escalation_id, node) do update set until = greatest(review_waits.until, excluded.until)`,
+    [org_id, node, waits.map((each) => each.escalation_id), waits.map((each) => each.seconds)],
+  );
+}
+
+/** Forgets that requests on this node waited for these reviews. */
+export async function forgetWaits(
+  query: Query,
+  org_id: string,
+  node: string,
+  escalation_ids: readonly string[],
+): Promise<void> {
+  await query("delete from review_waits where org_id = $1 and node = $2 and escalation_id = any ($3::text[])", [
+    org_id,
+    node,
+    escalation_ids,
+  ]);
+}
