@@ -86,15 +86,15 @@ export const peopleFaults: readonly PeopleFault[] = [
     within: "operations",
     name: "an override is good for any action",
     seed: 2,
-    right: "and fingerprint = decode($2, 'hex')",
+    right: "and o.fingerprint = decode($2, 'hex')",
     wrong: "and $2::text is not null",
   },
   {
     within: "operations",
     name: "an override is good in any mode",
     seed: 2,
-    right: "and mode = $3\n       and status = 'active'",
-    wrong: "and $3::text is not null\n       and status = 'active'",
+    right: "and o.mode = $3\n       and o.status = 'active'",
+    wrong: "and $3::text is not null\n       and o.status = 'active'",
   },
   {
     within: "operations",
@@ -106,7 +106,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "a claim is not kept",
-    seed: 2,
+    seed: 1,
     right: "values ($1, $2, decode($3, 'hex'), $4, $5, $6::timestamptz, $7::bigint)",
     wrong: "select $1, $2, decode($3, 'hex'), $4, $5, $6::timestamptz, $7::bigint where false",
     worlds: "ruling",
@@ -139,7 +139,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "one person is enough for an override by two",
-    seed: 3,
+    seed: 6,
     right: `$7, $8, $9::json, $10::json, $11, $12::timestamptz,
        case $7 when 'active' then $12::timestamptz end, case $7 when 'active' then $12::timestamptz + interval '24 hours' end`,
     wrong: `case when $7 = '' then '' else 'active' end, $8, $9::json, $10::json, $11, $12::timestamptz,
@@ -149,7 +149,7 @@ export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",
     name: "reviews count as opened under any freeze",
-    seed: 26,
+    seed: 5,
     right: "and l.seq <= f.since_seq",
     wrong: "and l.seq <= f.since_seq and false",
     worlds: "all",
@@ -165,6 +165,22 @@ export const peopleFaults: readonly PeopleFault[] = [
       "where org_id = $1 and escalation_id = $2 and status = 'pending'",
       "where org_id = $1 and escalation_id = $2",
     ],
+    worlds: "ruling",
+  },
+  {
+    within: "operations",
+    name: "an approval that was handed on has no holder",
+    seed: 11,
+    right: "set approval_holder = $3",
+    wrong: "set approval_holder = case when $3 = '' then '' end",
+    worlds: "ruling",
+  },
+  {
+    within: "operations",
+    name: "a claim leaves its approval to others",
+    seed: 1,
+    right: "approval_holder = $3, approval_spent = $4",
+    wrong: "approval_holder = null, approval_spent = $3 = '' and $4",
     worlds: "ruling",
   },
 ];

@@ -7,7 +7,7 @@ import { InvariantBroken } from "../invariants.ts";
 
 /** What the world was told. */
 export interface Memory {
-  readonly escalations: { readonly escalation_id: string; readonly intent_id: string; readonly quorum: number }[];
+  readonly escalations: { readonly escalation_id: string; readonly membrane: number }[];
   readonly blocked: { readonly intent_id: string; readonly action: number; readonly mode: "live" | "test" }[];
   readonly overrides: {
     readonly override_id: string;

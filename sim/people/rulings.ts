@@ -1,11 +1,12 @@
 /**
- * What worlds with rules add: policies go live and back into shadow while reviews are open; agents claim what was let through, and
- * withdraw what waits; blocks need two people. In races all of it meets at one review, and each racer has read its data before any gets
+ * What worlds with rules add: policies go live and back into shadow while reviews are open; agents claim what was let through, withdraw
+ * what waits, and ask again for the same action; approvals are revoked; blocks need two people. In races all of it meets at one review, and each racer has read its data before any gets
  * the lock.
  */
 import { randomUUID } from "node:crypto";
 import { Fault } from "@countersign/core";
 import { cancelEscalation } from "../../packages/server/src/operations/escalations/cancel-escalation.ts";
+import { revokeApproval } from "../../packages/server/src/operations/escalations/revoke-approval.ts";
 import { timeOutEscalations } from "../../packages/server/src/operations/escalations/time-out-escalations.ts";
 import { withdrawEscalation } from "../../packages/server/src/operations/escalations/withdraw-escalation.ts";
 import { claimIntent } from "../../packages/server/src/operations/intents/claim-intent.ts";
@@ -42,6 +43,14 @@ interface Claimer {
   readonly nonce: string;
 }
 
+type Review = Memory["escalations"][number];
+
+/** What races for a review, beside equal actions. */
+const racing = [
+  ...["vote", "vote", "admin", "rules", "rules", "withdraw", "cancel"],
+  ...["claim", "claim", "revoke", "time_limit"],
+];
+
 /** An action, and whether it has been let through. */
 interface Action {
   readonly intent_id: string;
@@ -71,20 +80,21 @@ export class Rulings {
     if (draw < 28) return `by policies: ${await this.#world.act.submit(node, by_policies, escalated_action, mode)}`;
     if (draw < 46) return this.#claim(drawn);
     if (draw < 54) return this.#claimersRace();
-    const escalation_id = this.#drawReview();
-    if (escalation_id === null)
-      return `hold: ${await this.#world.act.submit(node, random.below(2), escalated_action, mode)}`;
-    if (draw < 59) return this.#crashing(node, crash, () => this.#withdraw(node, escalation_id));
+    const review = this.#drawReview();
+    if (review === null) return `hold: ${await this.#world.act.submit(node, random.below(2), escalated_action, mode)}`;
+    const { escalation_id } = review;
+    if (draw < 57) return this.#crashing(node, crash, () => this.#withdraw(node, escalation_id));
+    if (draw < 59) return this.#crashing(node, crash, () => this.#revoke(node, escalation_id));
     if (draw < 80) return this.#everybodyApproves(node, escalation_id);
-    return this.#raceForReview(drawn, escalation_id);
+    return this.#raceForReview(drawn, review);
   }
 
   /** Draws a review, mostly an open one. Null: there is none. */
-  #drawReview(): string | null {
+  #drawReview(): Review | null {
     const { random, memory } = this.#world;
     const open = memory.escalations.filter(({ escalation_id }) => !memory.closed.has(escalation_id));
     const among = open.length > 0 && random.chance(0.9) ? open : memory.escalations;
-    return among.length > 0 ? random.pick(among).escalation_id : null;
+    return among.length > 0 ? random.pick(among) : null;
   }
 
   #crashing(node: Node, crash: number | null, work: () => Promise<string>): Promise<string> {
@@ -114,6 +124,12 @@ export class Rulings {
     const agent = cast.agents[submitter?.mode ?? "live"];
     const withdraw = async () => (await withdrawEscalation(node.runtime, agent, escalation_id, {})).outcome ?? "open";
     return `withdraw: ${await act.outcome(node, withdraw)}`;
+  }
+
+  async #revoke(node: Node, escalation_id: string): Promise<string> {
+    const { cast, act } = this.#world;
+    const revoke = async () => (await revokeApproval(node.runtime, adminOf(cast), escalation_id, {})).status;
+    return `revoke: ${await act.outcome(node, revoke)}`;
   }
 
   /** Each person approves, the admin first: enough for any panels, unless something refuses it. */
@@ -181,7 +197,7 @@ export class Rulings {
   }
 
   /** Two or three racers meet at a review and its action. With two, a node may crash. */
-  async #raceForReview({ crash, person }: Drawn, escalation_id: string): Promise<string> {
+  async #raceForReview({ crash, person }: Drawn, { escalation_id, membrane }: Review): Promise<string> {
     const { db, random, nodes, cast, act } = this.#world;
     const action = (await this.#actions()).find((each) => each.escalation_id === escalation_id);
     if (action === undefined) throw new InvariantBroken("an escalation has no action");
@@ -195,12 +211,13 @@ export class Rulings {
       withdraw: (node) => this.#withdraw(node, escalation_id),
       cancel: (node) => act.outcome(node, cancel(node)),
       claim: (node) => this.#claimOnce(node, action, claimer),
+      equal: (node) => act.submit(node, membrane, escalated_action, action.mode),
+      revoke: (node) => this.#revoke(node, escalation_id),
       time_limit: (node) => act.outcome(node, async () => String(await timeOutEscalations(node.runtime, []))),
     };
     const count = crash === null ? 3 : 2;
-    const drawn = Array.from({ length: count }, () =>
-      random.pick(["vote", "vote", "admin", "rules", "rules", "withdraw", "cancel", "claim", "time_limit"] as const),
-    );
+    // One session of a node commits its submissions, so a node waits once for all of them.
+    const drawn = Array.from({ length: count }, (_, n) => random.pick(n < 2 ? [...racing, "equal"] : racing));
     nodes[1].fate.left = crash;
     const racers = drawn.map((kind, n) => () => (kinds[kind] as (node: Node) => Promise<string>)(nodes[n % 2] as Node));
     const answers = await raceInOrder(db, cast.org_id, racers);

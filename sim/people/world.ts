@@ -204,15 +204,21 @@ class PeopleWorld {
 
   #submit(node: Node, membrane: number, action: number, mode: Mode): Promise<string> {
     const { org_id, membranes, agents } = this.#cast;
+    // Only what must be claimed joins a review, or takes over an approval.
+    const claims = this.#rulings !== null && this.#random.chance(0.6);
     return this.#outcome(node, async () => {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
-      const submission = { intent, membrane_id: membranes[membrane] as string };
+      const claim = claims ? { claim: "required" as const } : {};
+      const submission = { intent, membrane_id: membranes[membrane] as string, ...claim };
       const request = { submission, mode: undefined, idempotency_key: undefined, batch_size: 1 };
       const { intent_id, decision_text } = await submitIntent(node.runtime, agents[mode], request);
       await this.#source.demandCurrent(this.#db, org_id, intent_id);
       const { verdict, escalation_id, human_override_id } = JSON.parse(decision_text);
-      if (escalation_id !== null) this.#memory.escalations.push({ escalation_id, intent_id, quorum: membrane + 1 });
-      else if (verdict === "block") this.#memory.blocked.push({ intent_id, action, mode });
+      const { escalations } = this.#memory;
+      if (escalation_id !== null) {
+        if (!escalations.some((each) => each.escalation_id === escalation_id))
+          escalations.push({ escalation_id, membrane });
+      } else if (verdict === "block") this.#memory.blocked.push({ intent_id, action, mode });
       else if (membrane !== by_policies || human_override_id !== null) this.#spend(human_override_id, action, mode);
       return verdict;
     });
