@@ -1,5 +1,7 @@
 /** Resume: what people approved and nobody claimed goes to the next equal action. Source: docs/decisions/0037. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { verifyAudit } from "../../src/store/audit/verify-audit.ts";
+import { verifyReviews } from "../../src/store/audit/verify-reviews.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
 import { serviceNode } from "../../src/testing/nodes/service-node.ts";
@@ -277,6 +279,12 @@ describe("an equal action", () => {
     expect([(await read(first)).outcome, (await read(second)).outcome]).toEqual(["approve", "approve"]);
     expect([await claim(second), await claim(first)]).toEqual(["claimed", "handed_on"]);
     expect(await trail(second)).toEqual(["submitted", "decided", "joined", "claimed"]);
+    const { org_id } = org.org;
+    const findings = await database.db.tenant(org_id, async (query) => [
+      await verifyAudit(query, org_id),
+      await verifyReviews(query, org_id),
+    ]);
+    expect(findings).toMatchObject([{ sound: true }, { sound: true }]);
     expect((await submit()).status).toBe("pending");
   });
 
