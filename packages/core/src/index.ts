@@ -120,6 +120,7 @@ export {
   type StepRefusal,
   stepReview,
   withDemands,
+  withNames,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
 export { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./reviews/panels.ts";

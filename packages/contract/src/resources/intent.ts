@@ -220,6 +220,9 @@ export const IntentListQuery = listQuery({
   membrane_id: Type.Optional(givenId("prefix mem_")),
   from: Type.Optional(timeInput("submitted at or after")),
   to: Type.Optional(timeInput("submitted before")),
+  execution: Type.Optional(
+    oneOf(["unknown"], { description: "claimed 15 minutes ago or earlier, and nobody has reported an outcome since" }),
+  ),
 });
 
 /** What became of one item of a batch: its decision, or the error that it would have been answered with alone. */

@@ -1,10 +1,9 @@
-import { type Escalation, limits, type Modification, type Outcome, type Reviewer } from "@countersign/contract";
+import type { Escalation, Modification, Outcome, Reviewer } from "@countersign/contract";
 import type { Electorate } from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
-import { clipText } from "../values/clip-text.ts";
-import { withoutTexts } from "../values/redacted-texts.ts";
 import { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf, reassigned_demand_name } from "./panels.ts";
+import { withoutHidden } from "./redaction.ts";
 import { isCounted } from "./standing.ts";
 
 /*
@@ -157,6 +156,23 @@ export function withDemands(
   const quorum = { ...record.quorum, required: Math.max(record.quorum.required, required) };
   const all = [...demands, ...further];
   return { record: { ...record, reviewers, quorum, panels: panelsOf(all) }, ruling, demands: all };
+}
+
+/**
+ * Returns the review with other names for people, by `names`. Of several votes that get the same name the last one remains, because a
+ * later vote of a person replaces the earlier one.
+ */
+export function withNames({ record, ruling, demands }: Review, names: ReadonlyMap<string, string>): Review {
+  const nameOf = (person: string): string => names.get(person) ?? person;
+  const last = new Map(record.votes.map((each) => [nameOf(each.reviewer), each]));
+  const votes = record.votes.flatMap((each) => {
+    const reviewer = nameOf(each.reviewer);
+    return last.get(reviewer) === each ? [{ ...each, reviewer }] : [];
+  });
+  const renamed = demands.map((each) => ({ ...each, approved_by: [...new Set(each.approved_by.map(nameOf))] }));
+  const approvals = votes.filter(({ outcome }) => outcome !== "block").length;
+  const quorum = { ...record.quorum, approvals };
+  return { record: { ...record, votes, quorum, panels: panelsOf(renamed) }, ruling, demands: renamed };
 }
 
 /** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
@@ -342,28 +358,6 @@ function close(review: Review, { status, ruling, by, comment, messages = [], at 
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, ...said, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
-}
-
-/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */
-function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
-  if (hidden.length === 0) return record;
-  const { reason, action, votes } = record;
-  return {
-    ...record,
-    reason: clipText(withoutTexts(reason, hidden), limits.comment_chars_max),
-    action: {
-      ...action,
-      target: withoutTexts(action.target, hidden),
-      summary: withoutTexts(action.summary, hidden),
-    },
-    votes: votes.map((each) => ({
-      ...each,
-      comment: each.comment === null ? null : clipText(withoutTexts(each.comment, hidden), limits.comment_chars_max),
-      ...(each.message_to_agent === undefined
-        ? {}
-        : { message_to_agent: clipText(withoutTexts(each.message_to_agent, hidden), limits.comment_chars_max) }),
-    })),
-  };
 }
 
 /** The part of a ruling that approvals are compared by, and the only part that a closed review keeps. */

@@ -131,7 +131,7 @@ describe("a key of role host", () => {
     const make = (body: object) => own.ask("POST", "/api-keys", { role: "host", ...body });
     for (const bindings of [undefined, null, { forbid_shadow: true }])
       expect((await make({ bindings })).json.error.details).toMatchObject([
-        { path: "/bindings/agent_ids", code: "required" },
+        { path: "/bindings/agent_ids", code: "not_allowed" },
       ]);
     const several = (await make({ bindings: { agent_ids: ["a3", "a4"] } })).json.api_key;
     expect((await own.submit(several, undefined, { agent: { id: "a4" } })).decision.verdict).toBe("approve");

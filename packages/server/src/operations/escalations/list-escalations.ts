@@ -6,12 +6,14 @@ import {
   type EscalationPlace,
   listEscalations as readPage,
 } from "../../store/escalations/escalations.ts";
+import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import { readRotations } from "../../store/keys/keys.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
 import { standingRecords } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
+import { withFreeze } from "./get-escalation.ts";
 
 const isEscalation = idPlace("escalation");
 
@@ -37,7 +39,10 @@ export async function listEscalations(
   const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
     const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
     const found = await readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
-    return { rows: await standingRecords(query, org_id, found.rows), more: found.more };
+    const pending = found.rows.flatMap(({ record }) => (record.status === "pending" ? [record.escalation_id] : []));
+    const stopped = pending.length === 0 ? new Set<string>() : await readStoppedReviews(query, org_id, pending);
+    const records = await standingRecords(query, org_id, found.rows);
+    return { rows: records.map((each) => withFreeze(each, stopped)), more: found.more };
   });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;

@@ -24,7 +24,8 @@ export async function checkedBindings(
   input: KeyBindingsInput | null | undefined,
 ): Promise<KeyBindings | null> {
   const names_agents = scope === "agent" || (input?.agent_ids ?? null) !== null;
-  if (role === "host" && !names_agents) throw faultAt("invalid_binding", "/bindings/agent_ids", "required", host_needs);
+  if (role === "host" && !names_agents)
+    throw faultAt("invalid_binding", "/bindings/agent_ids", "not_allowed", host_needs);
   if (input === undefined || input === null) return null;
   const { membrane_ids = null, agent_ids = null, source_cidrs = null, forbid_shadow = false } = input;
   const details: FaultDetail[] = [];

@@ -83,7 +83,16 @@ export interface IntentFilter {
   readonly membrane_id?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** `unknown`: claimed, and nobody reported an outcome in time. */
+  readonly execution?: "unknown" | undefined;
 }
+
+/** SQL: all decisions, or those whose actions were claimed and have no report. Their index has them in the order of lists. */
+const listed = {
+  all: "from intents",
+  unknown:
+    "from (select intent_id as claimed_id from claims where org_id = $1 and unsettled) c join intents on intent_id = claimed_id",
+};
 
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
   resolution, execution, created_at`;
@@ -183,12 +192,13 @@ export function listIntents(
     {
       columns,
       bytes: "octet_length(intent::text) + octet_length(decision::text) + coalesce(octet_length(resolution::text), 0)",
-      from: `from intents
+      from: `${listed[filter.execution ?? "all"]}
         where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
           and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
           and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
           and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
-          and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)`,
+          and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)
+          and ($13::text is null or execution ->> 'status' = $13)`,
       order: "intent_id desc",
       limit: "$12::integer",
     },
@@ -205,6 +215,7 @@ export function listIntents(
       filter.lineage_id ?? null,
       filter.membrane_id ?? null,
       limit,
+      filter.execution ?? null,
     ],
   );
 }
