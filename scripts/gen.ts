@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  assuranceMeanings,
   clock_hour_fact,
   deliveryHeaders,
   type ErrorCodeRow,
@@ -20,6 +21,7 @@ import {
   fact_key_pattern,
   factCategories,
   factMaxAgeSeconds,
+  factsFromDefault,
   limits,
   openapiDocument,
   operationRows,
@@ -43,7 +45,8 @@ const notice = "<!-- Written by `npm run gen` from packages/contract. Change the
 
 /** Returns every generated file: path from the root of the repository, and its whole text. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  const rules = packNames.flatMap((name) => packOf(name).rules);
+  const packs = packNames.map(packOf);
+  const rules = packs.flatMap((pack) => pack.rules);
   return new Map([
     ["openapi.json", `${JSON.stringify(openapiDocument(), null, 2)}\n`],
     ["docs/configuration.md", configurationPage()],
@@ -52,7 +55,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/facts.md", factsPage()],
     ["docs/rate-limits.md", rateLimitsPage()],
     ["docs/actions.md", actionsMarkdown(rules)],
-    ["docs/fact-coverage.md", coverageMarkdown(rules)],
+    ["docs/fact-coverage.md", coverageMarkdown(packs)],
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
     ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
@@ -271,6 +274,23 @@ function factsPage(): string {
       "`bad_format`, in dates too, because they are rare and easily confused. Without `as_of` the facts count as of their " +
       "receipt. A few facts have a freshness of their own, which is listed with them. Facts that are too old count as missing if they would permit something, and still count if they forbid.",
     ...sections,
+    "## Assurance",
+    "Each fact of a decision has an assurance: how sure it is, by the way it came. `facts_from` of a membrane says what counts, by " +
+      'category or by fact: `{"identity": "attested", "entity_state.account_balance_usd": "stored"}`. `facts_from` of a policy can ask for ' +
+      "more. A fact of less assurance is unknown with the reason `untrusted_source` where it would permit something, and still counts where " +
+      "it forbids. From least to most:",
+    table(
+      ["assurance", "the fact was"],
+      Object.entries(assuranceMeanings).map(([name, meaning]) => [`\`${name}\``, meaning]),
+    ),
+    `Membranes made from now on ask for ${listed(
+      Object.entries(factsFromDefault).map(([path, assurance]) => `\`${assurance}\` on \`${path}\``),
+    )}. Membranes that existed before keep what they have: everything counts. A stored or pulled fact is never replaced by one ` +
+      "sent with the action. If facts are stored for another spelling of an agent's id or of a target (letter case, width), they are unknown with the " +
+      "reason `other_spelling`, and count where they forbid.",
+    "A key of role `host` is for the program around your agents. It is bound to an agent, submits for it, and attests the facts that it sends. " +
+      "It cannot decide reviews or administer anything. Keys of role `agent` and `host` get the path, source, assurance and age of stored and pulled facts, and never the value: not in " +
+      "facts, reasons or `would_approve_if`. Changed values in `modified_content` are no facts, and agents get them.",
     "## Asked for",
     "The service can also ask for facts: register your endpoint with `PUT /v1/context/source`. Before each decision it gets " +
       'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
@@ -291,6 +311,10 @@ function factsPage(): string {
     "## State codes",
     `\`recipient_state\` takes, in any case: ${usStateCodes.join(", ")}.`,
   );
+}
+
+function listed(texts: readonly string[]): string {
+  return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`;
 }
 
 function factMeaning(field: FactField): string {

@@ -41,7 +41,7 @@ export const deliveryFaults: readonly DeliveryFault[] = [
     right: "on w.event_types ? t.event_type",
     wrong: "on true",
   },
-  { name: "a late settlement counts", seed: 41, right: "and d.attempts = s.attempts", wrong: "" },
+  { name: "a late settlement counts", seed: 210, right: "and d.attempts = s.attempts", wrong: "" },
   {
     name: "a wait is forgotten",
     seed: 1,

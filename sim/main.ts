@@ -5,18 +5,21 @@ import { openDb } from "../packages/server/src/store/database/db.ts";
 import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 import { withDatabase } from "./database.ts";
 import { runDeliveries } from "./deliveries-world.ts";
-import { runPeople } from "./people-world.ts";
+import { runPeople } from "./people/world.ts";
 import { runWorld } from "./world.ts";
 
 const help = `usage: npm run sim -- [options]
 
-  --world NAME   commits (default): the commit writer; people: reviews and overrides; deliveries: webhooks
+  --world NAME   commits (default): the commit writer; people: reviews and overrides; rulings: the same with
+                 freezes, claims, withdrawals and changing rules; deliveries: webhooks
   --seeds N      that many worlds, from 1 on, until a promise is broken (default 200)
   --seed N       one world, and what happened in it
   --steps N      steps of a world (default 10)
 
 DATABASE_URL chooses the server; without it an embedded one is started.`;
-const worlds = { commits: runWorld, people: runPeople, deliveries: runDeliveries };
+const runRulings: typeof runPeople = (seed, setting, steps) =>
+  runPeople(seed, { ...setting, freezes: true, rulings: true }, steps);
+const worlds = { commits: runWorld, people: runPeople, rulings: runRulings, deliveries: runDeliveries };
 
 const { values } = parseArgs({
   options: {

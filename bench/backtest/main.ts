@@ -59,7 +59,14 @@ async function speed(instance: OpenedDatabase, past: Past) {
   });
   const run = async (candidate: Candidate | null, expected: number, from = past.from, to = past.to) => {
     const filter = { from, to, membrane_id: null, agent_id: null, lineage_id: null, seq: Number.MAX_SAFE_INTEGER };
-    const job = { org_id: past.org_id, filter, candidate, limit: count, asked_us: instance.clock.now_us() };
+    const job = {
+      org_id: past.org_id,
+      filter,
+      candidate,
+      values: true,
+      limit: count,
+      asked_us: instance.clock.now_us(),
+    };
     const began_ms = performance.now();
     const began = process.cpuUsage();
     const figures: BacktestFigures = await threads.run(job, {

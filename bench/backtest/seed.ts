@@ -2,7 +2,7 @@
  * Creates an organization with a recorded past directly in the database, so that its figures do not depend on the code
  * of decisions.
  */
-import type { Membrane } from "@countersign/contract";
+import { factCategoryNames, type Membrane } from "@countersign/contract";
 import {
   compilePolicySet,
   type DecideInput,
@@ -155,7 +155,6 @@ function rowOf(
 
 function valuesOf({ facts }: DecideInput): Record<string, Record<string, unknown>> {
   const values: Record<string, Record<string, unknown>> = {};
-  for (const [category, each] of Object.entries(facts))
-    if (typeof each === "object") values[category] = { ...each.values };
+  for (const category of factCategoryNames) values[category] = { ...facts[category]?.values };
   return values;
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { factsFromDefault } from "@countersign/contract";
 import { decide } from "../../packages/core/src/deciding/decide.ts";
 import type { DecidableIntent } from "../../packages/core/src/deciding/decision.ts";
 import { compilePolicySet } from "../../packages/core/src/deciding/policy-set.ts";
@@ -43,6 +44,9 @@ export interface RecordedFigures {
   readonly twins_held: number;
 }
 
+/** What a membrane asks of facts that is made today. The recorded facts are those of agents, so they are only reported. */
+const membrane = { ...plainMembrane, facts_from: factsFromDefault };
+
 /** Decides every recorded call with these packs alone. Without facts they are those of a newcomer who supplies none. */
 export function replayRecording(packs: readonly string[], { with_facts = true } = {}): RecordedFigures {
   const policies = packSources(new Map(packs.map((name) => [name, packOf(name)])), packs);
@@ -51,7 +55,7 @@ export function replayRecording(packs: readonly string[], { with_facts = true } 
   const verdicts = new Map(
     lines<Call>("calls.jsonl.gz").map(({ call, body: { intent, context } }) => {
       const facts = mergeFacts(with_facts ? [{ source: "inline", document: context, received_us: now_us }] : []);
-      const { content } = decide({ intent, facts, policySet, membrane: plainMembrane, mode: "live", now_us });
+      const { content } = decide({ intent, facts, policySet, membrane, mode: "live", now_us });
       return [call, content.verdict];
     }),
   );

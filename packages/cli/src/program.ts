@@ -8,6 +8,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
 import { addFreeze } from "./commands/freeze.ts";
+import { addIntents } from "./commands/intents.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addOrgs } from "./commands/orgs.ts";
@@ -45,7 +46,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addFreeze, addApprovals],
+    ...[addFreeze, addIntents, addApprovals],
   ])
     add(program, terminal);
   return program;

@@ -1,6 +1,7 @@
 /** The running service that a command talks to. */
 import { ApiError, type Client, ConnectionError, createClient, type TransportOptions } from "@countersign/sdk";
 import { InvalidArgumentError, Option } from "commander";
+import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** How a key reaches a command, for whoever gave none or one that is not good enough. */
@@ -66,4 +67,14 @@ export function refusalText(error: unknown): string | null {
     message === undefined ? [] : [`\n  ${path === "" ? "" : `${String(path)}: `}${String(message)}`],
   );
   return `${error.message}${hint}${places.join("")}`;
+}
+
+/** Returns what the service answers. Throws CommandFailed with `refusalText` if it refuses, or if nobody answers. */
+export async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    const text = refusalText(error);
+    throw text === null ? error : new CommandFailed(text);
+  }
 }

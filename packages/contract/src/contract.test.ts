@@ -77,6 +77,7 @@ describe("roles", () => {
     ["admin", "admin operator reviewer"],
     ["operator", "operator reviewer"],
     ["reviewer", "reviewer"],
+    ["host", "host"],
     ["agent", "agent"],
     ["auditor", "auditor"],
   ])("%s meets %s and nothing else", (role, met) => {

@@ -5,6 +5,7 @@ export * from "./audit-types.ts";
 export * from "./error-codes.ts";
 export * from "./event-types.ts";
 export * from "./exact-number.ts";
+export * from "./facts/assurance.ts";
 export * from "./facts/index.ts";
 export * from "./hidden-characters.ts";
 export * from "./hidden-texts.ts";

@@ -69,6 +69,7 @@ export const limits = {
   as_of_ahead_seconds_max: 300,
   /** Ten years, as in policies: times beyond could not be written any more. */
   facts_max_age_seconds_max: 316_224_000,
+  facts_from_max: 100,
   context_source_timeout_ms_max: 1_000,
   context_source_answer_bytes_max: 262_144,
   context_source_pulls_max: 16,

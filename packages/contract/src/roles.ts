@@ -12,6 +12,10 @@ export const roles = {
       "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and all that a reviewer may.",
   },
   reviewer: { includes: ["reviewer"], meaning: "Decides escalations." },
+  host: {
+    includes: ["host"],
+    meaning: "Submits for agents and attests their facts. Only for keys. Decides and administers nothing.",
+  },
   agent: { includes: ["agent"], meaning: "Submits intents and reads its own." },
   auditor: { includes: ["auditor"], meaning: "Reads everything and changes nothing." },
 } as const satisfies Record<string, { includes: readonly string[]; meaning: string }>;
@@ -20,7 +24,36 @@ export const roles = {
 export type Role = keyof typeof roles;
 
 /** Role names, strongest first. */
-export const roleNames = ["admin", "operator", "reviewer", "agent", "auditor"] as const satisfies readonly Role[];
+export const roleNames = [
+  "admin",
+  "operator",
+  "reviewer",
+  "host",
+  "agent",
+  "auditor",
+] as const satisfies readonly Role[];
+
+/** A role that a person can have. */
+export type PersonRole = Exclude<Role, "host">;
+
+/** The roles that a person can have, strongest first. */
+export const personRoleNames = [
+  "admin",
+  "operator",
+  "reviewer",
+  "agent",
+  "auditor",
+] as const satisfies readonly PersonRole[];
+
+/** Whether facts that a caller with this role sends with an action are attested. Facts of an agent are only reported. */
+export function attestsFacts(role: Role): boolean {
+  return role !== "agent";
+}
+
+/** Whether a role only submits, for agents: it sees its own actions, and no stored or pulled values. */
+export function onlySubmits(role: Role): boolean {
+  return role === "agent" || role === "host";
+}
 
 /** What an operation asks of its caller: nothing, any valid key or session, a person's session, or at least one of these roles. */
 export type Auth = "none" | "any" | "session" | readonly Role[];

@@ -28,7 +28,7 @@ export {
   settingsChangeTypes,
 } from "./backtest/settings-history.ts";
 export { type BacktestFigures, Tally, type TallyCounts } from "./backtest/tally.ts";
-export { wouldApproveIf } from "./counterfactual/would-approve-if.ts";
+export { type Asker, wouldApproveIf } from "./counterfactual/would-approve-if.ts";
 export { classifyAction } from "./deciding/classify.ts";
 export { decide } from "./deciding/decide.ts";
 export type { DecidableIntent, Decided, DecideInput, MembraneSettings, StandingFreeze } from "./deciding/decision.ts";
@@ -43,7 +43,16 @@ export {
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
-export { type ContextSource, type InexactFacts, listFacts, type MergedFacts, mergeFacts } from "./facts/merge.ts";
+export {
+  assuranceOf,
+  type ContextSource,
+  hidesValue,
+  type InexactFacts,
+  listFacts,
+  type MergedFacts,
+  mergeFacts,
+  withoutValues,
+} from "./facts/merge.ts";
 export { isFresh, resolveLimits } from "./facts/staleness.ts";
 export { factsOf, factsText } from "./facts/stored-facts.ts";
 export { contextErrors, normalizeContext, validateContext } from "./facts/validate-context.ts";
@@ -131,6 +140,7 @@ export {
 } from "./reviews/ruling.ts";
 export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
 export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
+export { withNames } from "./reviews/with-names.ts";
 export {
   aheadAtLeast,
   formatTimestampUs,

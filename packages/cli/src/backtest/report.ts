@@ -56,10 +56,10 @@ export function reportOf(backtest: Backtest): string {
     [1, 2],
   );
   add(
-    "Missing facts",
-    ["FACT", "TIMES"],
-    unknown_facts.map(({ path, count: n }) => [path, count(n)]),
-    [1],
+    "Unknown facts",
+    ["FACT", "ASSURANCE", "TIMES"],
+    unknown_facts.map(({ path, assurance = "", count: n }) => [path, assurance, count(n)]),
+    [2],
   );
   return sections.join("\n\n");
 }

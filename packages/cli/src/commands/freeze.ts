@@ -2,7 +2,7 @@ import type { Freeze, FreezeKind, FreezeMode, FreezePreview } from "@countersign
 import type { Client } from "@countersign/sdk";
 import { type Command, Option } from "commander";
 import { CommandFailed } from "../command-failed.ts";
-import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
+import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
 import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible } from "../visible.ts";
@@ -144,13 +144,4 @@ function count(number: number, noun: string): string {
 
 function nameOf({ kind, name }: Pick<Freeze, "kind" | "name">): string {
   return kind === "organization" ? "the organization" : `the ${kind} ${name}`;
-}
-
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    const text = refusalText(error);
-    throw text === null ? error : new CommandFailed(text);
-  }
 }

@@ -15,7 +15,7 @@ import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { type Filters, useFilters } from "../shell/filters.ts";
 
-const names = ["agent_id", "verdict", "mode", "membrane_id", "from", "to"] as const;
+const names = ["agent_id", "verdict", "mode", "membrane_id", "from", "to", "execution"] as const;
 
 type DecisionFilters = Filters<(typeof names)[number]>;
 
@@ -52,6 +52,7 @@ function queryOf(filters: DecisionFilters) {
     ...(filters.membrane_id ? { membrane_id: filters.membrane_id } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
+    ...(filters.execution === "unknown" ? { execution: "unknown" as const } : {}),
   };
 }
 
@@ -94,6 +95,15 @@ function FilterForm({
           ["block", "Blocked"],
         ]}
       />
+      <SelectField
+        label="Carried out"
+        value={filters.execution ?? ""}
+        onChange={(event) => onFilter({ execution: event.target.value })}
+        options={[
+          ["", "All"],
+          ["unknown", "Outcome unknown"],
+        ]}
+      />
       <ModeFilter filter={filters.mode} onFilter={(mode) => onFilter({ mode })} />
       {reads && <MembraneFilter filter={filters.membrane_id} onFilter={(membrane_id) => onFilter({ membrane_id })} />}
       <TimeFilter label="From" filter={filters.from} onFilter={(from) => onFilter({ from })} />
@@ -102,7 +112,9 @@ function FilterForm({
         <button
           type="button"
           className="button quiet"
-          onClick={() => onFilter({ agent_id: "", verdict: "", mode: "", membrane_id: "", from: "", to: "" })}
+          onClick={() =>
+            onFilter({ agent_id: "", verdict: "", mode: "", membrane_id: "", from: "", to: "", execution: "" })
+          }
         >
           Clear
         </button>

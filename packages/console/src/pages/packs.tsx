@@ -72,6 +72,11 @@ function matches(pack: Pack, rule: Pack["rules"][number], words: string): boolea
   );
 }
 
+function needsText(facts_from: Pack["facts_from"]): string {
+  const needs = Object.entries(facts_from).map(([path, assurance]) => `${path}: ${assurance}`);
+  return needs.length === 0 ? "Its rules read no facts." : `Its facts need this assurance: ${needs.join(", ")}.`;
+}
+
 function PackCard({
   pack,
   used,
@@ -91,6 +96,7 @@ function PackCard({
         </span>
       </div>
       <p>{pack.description}</p>
+      <p className="small muted">{needsText(pack.facts_from)}</p>
       <details open={open}>
         <summary>{`${pack.rules.length} ${pack.rules.length === 1 ? "rule" : "rules"}, version ${pack.version}`}</summary>
         <ListTable heads={["Rule", "Effect", "Rests on"]} caption={`Rules of ${pack.name}`}>

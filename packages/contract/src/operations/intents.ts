@@ -76,7 +76,7 @@ export const intentOperations = {
     path: "/v1/intents",
     tag: "Intents",
     summary: "List intents with their verdicts",
-    description: "A key of role agent or scope agent sees its own intents only.",
+    description: "A key of role agent or host, or of scope agent, sees its own intents only.",
     auth: "any",
     rate: "general",
     query: IntentListQuery,
@@ -144,7 +144,7 @@ export const intentOperations = {
     description:
       "The intent's audit trail shows it, with its detail, in a row of type `observed`, and `execution` of the decision shows the newest. " +
       "Operators report the outcome of an action that was claimed by a client that died.",
-    auth: ["operator", "agent"],
+    auth: ["operator", "host", "agent"],
     rate: "general",
     idempotent: true,
     params,

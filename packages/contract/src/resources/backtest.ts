@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { assuranceNames } from "../facts/assurance.ts";
 import { limits } from "../limits.ts";
 import { Verdict } from "./decision.ts";
 import { ErrorObject } from "./error.ts";
@@ -133,9 +134,20 @@ export const Backtest = Type.Object(
     per_policy: Type.Array(Type.Object({ policy: text(128), fired: count(), decisive: count() }), {
       description: "how often each policy had a say, and how often the verdict was what it said",
     }),
-    unknown_facts: Type.Array(Type.Object({ path: text(256), count: count() }), {
-      description: `facts that were missing, most often first, at most ${limits.backtest_unknown_facts_max}`,
-    }),
+    unknown_facts: Type.Array(
+      Type.Object({
+        path: text(256),
+        count: count(),
+        assurance: Type.Optional(
+          oneOf(assuranceNames, {
+            description: "the fact had a value of this assurance, which was too little; absent: another reason",
+          }),
+        ),
+      }),
+      {
+        description: `facts that were unknown, most often first, at most ${limits.backtest_unknown_facts_max}`,
+      },
+    ),
     escalations_per_day: Type.Object(
       { recorded: Type.Number({ minimum: 0 }), candidate: Type.Number({ minimum: 0 }) },
       { description: "escalate verdicts in live and shadow mode by the days of the window that were replayed" },

@@ -219,8 +219,10 @@ export const Escalation = Type.Object(
       }),
     ),
     nobody_waits: Type.Optional(
-      oneOf(["key_revoked", "key_expired"], {
-        description: "while it is pending: why its submitter cannot hear the outcome. Absent: it can",
+      oneOf(["key_revoked", "key_expired", "frozen"], {
+        description:
+          "while it is pending: why its submitter cannot hear the outcome, or, if `frozen`, why nobody can approve it: a freeze came " +
+          "after it was opened. Absent: none of this",
       }),
     ),
     nobody_can_decide: Type.Optional(

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { assuranceMeanings, assuranceNames } from "../facts/assurance.ts";
 import { type FactCategoryName, factCategoryNames } from "../facts/index.ts";
 import { limits } from "../limits.ts";
 import { ContextDocument } from "./context.ts";
@@ -164,11 +165,21 @@ export type IntentRecord = Static<typeof IntentRecord>;
 export const FactSource = oneOf(["pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
+/** How sure a fact is, least first. */
+export const FactAssurance = oneOf(assuranceNames, {
+  description: assuranceNames.map((name) => `${name}: ${assuranceMeanings[name]}`).join("; "),
+});
+
 const UsedFact = Type.Object({
-  value: Type.Unknown(),
+  value: Type.Optional(
+    Type.Unknown({ description: "absent for keys of role agent or host where the fact is stored or pulled" }),
+  ),
   source: FactSource,
+  assurance: FactAssurance,
   as_of: timestamp("when the fact was true; without as_of in the document, when it was received"),
 });
+
+export type UsedFact = Static<typeof UsedFact>;
 
 const usedCategory = () => Type.Optional(Type.Record(Type.String(), UsedFact));
 
@@ -209,6 +220,9 @@ export const IntentListQuery = listQuery({
   membrane_id: Type.Optional(givenId("prefix mem_")),
   from: Type.Optional(timeInput("submitted at or after")),
   to: Type.Optional(timeInput("submitted before")),
+  execution: Type.Optional(
+    oneOf(["unknown"], { description: "claimed 15 minutes ago or earlier, and nobody has reported an outcome since" }),
+  ),
 });
 
 /** What became of one item of a batch: its decision, or the error that it would have been answered with alone. */

@@ -4,7 +4,7 @@ import { idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { roleMeets, roleNames } from "../roles.ts";
 import { PolicyDiagnostic } from "./policy.ts";
-import { chosenName, closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { chosenName, closed, factsFrom, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 /** The JSON types of a tool's parameters, as JSON Schema names them. */
 export const parameterTypeNames = ["string", "number", "integer", "boolean", "array", "object"] as const;
@@ -144,6 +144,10 @@ const settingFields = {
       ReturnType<typeof maxAge>
     >,
     { description: "seconds after which a category's facts count as missing" },
+  ),
+  facts_from: factsFrom(
+    "the least assurance that counts, by category or by fact, such as entity_state.account_balance_usd; a fact with less is unknown " +
+      "with the reason untrusted_source where it would permit something. A policy can ask for more",
   ),
   escalation: closed(escalation),
 };

@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
-import { anyObject, closed, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { anyObject, closed, factsFrom, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 /** Body of POST /v1/policies, PUT /v1/policies/{policy_id} and POST /v1/policies/check. Source: api.md §10. */
 export const PolicyInput = closed(
@@ -128,6 +128,9 @@ export const Pack = Type.Object(
     title: text(500),
     version: text(64),
     description: text(4_000),
+    facts_from: factsFrom(
+      "the assurance that each fact needs which the rules read, by category or by fact. Advice: facts_from of the membrane says what counts",
+    ),
     rules: Type.Array(
       Type.Object({
         name: text(limits.name_chars_max),

@@ -1,6 +1,7 @@
 /** The small schemas that resources are built from. Requests are closed objects, answers are open ones. */
 
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
+import { assuranceNames, type FactsFrom, facts_from_pattern } from "../facts/assurance.ts";
 import { type IdKind, idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { name_pattern } from "../names.ts";
@@ -139,3 +140,14 @@ export type Actor = Static<typeof Actor>;
 /** The three pipeline modes. Source: contract §3. */
 export const PipelineMode = oneOf(["live", "shadow", "test"]);
 export type PipelineMode = Static<typeof PipelineMode>;
+
+/** Least assurances, by category or by fact. */
+export function factsFrom(description: string) {
+  return Type.Unsafe<FactsFrom>(
+    Type.Record(Type.String({ pattern: facts_from_pattern }), oneOf(assuranceNames), {
+      maxProperties: limits.facts_from_max,
+      additionalProperties: false,
+      description,
+    }),
+  );
+}

@@ -19,7 +19,9 @@ test("the counts of a replayed decision contain no text that a policy redacts, a
   ] as const) {
     const input = inputOf(set, { intent: { content } });
     const replayed = replayIntent({ ...input, attested: false, lifts: null, freezes: [] }, input);
-    const said = replayed.bare_reasons().map(({ policy, effect, paths }) => [policy, effect, paths]);
+    const said = replayed
+      .bare_reasons()
+      .map(({ policy, effect, unknown }) => [policy, effect, unknown.map(({ path }) => path)]);
     expect(said).toContainEqual(["consent", "escalate", [path]]);
     expect(said).toHaveLength(set.length);
     expect(replayed.reasons()).toEqual(decide(input).content.reasons);

@@ -56,12 +56,12 @@ function replayed(concluded: Concluded): ReplayedDecision {
     action: { type, verb },
     bare_reasons() {
       const bare = bareReasons(concluded);
-      if (!redacts(concluded) || bare.every(({ paths }) => paths.length === 0)) return bare;
+      if (!redacts(concluded) || bare.every(({ unknown }) => unknown.length === 0)) return bare;
       // A path may contain a redacted text, but the reasons do not.
       return reasons().map(({ policy, effect, unknown_facts }) => ({
         policy,
         effect,
-        paths: unknown_facts.map(({ path }) => path),
+        unknown: unknown_facts,
       }));
     },
     reasons,

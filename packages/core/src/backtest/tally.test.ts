@@ -20,7 +20,7 @@ const decision = (verdict: Verdict, reasons: Reason[] = []): ReplayedDecision =>
     reasons.map(({ policy, effect, unknown_facts }) => ({
       policy,
       effect,
-      paths: unknown_facts.map((each) => each.path),
+      unknown: unknown_facts,
     })),
   reasons: () => reasons,
 });

@@ -1,4 +1,11 @@
-import { type Backtest, limits, type NotReproducedBecause, type Outcome, type Verdict } from "@countersign/contract";
+import {
+  type Assurance,
+  type Backtest,
+  limits,
+  type NotReproducedBecause,
+  type Outcome,
+  type Verdict,
+} from "@countersign/contract";
 import { strictness } from "../deciding/decision.ts";
 import { formatTimestampUs, us_per_day } from "../time.ts";
 import type { ReplayedDecision } from "./replay.ts";
@@ -19,6 +26,9 @@ export interface Replayed {
 /** The figures of a backtest, without its id and time. */
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
+/** Parts the path of a fact from its assurance. */
+const separator = "\0";
+
 /** The most paths that are counted. An index in a path may be computed, so paths alone are not bounded. */
 const paths_max = 10_000;
 
@@ -35,6 +45,7 @@ export interface TallyCounts {
   readonly flips: Backtest["flips"];
   readonly not_reproduced: Backtest["not_reproduced"]["intents"];
   readonly policies: ReadonlyMap<string, { readonly fired: number; readonly decisive: number }>;
+  /** By path; a fact of too little assurance by path and assurance. */
   readonly paths: ReadonlyMap<string, number>;
 }
 
@@ -168,7 +179,7 @@ export class Tally {
         .map(([policy, counts]) => ({ policy, ...counts }))
         .sort((a, b) => b.fired - a.fired || (a.policy < b.policy ? -1 : 1)),
       unknown_facts: [...this.paths]
-        .map(([path, count]) => ({ path, count }))
+        .map(([key, count]) => ({ ...unknownFact(key), count }))
         .sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1))
         .slice(0, limits.backtest_unknown_facts_max),
       escalations_per_day: {
@@ -183,7 +194,7 @@ export class Tally {
     const all = bare_reasons();
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
-    for (const { policy, effect, paths } of all) {
+    for (const { policy, effect, unknown } of all) {
       // A policy may give a second reason for the modified action. It is counted once.
       const again: boolean = counted?.has(policy) ?? false;
       if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
@@ -194,9 +205,10 @@ export class Tally {
         counts.decisive += 1;
         if (all.length > 1) decided = (decided ?? new Set<string>()).add(policy);
       }
-      for (const path of paths) {
-        const count = this.paths.get(path);
-        if (count !== undefined || this.paths.size < paths_max) this.paths.set(path, (count ?? 0) + 1);
+      for (const { path, assurance } of unknown) {
+        const key = assurance === undefined ? path : `${path}${separator}${assurance}`;
+        const count = this.paths.get(key);
+        if (count !== undefined || this.paths.size < paths_max) this.paths.set(key, (count ?? 0) + 1);
       }
     }
   }
@@ -219,4 +231,10 @@ export class Tally {
     if (this.not_reproduced.length >= limits.backtest_flips_max) return;
     this.not_reproduced.push({ intent_id, recorded, replayed, because });
   }
+}
+
+/** Returns the fact of a key of `TallyCounts.paths`. */
+function unknownFact(key: string): { readonly path: string; readonly assurance?: Assurance } {
+  const [path = "", assurance] = key.split(separator);
+  return assurance === undefined ? { path } : { path, assurance: assurance as Assurance };
 }

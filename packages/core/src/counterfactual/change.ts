@@ -1,7 +1,7 @@
-import type { ApprovalChange } from "@countersign/contract";
+import { type ApprovalChange, type Assurance, assuranceRank } from "@countersign/contract";
 import { attested_claim } from "../deciding/classify.ts";
 import type { Content, DecideInput } from "../deciding/decision.ts";
-import type { FactOrigin, MergedFacts } from "../facts/merge.ts";
+import { assuranceOf, type FactOrigin, type MergedFacts, originOf } from "../facts/merge.ts";
 import { type FactPath, factPath } from "../policy/fact-paths.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
@@ -54,14 +54,19 @@ export function standsAt(place: ChangePlace, content: Content | null, facts: Mer
 }
 
 /**
- * Returns the input with these changes: parameters set or removed, and facts that are true now. Null if a change cannot be made
+ * Returns the input with these changes: parameters set or removed, and facts that are true now, with this assurance at least.
+ * Null if a change cannot be made
  * because a value above its place is not an object.
  */
-export function applyChanges(input: DecideInput, changes: readonly PlacedChange[]): DecideInput | null {
+export function applyChanges(
+  input: DecideInput,
+  changes: readonly PlacedChange[],
+  assurance: Assurance,
+): DecideInput | null {
   let { intent, facts } = input;
   for (const { place, change } of changes) {
     if (place.kind === "fact") {
-      facts = withFact(facts, place.fact, change.value, input.now_us);
+      facts = withFact(facts, place.fact, change.value, originNow(facts, place.fact, input.now_us, assurance));
       continue;
     }
     const content = withParam(intent.payload?.content ?? {}, place.names, change);
@@ -86,9 +91,14 @@ export function copiedFor({ intent }: DecideInput, changes: readonly PlacedChang
   return count;
 }
 
-function withFact(facts: MergedFacts, { category, field }: FactPath, value: unknown, now_us: number): MergedFacts {
+function originNow(facts: MergedFacts, { category, field }: FactPath, as_of_us: number, least: Assurance): FactOrigin {
+  const origin = originOf(facts, category, field);
+  const now = origin === null ? least : assuranceOf(origin);
+  return { source: "inline", as_of_us, assurance: assuranceRank[now] > assuranceRank[least] ? now : least };
+}
+
+function withFact(facts: MergedFacts, { category, field }: FactPath, value: unknown, origin: FactOrigin): MergedFacts {
   const found = facts[category];
-  const origin: FactOrigin = { source: "inline", as_of_us: now_us };
   if (found === undefined) return { ...facts, [category]: { values: { [field]: value }, origin, origins: null } };
   const values = { ...found.values, [field]: value };
   return { ...facts, [category]: { ...found, values, origins: { ...found.origins, [field]: origin } } };

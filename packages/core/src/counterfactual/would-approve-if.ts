@@ -1,9 +1,10 @@
-import type { ApprovalChange, Reason } from "@countersign/contract";
+import type { ApprovalChange, Assurance, Reason } from "@countersign/contract";
 import { type ViewsByProfile, viewsOfContent } from "../deciding/bind-facts.ts";
 import { type Classified, classify } from "../deciding/classify.ts";
 import { judge } from "../deciding/decide.ts";
 import { type Decided, type DecideInput, goesThrough, risk_threshold_name } from "../deciding/decision.ts";
 import type { PlacedPolicy } from "../deciding/policy-set.ts";
+import { hidesValue, originOf, withoutValues } from "../facts/merge.ts";
 import { freshUntilUs } from "../facts/staleness.ts";
 import type { ActionKey } from "../policy/action-index.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
@@ -18,6 +19,17 @@ const decisions_max = 24;
 /** The evaluation cost that one answer may take, in addition to the decision itself. */
 const cost_budget = 50_000;
 
+/** The caller that asks which changes would have been approved. */
+export interface Asker {
+  /** The assurance of facts that the asker can supply. */
+  readonly supplies: Assurance;
+  /** Whether the asker gets the values of stored and pulled facts. Otherwise no change names or rests on one. */
+  readonly gets_values: boolean;
+}
+
+/** Somebody who can supply any fact, and gets all values. */
+const anybody: Asker = { supplies: "verified", gets_values: true };
+
 /**
  * Returns the smallest set of changes under which this action would have been approved. Another decision verifies the
  * set, and none of its proper subsets suffices. The answer is deterministic. It is null in these cases:
@@ -27,7 +39,11 @@ const cost_budget = 50_000;
  * Only parameters and facts change. Redacted values and claims that an agent may not make never change
  * (docs/decisions/0014-what-would-have-been-approved.md).
  */
-export function wouldApproveIf(input: DecideInput, { content, shown_content }: Decided): ApprovalChange[] | null {
+export function wouldApproveIf(
+  input: DecideInput,
+  { content, shown_content }: Decided,
+  asker: Asker = anybody,
+): ApprovalChange[] | null {
   if (content.verdict !== "block" && content.verdict !== "escalate") return null;
   const stopping_reasons = content.reasons.filter(({ effect }) => effect === "block" || effect === "escalate");
   const byThreshold = stopping_reasons.some(
@@ -56,15 +72,21 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
   if ([...stopping_policies, ...contributors].some(({ policy }) => !policy.explain)) return null;
 
   const trial: DecideInput = { ...input, budget: { left: Math.min(input.cost_budget ?? cost_budget, cost_budget) } };
+  const known = asker.gets_values ? trial : { ...trial, facts: withoutValues(trial.facts) };
   const situation = situationOf(
-    { input: trial, action },
+    { input: known, action },
     shown_content,
+    asker,
     new Map([...stopping_policies, ...contributors].map((p) => [p.policy, p])),
   );
   const parts: (readonly ChangeSet[])[] = [];
   for (const { policy } of stopping_policies) {
     const ways = remediesOf(policy, situation);
-    if (ways.length === 0) return null;
+    if (ways.length === 0) {
+      if (asker.gets_values) return null;
+      // The policy may rest on a value that the asker does not get. A change for another policy may do for this one.
+      continue;
+    }
     parts.push(ways);
     if (parts.length > 1 && together(parts).length === 0) return null;
   }
@@ -72,7 +94,7 @@ export function wouldApproveIf(input: DecideInput, { content, shown_content }: D
     const singles = contributors.flatMap(({ policy }) => remediesOf(policy, situation));
     parts.push(smallestFirst([[], ...singles, ...pairs(singles)]));
   }
-  return verified(trial, together(parts));
+  return verified(trial, together(parts), asker);
 }
 
 /** Returns the policies that match the action, because a whole set may have thousands. */
@@ -81,11 +103,11 @@ function matchingPolicies({ policySet: { live } }: DecideInput, key: ActionKey):
 }
 
 /** Returns the first of these sets that suffices, without the changes that it does not need. */
-function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChange[] | null {
+function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker): ApprovalChange[] | null {
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
     left -= 1;
-    const changed = changedWithin(trial, set);
+    const changed = changedWithin(trial, set, asker);
     if (changed === null) return false;
     const { verdict } = judge(changed).conclusion;
     return goesThrough(verdict) && (trial.budget?.left ?? 0) >= 0;
@@ -109,10 +131,10 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[]): ApprovalChang
  * Returns the changed input. Null if it cannot be changed or the budget ran out. Each change costs one unit for each
  * member that it copies: with 60,000 parameters the copies of one answer took a second.
  */
-function changedWithin(trial: DecideInput, set: ChangeSet): DecideInput | null {
+function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker): DecideInput | null {
   const { budget } = trial;
   if (budget !== undefined && budget.left >= 0) budget.left -= copiedFor(trial, set);
-  return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set);
+  return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set, supplies);
 }
 
 /** Returns all proper subsets that are not empty, smallest first. */
@@ -130,6 +152,7 @@ function pairs(sets: readonly ChangeSet[]): readonly ChangeSet[] {
 function situationOf(
   classified: Classified,
   shown_content: Decided["shown_content"],
+  asker: Asker,
   places: ReadonlyMap<CompiledPolicy, PlacedPolicy>,
 ): Situation {
   const { input: trial, action } = classified;
@@ -151,7 +174,7 @@ function situationOf(
       const key = textOf(changes);
       let views = views_by_changes.get(key);
       if (views === undefined) {
-        const changed = changedWithin(trial, changes);
+        const changed = changedWithin(trial, changes, asker);
         if (changed === null) return null;
         const reclassified = classify(changed);
         views = viewsOfContent(reclassified, reclassified.action.content);
@@ -162,7 +185,9 @@ function situationOf(
     shown: (policy) => shown(profileOf(policy)).fresh.bindings,
     current: (place) => standsAt(place, content, trial.facts),
     isBarred: (place) =>
-      place.kind === "param" ? differs(content, shown_content, place.names) : isAlarm(place, trial.facts),
+      place.kind === "param"
+        ? differs(content, shown_content, place.names)
+        : isAlarm(place, trial.facts) || (!asker.gets_values && isHidden(place, trial.facts)),
     rank: (place) => {
       if (place.kind === "param") return 1;
       const value = standsAt(place, content, trial.facts);
@@ -178,6 +203,12 @@ function situationOf(
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;
+}
+
+/** Whether the asker does not get the value of this fact. */
+function isHidden({ fact }: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
+  const origin = originOf(facts, fact.category, fact.field);
+  return origin !== null && hidesValue(origin);
 }
 
 function differs(content: unknown, shown: unknown, names: readonly string[]): boolean {

@@ -11,7 +11,8 @@ import {
   unknown,
 } from "@countersign/cel";
 import { limits as contractLimits, type PullFailure, unnamed_agent_id } from "@countersign/contract";
-import { type FactBindings, freshView, type Marker, rawView } from "../facts/staleness.ts";
+import type { MergedFacts } from "../facts/merge.ts";
+import { type FactBindings, freshView, type Marker, rawView, respelledView } from "../facts/staleness.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
 import type { VariableMemo } from "../policy/shared-variables.ts";
 import { us_per_second } from "../time.ts";
@@ -32,24 +33,27 @@ export interface View {
 }
 
 /**
- * The views of one action for one staleness profile. A profile is a set of age limits for facts; policies with the same
- * `max_age_seconds` share one profile.
+ * The views of one action for one profile. A profile is a set of age limits and least assurances of facts; policies with the
+ * same `max_age_seconds` and `facts_from` share one profile.
  */
 export interface Views {
-  /** In this view stale facts are unknown. */
+  /** In this view facts are unknown that are stale, of too little assurance, or stored for another spelling of an id. */
   readonly fresh: View;
-  /** In this view stale facts have their given values. Null when no fact is stale. */
+  /** In this view these facts have their given values. Null when there are none. */
   readonly raw: View | null;
+  /** The raw view with the values that are stored for another spelling of an id; null when there are none. */
+  readonly respelled: View | null;
   /** The raw view without the fact `scope_fact`; null when that fact is not stale. */
   readonly unscoped: View | null;
   /** Whether the caller gave no name. */
   readonly unnamed: boolean;
   /** Why the context source gave no facts; null when it did, or when the membrane has none. */
   readonly not_pulled: PullFailure | null;
+  readonly facts: MergedFacts;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
 }
 
-/** Returns the views for one staleness profile; `profile` is an index into `PreparedMembrane.limits`. */
+/** Returns the views for one profile; `profile` is an index into `PreparedMembrane.limits`. */
 export type ViewsByProfile = (profile: number) => Views;
 
 /** The record after `bindFacts`. */
@@ -84,14 +88,17 @@ export function viewsOfContent(record: Classified, given: Content | null): Views
     const known = created[profile];
     if (known !== undefined) return known;
     const limits = action.prepared.limits[profile];
-    if (limits === undefined) throw new RangeError(`no staleness profile ${profile}`);
+    if (limits === undefined) throw new RangeError(`no profile ${profile}`);
     const fresh = freshView(input.facts, raw, limits, input.now_us, marker);
+    const { respelled } = input.facts;
     const views: Views = {
       fresh: view(fresh),
       raw: fresh === raw ? null : view(raw),
+      respelled: respelled === undefined ? null : view(respelledView(raw, respelled)),
       unscoped: isScopeStale(raw, fresh) ? view(withoutScope(raw)) : null,
       unnamed: action.key.agent_id === unnamed_agent_id,
       not_pulled: input.facts.not_pulled ?? null,
+      facts: input.facts,
       options,
     };
     created[profile] = views;
@@ -101,10 +108,10 @@ export function viewsOfContent(record: Classified, given: Content | null): Views
 
 /**
  * Marks facts without a usable value. A null counts as missing, but an expression may compare it with the literal null. A
- * stale fact is unknown. A stale null is unknown too, and its reason is still "null". An inexact fact is unknown.
+ * stale or untrusted fact is unknown. If such a fact is null, it is unknown too, and its reason is still "null".
  */
 const marker: Marker = (path, reason) =>
-  reason === "null" ? nullFact(path) : unknown(path, reason === "stale null" ? "null" : reason);
+  reason === "null" ? nullFact(path) : unknown(path, reason === "unusable null" ? "null" : reason);
 
 /** The fact that lists the laws that apply. A stale list must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";

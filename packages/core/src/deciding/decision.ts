@@ -25,7 +25,10 @@ export interface DecidableIntent {
 export type MembraneSettings = Pick<
   Membrane,
   "default_verdict" | "thresholds" | "action_catalogue" | "facts_max_age" | "escalation"
->;
+> & {
+  /** Absent in records of membranes from before it existed: every assurance counts. */
+  readonly facts_from?: Membrane["facts_from"];
+};
 
 /** A freeze that is in force. */
 export interface StandingFreeze extends Pick<Freeze, "kind" | "name" | "mode" | "reason" | "frozen_by" | "frozen_at"> {
@@ -99,6 +102,8 @@ export interface Decided {
   readonly masked: readonly string[];
   /** The reasons of shadow policies; never part of the verdict or the risk. */
   readonly shadow_reasons: readonly Reason[];
+  /** The reasons of `content`, in words that quote no stored or pulled fact. */
+  readonly reasons_for_agents: readonly Reason[];
 }
 
 /** The name of the membrane's default verdict in reasons and overrides. */

@@ -1,5 +1,12 @@
 import type { Budget, Cause, Program, Result } from "@countersign/cel";
-import { type PullFailure, pullFailures, type Reason } from "@countersign/contract";
+import {
+  not_shown,
+  other_spelling,
+  type PullFailure,
+  pullFailures,
+  type Reason,
+  untrusted_source,
+} from "@countersign/contract";
 import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { Change, CompiledPolicy } from "../policy/compile.ts";
 import { clipText } from "../values/clip-text.ts";
@@ -13,6 +20,7 @@ import {
   type Views,
   type ViewsByProfile,
 } from "./bind-facts.ts";
+import { strictness } from "./decision.ts";
 import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 
 /** What one policy says about the action. */
@@ -159,7 +167,7 @@ function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views):
 
 /**
  * Evaluates one policy. A policy fires when `when` holds and `require`, if present, does not. One view on which it fires is
- * enough, so stale bad news counts and stale good news does not.
+ * enough, so stale or untrusted bad news counts and such good news does not.
  */
 function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   const fresh = outcomeOn(policy, views.fresh, views);
@@ -169,7 +177,16 @@ function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   if (raw.state === "fired") return raw;
   const unscoped = views.unscoped === null ? fresh : outcomeOn(policy, views.unscoped, views);
   if (unscoped.state === "fired") return unscoped;
-  return [fresh, unscoped, raw].find(({ state }) => state === "unknown") ?? fresh;
+  const open = [fresh, unscoped, raw].find(({ state }) => state === "unknown");
+  const respelled = views.respelled === null ? fresh : outcomeOn(policy, views.respelled, views);
+  if (respelled.state === "fired" && (open === undefined || !isMilderWhenFired(policy))) return respelled;
+  return open ?? (respelled.state === "unknown" ? respelled : fresh);
+}
+
+/** Whether a policy can be stricter while it is unknown than when it fires. */
+function isMilderWhenFired({ effect, on_unknown, modify_when }: CompiledPolicy): boolean {
+  if (on_unknown !== "escalate" && on_unknown !== "block") return false;
+  return modify_when !== null || strictness[effect === "none" ? "approve" : effect] < strictness[on_unknown];
 }
 
 function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outcome {
@@ -189,8 +206,8 @@ function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outc
 }
 
 /** Whether a condition holds on every view. A condition that softens the verdict must, because stale facts never soften it. */
-function holdsOnEveryView({ fresh, raw, unscoped }: Views, holds: (view: View) => boolean): boolean {
-  return [fresh, raw, unscoped].every((view) => view === null || holds(view));
+function holdsOnEveryView({ fresh, raw, unscoped, respelled }: Views, holds: (view: View) => boolean): boolean {
+  return [fresh, raw, unscoped, respelled].every((view) => view === null || holds(view));
 }
 
 function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
@@ -290,12 +307,14 @@ export function isOverridden({ placed, effect }: Vote, overrides: ReadonlySet<st
   return overrides.has(placed.policy.policy_id) && (effect === "block" || effect === "escalate");
 }
 
-/** Returns the risk that a policy adds. If stale facts leave it unknown, the greater of the fresh and the raw risk counts. */
+/** Returns the risk that a policy adds. If unusable facts leave it unknown, the greatest risk of all views counts. */
 function riskOf(policy: CompiledPolicy, views: Views): number {
   if (typeof policy.risk === "number") return policy.risk;
   const fresh = riskOn(policy, policy.risk, views.fresh, views);
   if (fresh.known || views.raw === null) return fresh.risk;
-  return Math.max(fresh.risk, riskOn(policy, policy.risk, views.raw, views).risk);
+  const raw = riskOn(policy, policy.risk, views.raw, views).risk;
+  const respelled = views.respelled === null ? 0 : riskOn(policy, policy.risk, views.respelled, views).risk;
+  return Math.max(fresh.risk, raw, respelled);
 }
 
 /** Returns the risk on one view. A risk that cannot be computed counts as 0.5, or as 1 when the budget ran out. */
@@ -324,12 +343,18 @@ function byPath(a: Cause, b: Cause): number {
   return a.reason < b.reason ? -1 : a.reason > b.reason ? 1 : 0;
 }
 
+const causeWords = {
+  type: "is of the wrong type",
+  [untrusted_source]: "comes from a source that does not count here",
+  [other_spelling]: "is stored for another spelling of this id",
+  [not_shown]: "is not shown to agents",
+} as const;
+
 /** Returns a cause as part of a sentence. */
 export function causeText({ path, reason }: Cause): string {
   if (reason === "cost") return "the cost budget is used up";
+  if (Object.hasOwn(causeWords, reason)) return `${path} ${causeWords[reason as keyof typeof causeWords]}`;
   if (Object.hasOwn(pullFailures, reason)) return `${path} is missing (${pullFailures[reason as PullFailure]})`;
   if (path === "") return reason;
-  return isLookAlikeCause({ path, reason })
-    ? `${path} ${reason}`
-    : `${path} is ${reason === "type" ? "of the wrong type" : reason}`;
+  return isLookAlikeCause({ path, reason }) ? `${path} ${reason}` : `${path} is ${reason}`;
 }

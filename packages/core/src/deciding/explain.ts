@@ -1,4 +1,5 @@
 import { hiddenTexts, type Reason } from "@countersign/contract";
+import { withoutValues } from "../facts/merge.ts";
 import { maskedContent, maskingOf } from "../masks/mask.ts";
 import type { Change } from "../policy/compile.ts";
 import { mergeTerms } from "../policy/escalation-terms.ts";
@@ -27,10 +28,8 @@ export function explain(record: Concluded): Decided {
   const risk = combineRisk(conclusion.contributions);
   const hiding = hidingOf(record);
   const shown = shownContent(action.content, hiding);
-  const reasons = liveReasons(record, shown, hiding);
-  for (const vote of conclusion.membrane_votes) reasons.push(membraneReason(vote, risk.score));
-  for (const freeze of input.freezes ?? none) reasons.push(freezeReason(freeze, shown.texts));
-  for (const alike of reportedLookAlikes(record)) reasons.push(lookAlikeReason(alike, shown.texts));
+  const whole = { record, shown, hiding, stored: false, risk_score: risk.score };
+  const reasons = reasonsFor(whole);
   const votes = [...plan.votes, ...objections];
   const is_modified = plan.modifications.length > 0 && (verdict === "approve_modified" || verdict === "escalate");
   const until_us = validUntilUs(record, decidingPolicies(record, votes));
@@ -39,7 +38,7 @@ export function explain(record: Concluded): Decided {
       verdict,
       risk_score: risk.score,
       risk_contributions: risk.contributions as RiskContribution[],
-      reasons: reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons,
+      reasons,
       modifications: is_modified ? plan.modifications : [],
       modified_content: is_modified ? modifiedContent(record) : null,
       valid_until: until_us === null ? null : formatTimestampUs(until_us),
@@ -52,7 +51,48 @@ export function explain(record: Concluded): Decided {
     withheld: shown.paths,
     masked: shown.masked,
     shadow_reasons: shadowReasons(record, shown),
+    reasons_for_agents: reasonsForAgents(whole, reasons),
   };
+}
+
+/** What reasons are put into words from. */
+interface Wording {
+  readonly record: Concluded;
+  readonly shown: ShownContent;
+  readonly hiding: Hiding | null;
+  /** Whether the reader gets no stored and pulled facts. */
+  readonly stored: boolean;
+  readonly risk_score: number;
+}
+
+/** Returns all reasons, the strictest first. */
+function reasonsFor(wording: Wording): Reason[] {
+  const { record, shown, risk_score } = wording;
+  const reasons = liveReasons(wording);
+  for (const vote of record.conclusion.membrane_votes) reasons.push(membraneReason(vote, risk_score));
+  for (const freeze of record.input.freezes ?? none) reasons.push(freezeReason(freeze, shown.texts));
+  for (const alike of reportedLookAlikes(record)) reasons.push(lookAlikeReason(alike, shown.texts));
+  return reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons;
+}
+
+/** Returns the reasons in words that quote no stored or pulled fact; `reasons` themselves if there is no such fact. */
+function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Reason[]): readonly Reason[] {
+  const { input, action, modified } = record;
+  const facts = reasons.length === 0 ? input.facts : withoutValues(input.facts);
+  if (facts === input.facts) return reasons;
+  const classified = { action, input: { ...input, facts } };
+  const { plan, reevaluation } = modified;
+  const without: Concluded = {
+    ...record,
+    ...classified,
+    viewsFor: viewsOfContent(classified, action.content),
+    modified: {
+      ...modified,
+      reevaluation:
+        reevaluation === null ? null : { ...reevaluation, viewsFor: viewsOfContent(classified, plan.content) },
+    },
+  };
+  return reasonsFor({ ...wording, record: without, stored: true });
 }
 
 const none: readonly never[] = Object.freeze([]);
@@ -101,15 +141,16 @@ function shownContent(content: Content | null, hiding: Hiding | null): ShownCont
 }
 
 /** Returns the reasons of the plan's votes on the submitted content, then those of the objections on the modified content. */
-function liveReasons(record: Concluded, shown: ShownContent, hiding: Hiding | null): Reason[] {
+function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
   const viewsFor = shown.content === action.content ? record.viewsFor : viewsOfContent(record, shown.content);
-  const reasons = reasonsOf(plan.votes, action.overrides, viewsFor, shown.texts);
+  const reasons = reasonsOf(plan.votes, action.overrides, viewsFor, { redacted: shown.texts, stored });
   if (reevaluation === null || objections.length === 0) return reasons;
   const after = shownContent(plan.content, hiding);
   const viewsAfter = after.content === plan.content ? reevaluation.viewsFor : viewsOfContent(record, after.content);
-  return [...reasons, ...reasonsOf(objections, action.overrides, viewsAfter, [...shown.texts, ...after.texts])];
+  const redacted = [...shown.texts, ...after.texts];
+  return [...reasons, ...reasonsOf(objections, action.overrides, viewsAfter, { redacted, stored })];
 }
 
 /**
@@ -151,5 +192,5 @@ function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_
   const viewsFor = viewsOfContent(record, shown.content);
   const look_alikes = lookAlikesOf(record.input.intent, record.action.prepared.names.shadow);
   const { votes } = evaluateReadings(record, shadow, look_alikes, shown.content, viewsFor);
-  return reasonsOf(votes, noOverrides, viewsFor, shown.texts).sort(byEffect);
+  return reasonsOf(votes, noOverrides, viewsFor, { redacted: shown.texts, stored: false }).sort(byEffect);
 }

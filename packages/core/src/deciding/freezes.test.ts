@@ -64,6 +64,6 @@ describe("decide", () => {
     const { freezes, ...rest } = input(1, [block]);
     const replayed = replayIntent({ ...rest, attested: false, lifts: ["freeze.agent"], freezes }, rest);
     expect(replayed.verdict).toBe("block");
-    expect(replayed.bare_reasons()).toEqual([{ policy: "freeze.agent", effect: "block", paths: [] }]);
+    expect(replayed.bare_reasons()).toEqual([{ policy: "freeze.agent", effect: "block", unknown: [] }]);
   });
 });

@@ -1,6 +1,6 @@
 import type { EvaluationContext, Timestamp } from "@countersign/cel";
-import { type CatalogueEntry, foldName } from "@countersign/contract";
-import { type FactLimits, resolveLimits } from "../facts/staleness.ts";
+import { type CatalogueEntry, type FactsFrom, foldName } from "@countersign/contract";
+import { type FactLimits, type MaxAgeSeconds, resolveLimits } from "../facts/staleness.ts";
 import { type KnownNamesByKind, knownNames } from "../names/known-names.ts";
 import { ActionIndex, type ActionKey, isAgentUnknown } from "../policy/action-index.ts";
 import type { HashedPolicy, SharedPolicies } from "../policy/check/shared-policies.ts";
@@ -15,7 +15,7 @@ import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
 import { type ParameterTypes, parameterTypes } from "./parameter-types.ts";
 
-/** One fact that policies of one staleness profile may read. `valid_until` looks at each slot once per decision. */
+/** One fact that policies of one profile may read. `valid_until` looks at each slot once per decision. */
 interface FactSlot extends FactPath {
   readonly profile: number;
 }
@@ -25,7 +25,7 @@ export interface PlacedPolicy {
   readonly policy: CompiledPolicy;
   /** The index of this policy in `PolicyGroup.placed`. */
   readonly place: number;
-  /** The staleness profile of the policy: an index into `PreparedMembrane.limits`. */
+  /** The profile of the policy: an index into `PreparedMembrane.limits`. */
   readonly profile: number;
   /** Slots of the facts that `when` may read. */
   readonly when_slots: readonly number[];
@@ -121,7 +121,9 @@ export function* policySetSteps(source: PolicySetSource): Generator<void, Policy
           return types === null ? [] : [[foldName(entry.verb), types] as const];
         }),
       ),
-      limits: tables.profiles.map((layer) => resolveLimits([membrane.facts_max_age, layer])),
+      limits: tables.profiles.map((layer) =>
+        resolveLimits([membrane.facts_max_age, layer?.max_age_seconds], [membrane.facts_from, layer?.facts_from]),
+      ),
       names: { live: names.live(membrane.action_catalogue), shadow: names.shadow(membrane.action_catalogue) },
     };
     prepared.set(membrane, made);
@@ -169,20 +171,27 @@ function byName(a: PolicySource, b: PolicySource): number {
   return a.policy_id < b.policy_id ? -1 : a.policy_id > b.policy_id ? 1 : a.version - b.version;
 }
 
-/** The staleness profiles and fact slots of a set, numbered in the order of first use. */
+/** What a policy asks of its facts. */
+interface Profile {
+  readonly max_age_seconds: MaxAgeSeconds | undefined;
+  readonly facts_from: FactsFrom | undefined;
+}
+
+/** The profiles and fact slots of a set, numbered in the order of first use. */
 class Tables {
-  readonly profiles: (Readonly<Record<string, number>> | undefined)[] = [undefined];
+  readonly profiles: (Profile | undefined)[] = [undefined];
   readonly slots: FactSlot[] = [];
   private readonly profileByText = new Map<string, number>();
   private readonly slotByText = new Map<string, number>();
 
-  profile(policy: CompiledPolicy): number {
-    if (policy.max_age_seconds === null) return 0;
-    const text = canonicalJson(policy.max_age_seconds);
+  profile({ max_age_seconds, facts_from }: CompiledPolicy): number {
+    if (max_age_seconds === null && facts_from === null) return 0;
+    const text = canonicalJson({ max_age_seconds, facts_from });
     const known = this.profileByText.get(text);
     if (known !== undefined) return known;
     this.profileByText.set(text, this.profiles.length);
-    return this.profiles.push(policy.max_age_seconds) - 1;
+    const profile = { max_age_seconds: max_age_seconds ?? undefined, facts_from: facts_from ?? undefined };
+    return this.profiles.push(profile) - 1;
   }
 
   slotsOf(facts: readonly string[], profile: number): number[] {

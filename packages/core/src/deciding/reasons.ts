@@ -1,7 +1,15 @@
 import type { Cause, Program } from "@countersign/cel";
-import { look_alike_reason, type PullFailure, type Reason } from "@countersign/contract";
+import {
+  type Assurance,
+  look_alike_reason,
+  type PullFailure,
+  type Reason,
+  untrusted_source,
+} from "@countersign/contract";
+import { assuranceOf, type MergedFacts, originOf } from "../facts/merge.ts";
 import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { CompiledPolicy } from "../policy/compile.ts";
+import { factPath } from "../policy/fact-paths.ts";
 import { clipMessage, shownValue } from "../policy/message.ts";
 import { clipText } from "../values/clip-text.ts";
 import { jsonValue } from "../values/json-value.ts";
@@ -12,16 +20,24 @@ import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
 import { freezeReasonName } from "./freezes.ts";
 import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
-/** Returns the reasons of these votes. Messages read their values from `viewsFor`, and quote none of the `redacted` texts. */
+/** What messages may not quote. */
+export interface Unquoted {
+  /** Texts of the action. */
+  readonly redacted: readonly string[];
+  /** Whether the reader gets no stored and pulled facts. The views have none then. */
+  readonly stored: boolean;
+}
+
+/** Returns the reasons of these votes. Messages read their values from `viewsFor`. */
 export function reasonsOf(
   votes: readonly Vote[],
   overrides: ReadonlySet<string>,
   viewsFor: ViewsByProfile,
-  redacted: readonly string[],
+  unquoted: Unquoted,
 ): Reason[] {
   const reasons: Reason[] = [];
   for (const vote of votes) {
-    if (isReason(vote, overrides)) reasons.push(reasonOf(vote, viewsFor(vote.placed.profile), redacted));
+    if (isReason(vote, overrides)) reasons.push(reasonOf(vote, viewsFor(vote.placed.profile), unquoted));
   }
   return reasons;
 }
@@ -31,19 +47,27 @@ function isReason(vote: Vote, overrides: ReadonlySet<string>): boolean {
   return (vote.effect !== "none" || vote.unknowns.length === 0) && !isOverridden(vote, overrides);
 }
 
-function reasonOf(vote: Vote, views: Views, redacted: readonly string[]): Reason {
+function reasonOf(vote: Vote, views: Views, unquoted: Unquoted): Reason {
   const { policy } = vote.placed;
-  const unknowns = withPullFailure(vote.unknowns, views.not_pulled);
-  const missing = withPullFailure(vote.missing, views.not_pulled);
+  const { redacted } = unquoted;
+  const causes = (given: readonly Cause[]) =>
+    withPullFailure(unquoted.stored ? given.map(withoutError) : given, views.not_pulled);
+  const unknowns = causes(vote.unknowns);
+  const missing = causes(vote.missing);
   return {
     policy_id: policy.policy_id,
     policy: policy.name,
     version: policy.version,
     effect: vote.effect,
-    message: clipMessage(messageOf(vote, unknowns, views, redacted) + spentText(vote)),
+    message: clipMessage(messageOf(vote, unknowns, views, unquoted) + spentText(vote)),
     citations: policy.citations as string[],
-    unknown_facts: unknownFacts(unknowns, missing, redacted),
+    unknown_facts: unknownFacts(unknowns, missing, redacted, views.facts),
   };
+}
+
+/** The message of an error may contain any value, so readers without stored facts get only that there was one. */
+function withoutError(cause: Cause): Cause {
+  return cause.path === "" && cause.reason !== "cost" ? { path: "", reason: "error" } : cause;
 }
 
 /** Names the failure of the context source as the cause of each missing fact, because the source gave no facts. */
@@ -55,19 +79,28 @@ function withPullFailure(causes: readonly Cause[], failure: PullFailure | null):
 }
 
 function messageOf(
-  { placed: { policy }, obstacle }: Vote,
+  { placed: { policy }, obstacle, missing }: Vote,
   unknowns: readonly Cause[],
   views: Views,
-  redacted: readonly string[],
+  { redacted, stored }: Unquoted,
 ): string {
   if (unknowns.length > 0) return notEstablished(policy, unknowns, redacted);
   let text = policy.title;
   if (policy.message !== null) {
     text = "";
     for (const part of policy.message)
-      text += typeof part === "string" ? part : shownValue(withoutTexts(messageValue(part, policy, views), redacted));
+      text +=
+        typeof part === "string" ? part : partText(withoutTexts(messageValue(part, policy, views), redacted), stored);
   }
+  if (obstacle !== null && stored && missing.length > 0) return `${text} (not modified: a value cannot be computed)`;
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
+}
+
+/** Stands where a message would quote a value that its reader does not get. */
+const not_shown_text = "[not shown]";
+
+function partText(value: unknown, stored: boolean): string {
+  return value === undefined && stored ? not_shown_text : shownValue(value);
 }
 
 /** The most policies that a message names. */
@@ -104,16 +137,25 @@ function unknownFacts(
   unknowns: readonly Cause[],
   missing: readonly Cause[],
   redacted: readonly string[],
+  facts: MergedFacts,
 ): Reason["unknown_facts"] {
   const causes = missing.length === 0 ? unknowns : mergeCauses(unknowns, missing);
-  return causes.slice(0, 64).map((cause) => ({
-    path: clipText(withoutTexts(cause.path, redacted), 256),
-    // Without a path the reason is the message of an error, which may contain a value. A known name may be one, too.
-    reason: clipText(
-      cause.path === "" || isLookAlikeCause(cause) ? withoutTexts(cause.reason, redacted) : cause.reason,
-      64,
-    ),
-  }));
+  return causes.slice(0, 64).map((cause) => {
+    const { path, reason } = cause;
+    const fact = {
+      path: clipText(withoutTexts(path, redacted), 256),
+      // Without a path the reason is the message of an error, which may contain a value. A known name may be one, too.
+      reason: clipText(path === "" || isLookAlikeCause(cause) ? withoutTexts(reason, redacted) : reason, 64),
+    };
+    return reason === untrusted_source ? { ...fact, assurance: assuranceAt(facts, path) } : fact;
+  });
+}
+
+/** Returns the assurance of the fact at a path such as `facts.identity.account_status`. */
+function assuranceAt(facts: MergedFacts, path: string): Assurance {
+  const fact = factPath(path.split(".").slice(1, 3).join("."));
+  const origin = fact === null ? null : originOf(facts, fact.category, fact.field);
+  return origin === null ? "reported" : assuranceOf(origin);
 }
 
 /** Returns the reason of a vote of the membrane itself. */
@@ -141,25 +183,26 @@ export function reportedLookAlikes({ input, action, modified }: Concluded): read
 export interface BareReason {
   readonly policy: string;
   readonly effect: Reason["effect"];
-  /** The paths of the facts that were unknown. */
-  readonly paths: readonly string[];
+  /** The facts that were unknown. `assurance`: only of those that had too little. */
+  readonly unknown: readonly Pick<Reason["unknown_facts"][number], "path" | "assurance">[];
 }
 
 /** Returns the reasons that `explain` gives for this record, without their words and in another order. */
 export function bareReasons(record: Concluded): BareReason[] {
   const { input, action, modified, conclusion } = record;
+  const { facts } = input;
   const reasons: BareReason[] = [];
   for (const votes of [modified.plan.votes, modified.objections]) {
     for (const vote of votes) {
       if (!isReason(vote, action.overrides)) continue;
-      const paths = unknownFacts(vote.unknowns, vote.missing, []).map(({ path }) => path);
-      reasons.push({ policy: vote.placed.policy.name, effect: vote.effect, paths });
+      const unknown = unknownFacts(vote.unknowns, vote.missing, [], facts);
+      reasons.push({ policy: vote.placed.policy.name, effect: vote.effect, unknown });
     }
   }
-  for (const { policy, effect } of conclusion.membrane_votes) reasons.push({ policy, effect, paths: [] });
+  for (const { policy, effect } of conclusion.membrane_votes) reasons.push({ policy, effect, unknown: [] });
   for (const freeze of input.freezes ?? [])
-    reasons.push({ policy: freezeReasonName(freeze), effect: freeze.mode, paths: [] });
-  for (const _ of reportedLookAlikes(record)) reasons.push({ policy: look_alike_reason, effect: "none", paths: [] });
+    reasons.push({ policy: freezeReasonName(freeze), effect: freeze.mode, unknown: [] });
+  for (const _ of reportedLookAlikes(record)) reasons.push({ policy: look_alike_reason, effect: "none", unknown: [] });
   return reasons;
 }
 

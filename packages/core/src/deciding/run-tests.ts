@@ -25,6 +25,7 @@ export const plainMembrane: MembraneSettings = {
   thresholds: { escalate_at: null, block_at: null },
   action_catalogue: [],
   facts_max_age: {},
+  facts_from: {},
   escalation: {
     timeout_seconds: limits.escalation_timeout_seconds_default,
     on_timeout: "block",
@@ -34,8 +35,8 @@ export const plainMembrane: MembraneSettings = {
 };
 
 /**
- * Runs the test cases of a policy, each against this policy alone in `plain_membrane`. Claims count as attested, because a case
- * tests the policy and not the role of a submitter. The document must have passed `checkPolicy`.
+ * Runs the test cases of a policy, each against this policy alone in `plain_membrane`. Claims count as attested and facts as verified,
+ * because a case tests the policy and not the role of a submitter. The document must have passed `checkPolicy`.
  */
 export function runPolicyTests(document: PolicyDocument): PolicyTestResult[] {
   return finish(policyTestSteps(document));
@@ -80,7 +81,9 @@ export function decideTest(test: PolicyTestCase, policySet: PolicySet): Decided 
   const facts = (test.facts ?? {}) as Partial<Record<FactCategoryName, Record<string, unknown>>>;
   return decide({
     intent: test.intent as unknown as DecidableIntent,
-    facts: mergeFacts([{ source: "org", document: { facts, as_of: test.as_of ?? {} }, received_us: now_us }]),
+    facts: mergeFacts([
+      { source: "org", document: { facts, as_of: test.as_of ?? {} }, received_us: now_us, assurance: "verified" },
+    ]),
     policySet,
     membrane: plainMembrane,
     mode: test.mode ?? "live",

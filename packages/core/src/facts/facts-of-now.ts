@@ -48,10 +48,10 @@ function submittedSources(decided: MergedFacts): ContextSource[] {
       const [first] = fields;
       if (first === undefined) return [];
       const values = Object.fromEntries(fields.map((field) => [field, found.values[field]]));
-      const received_us = originIn(found, first).as_of_us;
+      const { as_of_us: received_us, assurance } = originIn(found, first);
       // Only a context source can give inexact numbers.
       const inexact = source === "pulled" && found.inexact !== undefined ? { [category]: found.inexact } : undefined;
-      return [{ source, document: { facts: { [category]: values } }, received_us, inexact }];
+      return [{ source, document: { facts: { [category]: values } }, received_us, inexact, assurance }];
     });
   });
 }

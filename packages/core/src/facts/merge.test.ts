@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ContextSource, factSources, listFacts, mergeFacts, originOf } from "./merge.ts";
+import {
+  assuranceOf,
+  type ContextSource,
+  factSources,
+  listFacts,
+  mergeFacts,
+  originOf,
+  withoutValues,
+} from "./merge.ts";
+import { rawView } from "./staleness.ts";
 
 const at = (
   source: ContextSource["source"],
@@ -117,5 +126,53 @@ describe("merging", () => {
         },
       ),
     );
+  });
+});
+
+describe("assurance", () => {
+  test("is that of the source, or the one that is given with an inline document", () => {
+    const by_source = factSources.map((source) => assuranceOf({ source }));
+    expect(by_source).toEqual(["pulled", "stored", "stored", "stored", "reported"]);
+    const merged = mergeFacts([
+      { ...at("inline", 2, { security: { siem_ref: "a", other: "b" } }), assurance: "attested" },
+      at("org", 1, { security: { siem_ref: "c" } }),
+    ]);
+    const listed = listFacts(merged).map(({ path, value, ...origin }) => [path, value, assuranceOf(origin)]);
+    expect(listed).toEqual([
+      ["security.other", "b", "attested"],
+      ["security.siem_ref", "c", "stored"],
+    ]);
+    // An assurance that is the usual one takes no room in records.
+    expect(mergeFacts([{ ...at("inline", 2, { security: {} }), assurance: "reported" }]).security?.origin).toEqual({
+      source: "inline",
+      as_of_us: 2,
+    });
+  });
+
+  test("facts of another spelling of an id replace none, in whatever order", () => {
+    const respelled = { ...at("agent", 3, { identity: { account_status: "active" } }), respelled: true };
+    const own = at("org", 1, { identity: { account_status: "suspended" } });
+    for (const sources of [
+      [respelled, own],
+      [own, respelled],
+    ]) {
+      const merged = mergeFacts(sources);
+      expect(merged.identity?.values).toEqual({ account_status: "suspended" });
+      expect(merged.respelled).toEqual({ identity: { account_status: "active" } });
+    }
+  });
+
+  test("who only submits gets no stored or pulled value, of another spelling neither, and all else", () => {
+    const merged = mergeFacts([
+      at("org", 1, { identity: { account_status: "suspended" } }),
+      { ...at("agent", 1, { security: { siem_ref: "s" } }), respelled: true },
+      at("inline", 2, { identity: { clearance_status: "c" } }),
+    ]);
+    const seen = rawView(withoutValues(merged), (path, reason) => `${reason} ${path}`);
+    expect(seen.identity).toEqual({ account_status: "not_shown facts.identity.account_status", clearance_status: "c" });
+    expect(seen.security).toEqual({ siem_ref: "not_shown facts.security.siem_ref" });
+    expect(withoutValues(merged).respelled).toBeUndefined();
+    const inline = mergeFacts([at("inline", 2, { identity: { clearance_status: "c" } })]);
+    expect(withoutValues(inline)).toBe(inline);
   });
 });

@@ -1,4 +1,4 @@
-import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
+import { type Assurance, type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
 import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
 import { parseIsoTimeUs } from "../time.ts";
 
@@ -22,12 +22,41 @@ export interface ContextSource {
   readonly document: FactDocument;
   readonly received_us: number;
   readonly inexact?: InexactFacts | undefined;
+  /** Absent: that of the source. */
+  readonly assurance?: Assurance | undefined;
+  /** Whether the document is stored for another spelling of the agent's id or of the target. */
+  readonly respelled?: boolean;
 }
 
-/** The source of a fact, and its as-of time. */
+/** The source of a fact, its as-of time, and its assurance where that is not the one of the source. */
 export interface FactOrigin {
   readonly source: FactSource;
   readonly as_of_us: number;
+  readonly assurance?: Assurance;
+}
+
+/** Inline facts of decisions before assurance was recorded count as reported, because nobody knows who sent them. */
+const assuranceOfSource: Readonly<Record<FactSource, Assurance>> = {
+  pulled: "pulled",
+  target: "stored",
+  agent: "stored",
+  org: "stored",
+  inline: "reported",
+};
+
+/** Returns how sure the facts of an origin are. */
+export function assuranceOf({ source, assurance }: Pick<FactOrigin, "source" | "assurance">): Assurance {
+  return assurance ?? assuranceOfSource[source];
+}
+
+/** Returns the origin of the facts of a source. */
+function originOfSource(
+  { source, assurance }: Pick<ContextSource, "source" | "assurance">,
+  as_of_us: number,
+): FactOrigin {
+  return assurance === undefined || assurance === assuranceOfSource[source]
+    ? { source, as_of_us }
+    : { source, as_of_us, assurance };
 }
 
 /**
@@ -40,7 +69,12 @@ export interface CategoryFacts {
   readonly origins: Readonly<Record<string, FactOrigin>> | null;
   /** Fields that are unknown, whatever other sources say, because their source gave a number that no double holds. */
   readonly inexact?: readonly string[];
+  /** Fields that are unknown because the caller who asks does not get their values. Never stored. */
+  readonly not_shown?: readonly string[];
 }
+
+/** Facts, by category, that are stored for another spelling of the agent's id or of the target. */
+export type RespelledFacts = { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> };
 
 /**
  * All facts of one decision with their origins, as plain data that is stored with the intent. `not_pulled` says why the context
@@ -48,17 +82,28 @@ export interface CategoryFacts {
  */
 export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFacts } & {
   readonly not_pulled?: PullFailure;
+  /** These facts are unknown, and their values count where they forbid something. */
+  readonly respelled?: RespelledFacts;
 };
 
 /**
  * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
  * `sources`. Inline facts come last, so an agent cannot replace a stored or pulled fact. Of two documents of one source the
  * later received one wins. A null counts as missing, but an inexact fact is not replaced. `regulatory.tcpa` fills in flat facts that its own document lacks.
+ * Documents for another spelling of an id replace nothing: they are merged by themselves, as `respelled`.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
   const ranked = sources.length < 2 ? sources : [...sources].sort(byTrust);
-  const merged: { [category in FactCategoryName]?: CategoryFacts } & { not_pulled?: PullFailure } = {};
+  const merged: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = {};
   if (not_pulled !== null) merged.not_pulled = not_pulled;
+  if (ranked.some(isRespelled)) {
+    const respelled = respelledFacts(ranked.filter(isRespelled));
+    const others = mergeFacts(
+      ranked.filter((source) => !isRespelled(source)),
+      not_pulled,
+    );
+    return { ...others, respelled };
+  }
   for (const category of factCategoryNames) {
     let facts: CategoryFacts | undefined;
     for (const source of ranked) {
@@ -66,7 +111,7 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
       if (given === undefined || given === null) continue;
       // Before the merge, because otherwise an agent's flat fact would win over a stored container.
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
-      const origin = { source: source.source, as_of_us: asOfUs(source, category) };
+      const origin = originOfSource(source, asOfUs(source, category));
       const inexact = source.inexact?.[category];
       if (facts !== undefined) facts = addMissing(facts, values, origin);
       else facts = { values, origin, origins: null, ...(inexact !== undefined && { inexact }) };
@@ -74,6 +119,20 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
     if (facts !== undefined) merged[category] = facts;
   }
   return merged;
+}
+
+function isRespelled({ respelled }: ContextSource): boolean {
+  return respelled === true;
+}
+
+function respelledFacts(ranked: readonly ContextSource[]): RespelledFacts {
+  const merged = mergeFacts(ranked.map((source) => ({ ...source, respelled: false })));
+  return Object.fromEntries(
+    factCategoryNames.flatMap((category) => {
+      const found = merged[category];
+      return found === undefined ? [] : [[category, found.values]];
+    }),
+  );
 }
 
 function byTrust(a: ContextSource, b: ContextSource): number {
@@ -127,6 +186,41 @@ export function originOf(facts: MergedFacts, category: FactCategoryName, field: 
 /** Returns the origin of a field that the category has. */
 export function originIn({ origins, origin }: CategoryFacts, field: string): FactOrigin {
   return (origins !== null && Object.hasOwn(origins, field) ? origins[field] : undefined) ?? origin;
+}
+
+/**
+ * Returns the facts for a caller who does not get stored and pulled values. These facts are unknown on every view, also where
+ * they forbid something, because otherwise their values could be found by trying. Returns `facts` itself if it has none.
+ */
+export function withoutValues(facts: MergedFacts): MergedFacts {
+  if (!hidesAny(facts)) return facts;
+  const { respelled = {}, ...others } = facts;
+  const shown: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = { ...others };
+  for (const category of factCategoryNames) {
+    const found = facts[category];
+    const names = Object.keys(found?.values ?? {});
+    const hidden = found === undefined ? [] : names.filter((field) => hidesValue(originIn(found, field)));
+    const not_shown = [...new Set([...hidden, ...Object.keys(respelled[category] ?? {})])];
+    if (not_shown.length === 0) continue;
+    const none: CategoryFacts = { values: {}, origin: { source: "org", as_of_us: 0 }, origins: null };
+    shown[category] = { ...(found ?? none), not_shown };
+  }
+  return shown;
+}
+
+function hidesAny(facts: MergedFacts): boolean {
+  if (facts.respelled !== undefined) return true;
+  return factCategoryNames.some((category) => {
+    const found = facts[category];
+    if (found === undefined) return false;
+    return hidesValue(found.origin) || (found.origins !== null && Object.values(found.origins).some(hidesValue));
+  });
+}
+
+/** Whether callers who only submit do not get the value of a fact of this origin. */
+export function hidesValue(origin: FactOrigin): boolean {
+  const assurance = assuranceOf(origin);
+  return assurance === "stored" || assurance === "pulled";
 }
 
 /** One fact of an answer; `path` is `category.field`. */

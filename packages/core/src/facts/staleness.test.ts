@@ -54,6 +54,44 @@ describe("staleness", () => {
     expect(until("protocol", end)).toBeNull();
   });
 
+  test.each([
+    [[{ identity: "stored" }], "untrusted_source", "fresh"],
+    [[{ identity: "attested" }], "fresh", "fresh"],
+    [[{ identity: "stored", "identity.account_status": "reported" }], "fresh", "fresh"],
+    [[{ identity: "reported" }, { "identity.account_status": "verified" }], "untrusted_source", "untrusted_source"],
+    [[{ identity: "verified" }, { "identity.account_status": "reported" }], "untrusted_source", "untrusted_source"],
+    [[{ security: "verified" }, null, undefined], "fresh", "fresh"],
+    [[{ "identity.other": "verified" }], "fresh", "fresh"],
+  ] as const)(
+    "of the least assurances %j the strictest counts, a fact's before its category's",
+    (layers, attested, pulled) => {
+      for (const [source, expected] of [
+        ["inline", attested],
+        ["pulled", pulled],
+      ] as const) {
+        const document = { facts: { identity: { account_status: "a" } } };
+        const merged = mergeFacts([
+          { source, received_us: 0, document, assurance: source === "inline" ? "attested" : undefined },
+        ]);
+        const limits = resolveLimits([], layers);
+        const seen = freshView(merged, rawView(merged, marker), limits, 0, marker).identity["account_status"];
+        expect(seen).toBe(expected === "fresh" ? "a" : "untrusted_source:facts.identity.account_status");
+        expect(freshUntilUs(merged, limits, "identity", "account_status", 0) !== null).toBe(expected === "fresh");
+      }
+    },
+  );
+
+  test("a container needs the most that is asked of a fact in it", () => {
+    const facts = { regulatory: { tcpa: { consent: "granted" } } };
+    const merged = mergeFacts([{ source: "inline", received_us: 0, document: { facts } }]);
+    const limits = resolveLimits([], [{ "regulatory.tcpa_consent": "attested" }]);
+    const seen = freshView(merged, rawView(merged, marker), limits, 0, marker).regulatory;
+    expect(seen).toEqual({
+      tcpa: "untrusted_source:facts.regulatory.tcpa",
+      tcpa_consent: "untrusted_source:facts.regulatory.tcpa_consent",
+    });
+  });
+
   test("a limit of a membrane or policy also binds the local hour", () => {
     const facts = { environmental: { recipient_local_hour: 12 } };
     const stale = view(facts, noon, "2026-11-18T12:03:00Z", { environmental: 120 });
@@ -84,7 +122,7 @@ describe("staleness", () => {
       other: `${reason}:facts.security.other`,
     });
     expect(view(given, noon, noon).security).toEqual(marked("null"));
-    expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked("stale null"));
+    expect(view(given, noon, "2027-01-01T00:00:00Z").security).toEqual(marked("unusable null"));
     expect(view({ security: { siem_ref: "a" } }, noon, "2026-11-18T11:56:00Z").security["siem_ref"]).toBe("a");
   });
 

@@ -1,12 +1,25 @@
 import {
+  assuranceRank,
   clock_hour_fact,
   type FactCategoryName,
+  type FactsFrom,
   factCategories,
   factCategoryNames,
   factMaxAgeSeconds,
 } from "@countersign/contract";
+import { containedFacts, container_fact } from "../functions/tcpa-fallback.ts";
 import { us_per_second } from "../time.ts";
-import { asOfUs, type CategoryFacts, type FactDocument, type MergedFacts, originIn, originOf } from "./merge.ts";
+import {
+  asOfUs,
+  assuranceOf,
+  type CategoryFacts,
+  type FactDocument,
+  type FactOrigin,
+  type MergedFacts,
+  originIn,
+  originOf,
+  type RespelledFacts,
+} from "./merge.ts";
 import { as_of_ahead_us_max } from "./validate-context.ts";
 
 /** Maximum ages in seconds, keyed by category (`security`) or by single fact (`environmental.tls_version`). */
@@ -15,22 +28,33 @@ export type MaxAgeSeconds = Readonly<Record<string, number>>;
 const hour_us = 3_600 * us_per_second;
 const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 
-/** The age limits of one category. A field with null is limited only by the clock hour. */
+/**
+ * The age limits of one category, and the least assurance that counts, as ranks. A field with null is limited only by the
+ * clock hour.
+ */
 interface CategoryLimits {
   readonly max_age_us: number;
   readonly fields: ReadonlyMap<string, number | null>;
   readonly least_us: number;
+  readonly from: number;
+  readonly fields_from: ReadonlyMap<string, number>;
+  /** The highest of these ranks. A fact of this assurance counts whatever its name. */
+  readonly most_from: number;
 }
 
-/** Age limits for all categories. */
+/** Age limits and least assurances for all categories. */
 export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
 
 /**
  * Resolves age limits over the defaults. Later layers win over earlier ones. In one layer a single fact wins over its category;
  * a category also replaces the single facts of earlier layers. `clockHourFact` has no age limit unless a layer names it or its
- * category.
+ * category. Of assurances each layer can only ask for more: the strictest layer wins, with a single fact over its category in
+ * each layer.
  */
-export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): FactLimits {
+export function resolveLimits(
+  layers: readonly (MaxAgeSeconds | undefined)[],
+  sources: readonly (FactsFrom | null | undefined)[] = [],
+): FactLimits {
   const limits: Partial<Record<FactCategoryName, CategoryLimits>> = {};
   for (const category of factCategoryNames) {
     let max_age_us = factCategories[category].max_age_seconds * us_per_second;
@@ -50,14 +74,36 @@ export function resolveLimits(layers: readonly (MaxAgeSeconds | undefined)[]): F
       }
     }
     const least_us = Math.min(max_age_us, ...[...fields.values()].map((limit) => limit ?? max_age_us));
-    limits[category] = { max_age_us, fields, least_us };
+    limits[category] = { max_age_us, fields, least_us, ...resolveFrom(category, sources) };
   }
   return limits as FactLimits;
 }
 
+function resolveFrom(
+  category: FactCategoryName,
+  layers: readonly (FactsFrom | null | undefined)[],
+): Pick<CategoryLimits, "from" | "fields_from" | "most_from"> {
+  const given = layers.filter((layer) => layer !== null && layer !== undefined);
+  const rankOf = (path: string): number =>
+    Math.max(0, ...given.map((layer) => assuranceRank[layer[path] ?? layer[category] ?? "reported"]));
+  const paths = given.flatMap((layer) => Object.keys(layer)).filter((path) => path.startsWith(`${category}.`));
+  const ranks = new Map(paths.map((path) => [path, rankOf(path)]));
+  // The container needs the most that is asked of a fact in it, because rules read these facts there, too.
+  const contained = containedFacts.flatMap((path) => ranks.get(path) ?? []);
+  if (contained.length > 0) ranks.set(container_fact, Math.max(rankOf(container_fact), ...contained));
+  const fields_from = new Map([...ranks].map(([path, rank]) => [path.slice(category.length + 1), rank]));
+  const from = rankOf(category);
+  return { from, fields_from, most_from: Math.max(from, ...fields_from.values()) };
+}
+
+function isUntrusted(limits: CategoryLimits, field: string, origin: FactOrigin): boolean {
+  const rank = assuranceRank[assuranceOf(origin)];
+  return rank < limits.most_from && rank < (limits.fields_from.get(field) ?? limits.from);
+}
+
 /**
  * Returns until when a fact is fresh, in microseconds: its as-of time plus its maximum age, or the end of the clock hour. Null
- * if the fact is missing or stale.
+ * if the fact is missing, stale or of too little assurance.
  */
 export function freshUntilUs(
   facts: MergedFacts,
@@ -68,6 +114,7 @@ export function freshUntilUs(
 ): number | null {
   const origin = originOf(facts, category, field);
   if (origin === null || isStale(limits[category], category, field, origin.as_of_us, now_us)) return null;
+  if (isUntrusted(limits[category], field, origin)) return null;
   const aged_us = origin.as_of_us + maxAgeUs(limits[category], field);
   return isClockHour(category, field) ? Math.min(aged_us, hourEndUs(origin.as_of_us)) : aged_us;
 }
@@ -126,11 +173,18 @@ export function isFresh(
 export type FactBindings = { readonly [category in FactCategoryName]: Readonly<Record<string, unknown>> };
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
+const no_fields: readonly string[] = Object.freeze([]);
 
-/** Returns the value that replaces a fact which is null, stale, a stale null, or inexact. */
-export type Marker = (path: string, reason: "null" | "stale" | "stale null" | "inexact") => unknown;
+/** Returns the value that replaces a fact without a usable value. `unusable null`: it is null, and stale or untrusted too. */
+export type Marker = (
+  path: string,
+  reason: "null" | "stale" | "unusable null" | "inexact" | "untrusted_source" | "other_spelling" | "not_shown",
+) => unknown;
 
-/** Returns every fact as given, whatever its age; a null or inexact fact is replaced by `marker`. */
+/**
+ * Returns every fact as given, whatever its age and assurance; a fact that is null, inexact or not shown is replaced by
+ * `marker`.
+ */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
     markNull(facts[category], category, marker);
@@ -144,9 +198,11 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Replaces nulls, which count as missing, also in the keys of a category, and inexact facts. */
+/** Replaces nulls, which count as missing, also in the keys of a category, and facts that are inexact or not shown. */
 function markNull(
-  { values, inexact = [] }: Pick<CategoryFacts, "values" | "inexact"> = { values: empty },
+  { values, inexact = no_fields, not_shown = no_fields }: Pick<CategoryFacts, "values" | "inexact" | "not_shown"> = {
+    values: empty,
+  },
   category: FactCategoryName,
   marker: Marker,
 ): Readonly<Record<string, unknown>> {
@@ -160,10 +216,17 @@ function markNull(
     marked ??= { ...values };
     marked[field] = marker(`facts.${category}.${field}`, "inexact");
   }
+  for (const field of not_shown) {
+    marked ??= { ...values };
+    marked[field] = marker(`facts.${category}.${field}`, "not_shown");
+  }
   return marked ?? values;
 }
 
-/** Returns `raw` with every stale fact replaced by `marker`, or `raw` itself if no fact is stale. */
+/**
+ * Returns `raw` with every fact replaced by `marker` that is stale, of too little assurance, or stored for another spelling of
+ * an id; `raw` itself if there is none.
+ */
 export function freshView(
   facts: MergedFacts,
   raw: FactBindings,
@@ -175,12 +238,37 @@ export function freshView(
   for (const category of factCategoryNames) {
     const found = facts[category];
     if (found === undefined || isSurelyFresh(found, limits[category], category, now_us)) continue;
-    const values = markStale(found, raw[category], limits[category], category, now_us, marker);
+    const values = markUnusable(found, raw[category], limits[category], category, now_us, marker);
     if (values === raw[category]) continue;
     view ??= { ...raw };
     view[category] = values;
   }
-  return view ?? raw;
+  return facts.respelled === undefined ? (view ?? raw) : overlaid(view ?? raw, facts.respelled, marker);
+}
+
+/** Returns `raw` with the values that are stored for another spelling of an id. */
+export function respelledView(raw: FactBindings, respelled: RespelledFacts): FactBindings {
+  return overlaid(raw, respelled, null);
+}
+
+/** Returns the view with these facts in place of its own; with `marker`, with a marker for each. */
+function overlaid(view: FactBindings, respelled: RespelledFacts, marker: Marker | null): FactBindings {
+  const over: Record<FactCategoryName, Readonly<Record<string, unknown>>> = { ...view };
+  for (const category of factCategoryNames) {
+    const values = respelled[category];
+    if (values === undefined) continue;
+    const fields = Object.entries(values).filter(([, value]) => value !== null);
+    over[category] = {
+      ...view[category],
+      ...Object.fromEntries(
+        fields.map(([field, value]) => [
+          field,
+          marker === null ? value : marker(`facts.${category}.${field}`, "other_spelling"),
+        ]),
+      ),
+    };
+  }
+  return over;
 }
 
 function isSurelyFresh(
@@ -190,11 +278,12 @@ function isSurelyFresh(
   now_us: number,
 ): boolean {
   if (found.origins !== null || now_us - found.origin.as_of_us > limits.least_us) return false;
+  if (limits.most_from > 0 && assuranceRank[assuranceOf(found.origin)] < limits.most_from) return false;
   if (isTooFarAhead(found.origin.as_of_us, now_us)) return false;
   return category !== clock_category || !Object.hasOwn(found.values, clock_field);
 }
 
-function markStale(
+function markUnusable(
   found: CategoryFacts,
   raw: Readonly<Record<string, unknown>>,
   limits: CategoryLimits,
@@ -206,9 +295,12 @@ function markStale(
   for (const field of Object.keys(found.values)) {
     const value = found.values[field];
     if (value === undefined) continue;
-    if (!isStale(limits, category, field, originIn(found, field).as_of_us, now_us)) continue;
+    const origin = originIn(found, field);
+    const is_untrusted = isUntrusted(limits, field, origin);
+    if (!is_untrusted && !isStale(limits, category, field, origin.as_of_us, now_us)) continue;
+    const reason = is_untrusted ? "untrusted_source" : "stale";
     marked ??= { ...raw };
-    marked[field] = marker(`facts.${category}.${field}`, value === null ? "stale null" : "stale");
+    marked[field] = marker(`facts.${category}.${field}`, value === null ? "unusable null" : reason);
   }
   return marked ?? raw;
 }

@@ -1,4 +1,4 @@
-import { factCategoryNames } from "@countersign/contract";
+import { assuranceNames, factCategoryNames } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type ContextSource, mergeFacts } from "./merge.ts";
@@ -16,6 +16,8 @@ const source: fc.Arbitrary<ContextSource> = fc.record({
   received_us: fc.integer({ min: 1, max: 3 }),
   document,
   inexact: fc.option(fc.constant({ identity: ["risk"] }), { nil: undefined }),
+  assurance: fc.option(fc.constantFrom(...assuranceNames), { nil: undefined }),
+  respelled: fc.boolean(),
 }) as fc.Arbitrary<ContextSource>;
 
 test("stored facts come back as they were", () => {

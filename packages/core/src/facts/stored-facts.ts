@@ -1,6 +1,6 @@
 /** Merged facts as they are stored with a decision: each origin once. */
 import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
-import type { CategoryFacts, FactOrigin, MergedFacts } from "./merge.ts";
+import type { CategoryFacts, FactOrigin, MergedFacts, RespelledFacts } from "./merge.ts";
 
 /** Facts of one category. Numbers are places in the list of origins. */
 interface StoredCategory {
@@ -15,13 +15,14 @@ interface StoredCategory {
 type StoredFacts = { readonly [category in FactCategoryName]?: StoredCategory } & {
   readonly origins: readonly FactOrigin[];
   readonly not_pulled?: PullFailure;
+  readonly respelled?: RespelledFacts;
 };
 
 /** Returns the facts as JSON text. */
 export function factsText(facts: MergedFacts): string {
   const origins: FactOrigin[] = [];
   const placeOf = (origin: FactOrigin): number => {
-    const known = origins.findIndex(({ source, as_of_us }) => source === origin.source && as_of_us === origin.as_of_us);
+    const known = origins.findIndex((each) => isSameOrigin(each, origin));
     return known === -1 ? origins.push(origin) - 1 : known;
   };
   const stored: Record<string, unknown> = { origins };
@@ -37,15 +38,21 @@ export function factsText(facts: MergedFacts): string {
     };
   }
   if (facts.not_pulled !== undefined) stored.not_pulled = facts.not_pulled;
+  if (facts.respelled !== undefined) stored.respelled = facts.respelled;
   return JSON.stringify(stored);
+}
+
+function isSameOrigin(a: FactOrigin, b: FactOrigin): boolean {
+  return a.source === b.source && a.as_of_us === b.as_of_us && a.assurance === b.assurance;
 }
 
 /** Returns the facts of a stored document; null: it has another form. */
 export function factsOf(stored: unknown): MergedFacts | null {
   if (!isStoredFacts(stored)) return null;
-  const { origins, not_pulled } = stored;
-  const facts: { [category in FactCategoryName]?: CategoryFacts } & { not_pulled?: PullFailure } = {};
+  const { origins, not_pulled, respelled } = stored;
+  const facts: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = {};
   if (not_pulled !== undefined) facts.not_pulled = not_pulled;
+  if (respelled !== undefined) facts.respelled = respelled;
   for (const category of factCategoryNames) {
     const found = stored[category];
     if (found === undefined) continue;

@@ -15,6 +15,12 @@ const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipient_state", ["recipient_state"]],
 ]);
 
+/** The fact that is the container. */
+export const container_fact = "regulatory.tcpa";
+
+/** The flat facts, as `category.field`, that the container can hold. */
+export const containedFacts: readonly string[] = [...CONTAINED.keys()].map((name) => `regulatory.${name}`);
+
 /**
  * Returns the regulatory facts with every missing flat TCPA fact filled from the container `regulatory.tcpa`. A given
  * flat fact stays. Returns the same object if nothing is missing.

@@ -35,7 +35,10 @@ export function factsForPeople(facts: UsedFacts, { texts }: Masking): UsedFacts 
     Object.entries(facts).map(([category, fields]) => [
       category,
       Object.fromEntries(
-        Object.entries(fields ?? {}).map(([name, fact]) => [name, { ...fact, value: shown(fact.value) }]),
+        Object.entries(fields ?? {}).map(([name, fact]) => [
+          name,
+          fact.value === undefined ? fact : { ...fact, value: shown(fact.value) },
+        ]),
       ),
     ]),
   ) as UsedFacts;

@@ -2,10 +2,11 @@
 import { type FactCategory, factCategories, type MissingFacts, type Overview } from "@countersign/contract";
 import { names } from "./words.ts";
 
-/** Two sentences on how facts reach a decision. */
+/** Three sentences on how facts reach a decision. */
 export const waysToSupply =
   "Send them with each intent (context.facts) or store them (PUT /v1/context/org, /agents/… or /targets/…). " +
-  "The service can also ask your own endpoint (PUT /v1/context/source).";
+  "The service can also ask your own endpoint (PUT /v1/context/source). " +
+  "Where facts_from of the membrane asks for attested facts, an agent's own key cannot send them: use a key of role host.";
 
 /** Returns what to do about these facts: supply them, or switch off the rules that ask for them. Empty if none is missing. */
 export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts, "next_steps">): string[] {

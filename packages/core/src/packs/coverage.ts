@@ -1,4 +1,10 @@
-import { factCategories, factCategoryNames } from "@countersign/contract";
+import {
+  type Assurance,
+  assuranceRank,
+  type FactsFrom,
+  factCategories,
+  factCategoryNames,
+} from "@countersign/contract";
 import type { PolicyDocument } from "../policy/document.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { mentionsOf } from "../policy/fact-paths.ts";
@@ -10,23 +16,42 @@ export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<stri
     for (const { name } of factCategories[category].fields) readers.set(`${category}.${name}`, []);
   }
   for (const rule of rules) {
-    for (const path of factsOf(rule)) readers.get(path)?.push(rule.metadata.name);
+    for (const path of factsReadBy(rule)) readers.get(path)?.push(rule.metadata.name);
   }
   for (const names of readers.values()) names.sort();
   return readers;
 };
 
-const factsOf = (rule: PolicyDocument): ReadonlySet<string> =>
+/** Every fact that a rule may read, as `category.field`; a category as a whole as `category.*`. */
+export const factsReadBy = (rule: PolicyDocument): ReadonlySet<string> =>
   new Set(expressionsIn(rule).flatMap((source) => [...mentionsOf(source).facts]));
 
+/** The part of a pack that the page shows. */
+interface CoveringPack {
+  readonly rules: readonly PolicyDocument[];
+  readonly facts_from: FactsFrom;
+}
+
+/** Returns the highest assurance that packs ask for a fact which their rules read; null: no rule reads it. */
+const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null => {
+  const [category = ""] = path.split(".");
+  const asked = packs
+    .filter(({ rules }) => rules.some((rule) => factsReadBy(rule).has(path)))
+    .map(({ facts_from }) => facts_from[path] ?? facts_from[category] ?? "reported");
+  return asked.sort((a, b) => assuranceRank[b] - assuranceRank[a])[0] ?? null;
+};
+
 /** The coverage as a page: docs/fact-coverage.md. */
-export const coverageMarkdown = (rules: readonly PolicyDocument[]): string => {
+export const coverageMarkdown = (packs: readonly CoveringPack[]): string => {
+  const rules = packs.flatMap((pack) => pack.rules);
   const coverage = [...factCoverage(rules)];
   const head = [
     "# Facts and the rules that read them",
     "",
     "Written from `packs/` by `npm run gen`; do not edit. A rule stands in a row when its condition, its variables or its",
-    "modifications may read the fact, directly or through a function that reads all facts.",
+    "modifications may read the fact, directly or through a function that reads all facts. *Needs* is the assurance that the packs",
+    "state in `spec.facts_from` of `pack.yaml` ([what the words mean](facts.md#assurance)). It is advice: what counts is set in",
+    "`facts_from` of a membrane or policy.",
     "",
     `${coverage.length} facts, ${rules.length} rules.`,
     "",
@@ -34,13 +59,13 @@ export const coverageMarkdown = (rules: readonly PolicyDocument[]): string => {
   const tables = factCategoryNames.flatMap((category) => [
     `## ${category}`,
     "",
-    "| Fact | Rules |",
-    "|---|---|",
+    "| Fact | Needs | Rules |",
+    "|---|---|---|",
     ...coverage
       .filter(([path]) => path.startsWith(`${category}.`))
       .map(
         ([path, names]) =>
-          `| \`${path.slice(category.length + 1)}\` | ${names.map((name) => `\`${name}\``).join(", ")} |`,
+          `| \`${path.slice(category.length + 1)}\` | ${needOf(packs, path) ?? ""} | ${names.map((name) => `\`${name}\``).join(", ")} |`,
       ),
     "",
   ]);

@@ -6,6 +6,7 @@ const MANIFEST = `apiVersion: countersign/v1
 kind: Pack
 metadata: {name: demo, title: A demo, description: Shows a pack., version: 1.0.0, verified_on: "2026-11-18"}
 spec:
+  facts_from: {organizational: attested}
   policies: [demo.limit]
 `;
 const POLICY = `apiVersion: countersign/v1

@@ -1,3 +1,4 @@
+import type { FactsFrom } from "@countersign/contract";
 import { checkPolicy } from "../policy/check/check.ts";
 import { checkSchema } from "../policy/check/schema-check.ts";
 import type { PolicyDocument } from "../policy/document.ts";
@@ -5,6 +6,7 @@ import { locateText } from "../policy/locate-text.ts";
 import { diagnose, type Located, type PolicyDiagnostic } from "../policy/located.ts";
 import type { Schema } from "../policy/schema.ts";
 import { parseTimestampUs } from "../time.ts";
+import { factsReadBy } from "./coverage.ts";
 import { packCaseSchema, packSchema } from "./schema.ts";
 
 /** The texts of one pack's files. The caller reads them from disk. */
@@ -46,13 +48,19 @@ export interface ParsedPack {
   readonly version: string;
   readonly verified_on: string;
   readonly on_at_quickstart: boolean;
+  /** The assurance that the facts need which its rules read. A statement: membranes and policies say what counts. */
+  readonly facts_from: FactsFrom;
   readonly rules: readonly PolicyDocument[];
   readonly cases: readonly PackCase[];
 }
 
 interface Manifest {
   readonly metadata: Readonly<Record<"name" | "title" | "description" | "version" | "verified_on", string>>;
-  readonly spec: { readonly on_at_quickstart?: boolean; readonly policies: readonly string[] };
+  readonly spec: {
+    readonly on_at_quickstart?: boolean;
+    readonly facts_from: FactsFrom;
+    readonly policies: readonly string[];
+  };
 }
 
 /** A pack, or all findings about it. */
@@ -70,11 +78,13 @@ export const parsePack = (files: PackFiles): PackParsing => {
   const manifest = readManifest(files, diagnostics);
   const documents = readPolicies(files, diagnostics);
   if (manifest !== null) checkList(files, manifest, documents, diagnostics);
+  if (manifest !== null) checkNeeds(manifest, documents, diagnostics);
   const cases = readCases(files, new Set(manifest?.spec.policies ?? documents.keys()), diagnostics);
   if (manifest === null || diagnostics.length > 0) return { pack: null, diagnostics };
   const { metadata, spec } = manifest;
   const rules = spec.policies.map((name) => documents.get(name)).filter((document) => document !== undefined);
-  return { pack: { ...metadata, on_at_quickstart: spec.on_at_quickstart ?? false, rules, cases }, diagnostics };
+  const { facts_from, on_at_quickstart = false } = spec;
+  return { pack: { ...metadata, on_at_quickstart, facts_from, rules, cases }, diagnostics };
 };
 
 const complain = (
@@ -169,6 +179,21 @@ const checkList = (
         complain(`policies/${name}.yaml`, "unknown_name", `There is no policy ${other} in this pack.`, help),
       );
     }
+  }
+};
+
+/** Finds facts that the policies read and the manifest says nothing about. */
+const checkNeeds = (
+  { spec }: Manifest,
+  documents: ReadonlyMap<string, PolicyDocument>,
+  diagnostics: PackDiagnostic[],
+): void => {
+  const read = new Set([...documents.values()].flatMap((document) => [...factsReadBy(document)]));
+  for (const path of [...read].sort()) {
+    const [category = ""] = path.split(".");
+    if (Object.hasOwn(spec.facts_from, path) || Object.hasOwn(spec.facts_from, category)) continue;
+    const help = `Add ${path} or ${category} to spec.facts_from.`;
+    diagnostics.push(complain("pack.yaml", "required", `The assurance that ${path} needs is not said.`, help));
   }
 };
 

@@ -1,4 +1,4 @@
-import type { Schema } from "../policy/schema.ts";
+import { factsFromSchema, type Schema } from "../policy/schema.ts";
 
 /** The JSON Schema of `pack.yaml`. Every description is the help line of a diagnostic. */
 export const packSchema: Schema = {
@@ -42,9 +42,12 @@ export const packSchema: Schema = {
     spec: {
       description: "the pack's content",
       type: "object",
-      required: ["policies"],
+      required: ["facts_from", "policies"],
       additionalProperties: false,
       properties: {
+        facts_from: factsFromSchema(
+          "the assurance that each fact needs which its policies read, by category or by fact, for example {identity: attested}",
+        ),
         on_at_quickstart: { description: "whether quickstart switches it on for everybody", type: "boolean" },
         policies: {
           description: "names of its policies, one file each: policies/<name>.yaml",

@@ -1,4 +1,5 @@
 import type { EvaluationContext, Program, Thunk } from "@countersign/cel";
+import type { FactsFrom } from "@countersign/contract";
 import type { MaxAgeSeconds } from "../facts/staleness.ts";
 import { type PolicyNames, policyNames } from "../names/policy-names.ts";
 import { parseDurationSeconds, parseTimestampUs } from "../time.ts";
@@ -72,6 +73,8 @@ export interface CompiledPolicy {
   readonly masks: readonly string[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
+  /** The least assurance of facts that counts for this policy, where that is more than the membrane asks for. */
+  readonly facts_from: FactsFrom | null;
   /** Facts that `when` may read, as `category.field`, also through variables. */
   readonly when_facts: readonly string[];
   /** Facts that `require` and the expressions of a fired policy may read. */
@@ -138,6 +141,7 @@ export function compilePolicy(
     masks: (spec.modify ?? []).flatMap(({ op, path }) => (op === "mask" ? [path] : [])),
     suppresses: spec.suppresses ?? [],
     max_age_seconds: maxAgeSeconds(spec.facts_max_age),
+    facts_from: Object.keys(spec.facts_from ?? {}).length === 0 ? null : (spec.facts_from ?? null),
     when_facts: facts(spec.when),
     require_facts: facts(
       spec.require,

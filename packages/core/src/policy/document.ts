@@ -1,5 +1,5 @@
 /** The policy document as types. Its rules are in schema.ts and check.ts. */
-import type { Pace } from "@countersign/contract";
+import type { FactsFrom, Pace } from "@countersign/contract";
 
 /** The effect of a fired rule; `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
@@ -85,6 +85,7 @@ export interface PolicyDocument {
     readonly risk?: { readonly add: number | string; readonly group?: string };
     readonly override?: OverrideClass;
     readonly facts_max_age?: Readonly<Record<string, string>>;
+    readonly facts_from?: FactsFrom;
     readonly message?: string;
     readonly escalation?: EscalationSettings;
     readonly modify_when?: string;

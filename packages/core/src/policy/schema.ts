@@ -1,4 +1,4 @@
-import { factCategoryNames, limits } from "@countersign/contract";
+import { assuranceNames, facts_from_pattern, limits } from "@countersign/contract";
 
 /**
  * The JSON Schema of the policy document, as it is published and as `schema-check.ts` checks it. Every field has a description,
@@ -52,6 +52,22 @@ const texts = (description: string, maxItems: number, maxLength: number): Schema
   maxItems,
   items: { description: `a text of 1 to ${maxLength} characters`, type: "string", minLength: 1, maxLength },
 });
+
+const factsOrFact: Schema = {
+  description: "a category (security) or one of its facts (security.siem_ref)",
+  pattern: facts_from_pattern,
+};
+
+/** The schema of least assurances. */
+export function factsFromSchema(description: string): Schema {
+  return {
+    description,
+    type: "object",
+    maxProperties: limits.facts_from_max,
+    propertyNames: factsOrFact,
+    additionalProperties: { description: assuranceNames.join(", "), type: "string", enum: assuranceNames },
+  };
+}
 
 const match = {
   actions: patterns("action types"),
@@ -261,12 +277,12 @@ const spec: Schema = {
       description: "maximum age by category or by single fact, for example {organizational: 24h}",
       type: "object",
       maxProperties: 100,
-      propertyNames: {
-        description: "a category (security) or one of its facts (security.siem_ref)",
-        pattern: `^(${factCategoryNames.join("|")})(\\.[a-z][a-z0-9_]{0,63})?$`,
-      },
+      propertyNames: factsOrFact,
       additionalProperties: duration("a duration such as 30s, 15m, 24h or 7d"),
     },
+    facts_from: factsFromSchema(
+      "the least assurance that counts, by category or by single fact, for example {identity: attested}",
+    ),
     message: {
       description: "text for people; {{expr}} puts in the value of a CEL expression",
       type: "string",

@@ -81,6 +81,8 @@ export interface LetThrough extends Pick<Ruling, "modifications" | "modified_con
   readonly human_reviewed: boolean;
   /** The names that an override covers. Absent: none. */
   readonly overrides?: readonly string[];
+  /** Whether an agent is told what blocks. Its messages quote no stored or pulled fact. */
+  readonly for_agents?: boolean;
 }
 
 /** The `policy` of a block because whoever submitted the action may submit nothing now. */
@@ -97,7 +99,7 @@ const submitterMessages = {
  * what would be carried out. Where a reviewer changed the content, that content counts in place of the submitted one.
  */
 export function decideAgain(action: StoredAction, let_through: LetThrough, present: Present): DecidedAgain {
-  const { modifications, modified_content: content, human_reviewed, overrides = [] } = let_through;
+  const { modifications, modified_content: content, human_reviewed, overrides = [], for_agents = false } = let_through;
   const { submitted, attested } = action.intent;
   const again = { ...inputAgain(action, present), attested: attested === true, human_reviewed, overrides };
   const as_submitted: DecideInput = { ...again, intent: submitted };
@@ -106,7 +108,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
       ? as_submitted
       : { ...again, intent: { ...submitted, payload: { ...submitted.payload, content } } };
   const changed_by_reviewer = modifications.some(({ policy_id }) => policy_id === null);
-  const decided = decide(changed_by_reviewer ? as_carried_out : as_submitted);
+  const decided = toldTo(for_agents, decide(changed_by_reviewer ? as_carried_out : as_submitted));
   const asked = askedRuling(action, decided.content);
   const blocked = [...submitterBlock(present), ...blocksOf(decided)];
   if (changed_by_reviewer) {
@@ -115,7 +117,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     blocked.push(...changesOf(decided).filter(({ policy_id }) => !settled.has(policy_id)));
   } else if (blocked.length === 0 && canonicalJson(asked.modifications) !== canonicalJson(modifications)) {
     // Policies ask for other changes than before. That matters only if they would change what would be carried out.
-    const last = content === null ? decided : decide(as_carried_out);
+    const last = content === null ? decided : toldTo(for_agents, decide(as_carried_out));
     blocked.push(...blocksOf(last), ...changesOf(last));
   }
   const hidden = hiddenTextsInAction(action);
@@ -129,6 +131,11 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     on_timeout,
     approval_valid_seconds,
   };
+}
+
+function toldTo(for_agents: boolean, decided: Decided): Decided {
+  if (!for_agents) return decided;
+  return { ...decided, content: { ...decided.content, reasons: [...decided.reasons_for_agents] } };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Escalation } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
+import { withNames } from "./with-names.ts";
 
 const at = (second: number) => `2026-11-21T10:00:${String(second).padStart(2, "0")}.000000Z`;
 const plain: Ruling = { outcome: "approve", modifications: [], modified_content: null };
@@ -319,4 +320,32 @@ describe("a review", () => {
       }),
     );
   });
+});
+
+test("two votes that turn out to be of one person count once, in the record and in each panel", () => {
+  const names = new Map([
+    ["key_1", "ann"],
+    ["key_2", "ann"],
+  ]);
+  const voted = after(review(4), approve("key_1"), approve("bob"), approve("key_2", plain, 2));
+  const { record, demands } = withNames(voted, names);
+  expect(record).toMatchObject({
+    quorum: { required: 4, approvals: 2, rejections: 0 },
+    votes: [{ reviewer: "bob" }, { reviewer: "ann", at: at(2) }],
+    panels: [{ approved_by: ["ann", "bob"], approvals: 2 }],
+  });
+  const again = after({ ...voted, record, demands }, approve("ann"), approve("eve"));
+  expect(again.record).toMatchObject({ status: "pending", quorum: { approvals: 3 } });
+  expect(after(again, approve("zoe")).record.status).toBe("decided");
+});
+
+test("what a panel knows of an approval stays with it under another name", () => {
+  const carried = (person: string) => [{ person, demand: { reviewers: [], in_place_of: { [person]: "cas" } } }];
+  const known = (person: string) => ({
+    ...{ approved_by: [person], parties: [person], needs_second: [person] },
+    ...{ in_place_of: { [person]: "cas" }, carried: carried(person) },
+  });
+  const { record, demands } = review(1);
+  const before = { record, ruling: null, demands: demands.map((each) => ({ ...each, ...known("key_1") })) };
+  expect(withNames(before, new Map([["key_1", "ann"]])).demands).toMatchObject([known("ann")]);
 });

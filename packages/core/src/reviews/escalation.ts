@@ -1,18 +1,10 @@
-import {
-  type Escalation,
-  type FastVote,
-  limits,
-  type Modification,
-  type Outcome,
-  type Reviewer,
-} from "@countersign/contract";
+import type { Escalation, FastVote, Modification, Outcome, Reviewer } from "@countersign/contract";
 import type { Electorate } from "../policy/escalation-terms.ts";
 import { isReached } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
-import { clipText } from "../values/clip-text.ts";
-import { withoutTexts } from "../values/redacted-texts.ts";
 import { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./panels.ts";
 import { reassigned } from "./reassigned.ts";
+import { withoutHidden } from "./redaction.ts";
 import { isCounted } from "./standing.ts";
 import { openTiers } from "./tiers.ts";
 
@@ -329,28 +321,6 @@ function close(review: Review, { status, ruling, by, comment, messages = [], at 
   const resolution = { outcome: ruling?.outcome ?? ("block" as const), by, comment, ...said, modifications, at };
   const record = { ...review.record, status, resolution, closed_at: at };
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
-}
-
-/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */
-function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
-  if (hidden.length === 0) return record;
-  const { reason, action, votes } = record;
-  return {
-    ...record,
-    reason: clipText(withoutTexts(reason, hidden), limits.comment_chars_max),
-    action: {
-      ...action,
-      target: withoutTexts(action.target, hidden),
-      summary: withoutTexts(action.summary, hidden),
-    },
-    votes: votes.map((each) => ({
-      ...each,
-      comment: each.comment === null ? null : clipText(withoutTexts(each.comment, hidden), limits.comment_chars_max),
-      ...(each.message_to_agent === undefined
-        ? {}
-        : { message_to_agent: clipText(withoutTexts(each.message_to_agent, hidden), limits.comment_chars_max) }),
-    })),
-  };
 }
 
 /** The part of a ruling that approvals are compared by, and the only part that a closed review keeps. */

@@ -2,7 +2,7 @@
  * Redaction: finds the texts of an action that policies hide from people, and removes those texts from what reviewers write.
  * A reviewer may quote a hidden text in a comment or a change. Records, events, audit rows and mails must not show it.
  */
-import { type Decision, hiddenTexts, limits, type Modification } from "@countersign/contract";
+import { type Decision, type Escalation, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
 import { redactContent } from "../deciding/merge-changes.ts";
 import { type Masking, maskingOf } from "../masks/mask.ts";
@@ -84,4 +84,26 @@ function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
 export function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
   return hiddenTexts(content, redactContent(content, requests).content);
+}
+
+/** Returns the record with hidden texts redacted where an agent or a reviewer wrote them. Cuts texts that become too long. */
+export function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
+  if (hidden.length === 0) return record;
+  const { reason, action, votes } = record;
+  return {
+    ...record,
+    reason: clipText(withoutTexts(reason, hidden), limits.comment_chars_max),
+    action: {
+      ...action,
+      target: withoutTexts(action.target, hidden),
+      summary: withoutTexts(action.summary, hidden),
+    },
+    votes: votes.map((each) => ({
+      ...each,
+      comment: each.comment === null ? null : clipText(withoutTexts(each.comment, hidden), limits.comment_chars_max),
+      ...(each.message_to_agent === undefined
+        ? {}
+        : { message_to_agent: clipText(withoutTexts(each.message_to_agent, hidden), limits.comment_chars_max) }),
+    })),
+  };
 }

@@ -1,3 +1,4 @@
+import type { Assurance } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
 import type { Decided, DecideInput, MembraneSettings } from "../deciding/decision.ts";
 import { compilePolicySet } from "../deciding/policy-set.ts";
@@ -30,6 +31,8 @@ export interface TestCase {
     readonly as_of?: object;
     readonly received?: string;
     readonly inexact?: InexactFacts;
+    readonly assurance?: Assurance;
+    readonly respelled?: boolean;
   }[];
   readonly membrane?: Partial<MembraneSettings>;
   readonly mode?: "live" | "shadow" | "test";
@@ -77,6 +80,8 @@ export function inputOf(policies: readonly TestPolicy[], given: TestCase = {}): 
         source: source.source,
         document: { facts: source.facts, as_of: source.as_of ?? {} } as FactDocument,
         inexact: (source as { inexact?: InexactFacts }).inexact,
+        assurance: (source as { assurance?: Assurance }).assurance,
+        respelled: (source as { respelled?: boolean }).respelled ?? false,
         received_us:
           (source as { received?: string }).received === undefined
             ? now_us

@@ -132,8 +132,8 @@ describe("laws of deciding", () => {
       fc.property(policies(anySpec), situation, budget, (given, on, cost_budget) => {
         const input = inputOf(given, cost_budget === undefined ? on : { ...on, cost_budget });
         const concluded = judge(input);
-        const said = bareReasons(concluded).map(({ policy: name, effect, paths }) =>
-          JSON.stringify([name, effect, paths]),
+        const said = bareReasons(concluded).map(({ policy: name, effect, unknown }) =>
+          JSON.stringify([name, effect, unknown.map(({ path }) => path)]),
         );
         expect([concluded.conclusion.verdict, said.sort()]).toEqual(counted(decide(input).content));
       }),

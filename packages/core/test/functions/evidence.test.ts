@@ -179,7 +179,7 @@ describe("subset and its relatives", () => {
     [["2026-Q3"], "2026-Q3"],
     [{ name: "2026-Q3" }, "2026-Q3"],
   ])("listed(%j, %j) is unknown, since one of them cannot be read", (name, value) => {
-    expect(listed(name, value)).toEqual(unknown("", "a name that is no text or number"));
+    expect(listed(name, value)).toEqual(unknown("", "a name that is neither a text nor a number"));
   });
 
   test.each([

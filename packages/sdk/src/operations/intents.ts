@@ -30,6 +30,8 @@ export interface IntentQuery extends PageQuery {
   readonly membrane_id?: string;
   readonly from?: string;
   readonly to?: string;
+  /** `unknown`: claimed, and nobody reported an outcome in time. */
+  readonly execution?: "unknown";
 }
 
 /**

@@ -11,9 +11,9 @@ import type {
   PasswordChangeInput,
   PasswordProof,
   PasswordResetInput,
+  PersonRole,
   ProfileChange,
   RecoveryCodes,
-  Role,
   Session,
   SignupInput,
   TotpEnrolment,
@@ -99,14 +99,14 @@ function memberCalls(call: Transport) {
     acceptInvitation: async (input: AcceptInvitationInput) =>
       (await call<SessionAnswer>("POST", "/v1/auth/invitations/accept", { body: input })).session,
     /** Lists the people of the organization, newest first. */
-    listPeople: (query: PageQuery & { readonly role?: Role } = {}) =>
+    listPeople: (query: PageQuery & { readonly role?: PersonRole } = {}) =>
       call<Page<"people", User>>("GET", "/v1/people", { query: { ...query } }),
     /**
      * Gives a person another role and ends the person's sessions. `made`: "keep" or "revoke" by id for each thing that
      * the person created, and by `*` for all others. Without it a weaker role may get 409, with the list in
      * `details[0].made` of the error.
      */
-    changeRole: async (user_id: string, role: Role, made?: MadeChoices) =>
+    changeRole: async (user_id: string, role: PersonRole, made?: MadeChoices) =>
       (await call<UserAnswer>("PATCH", person(user_id), { body: { role, ...(made && { made }) } })).user,
     /** Removes a person and ends the person's sessions. `made` as in `changeRole`. */
     removePerson: (user_id: string, made?: MadeChoices) =>

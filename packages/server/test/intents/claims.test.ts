@@ -120,6 +120,31 @@ test("a client that died between claim and action: the outcome is unknown, until
   });
 });
 
+test("the list of unknown outcomes has claims without a report, newest first, for 15 minutes none", async () => {
+  const of = await reviewedOrganization(database.db, urls[0], { packs: [] });
+  const listed = async (query = "") => {
+    const { intents, next_cursor } = (await send("GET", `/v1/intents?execution=unknown${query}`, of.operator)).json;
+    return { ids: intents.map(({ intent_id }: { intent_id: string }) => intent_id), next_cursor };
+  };
+  const [first, settled, second, waiting] = [1, 2, 3, 4].map(() => submitted({ of }));
+  await submitted({ of });
+  for (const each of [first, settled, second]) await (await each)?.claim("died");
+  const earlier = "update claims set claimed_at = claimed_at - interval '16 minutes' where org_id = $1";
+  await database.db.system((query) => query(earlier, [of.org.org_id]));
+  await (await waiting)?.claim("works");
+  await (await settled)?.report("skipped", of.operator);
+  const ids = [await second, await first].map((each) => each?.decision.intent_id);
+  expect((await listed()).ids).toEqual(ids.sort().reverse());
+  const page = await listed("&limit=1");
+  expect(page.ids).toEqual(ids.slice(0, 1));
+  expect((await listed(`&limit=1&cursor=${page.next_cursor}`)).ids).toEqual(ids.slice(1));
+  expect((await listed("&agent_id=other")).ids).toEqual([]);
+  // A node of an older version writes the report only.
+  await (await first)?.report("executed", of.operator);
+  await database.db.system((query) => query("update claims set unsettled = true where org_id = $1", [of.org.org_id]));
+  expect((await listed()).ids).toEqual([(await second)?.decision.intent_id]);
+});
+
 test("an action that was only left out may be claimed, and one that was carried out without a claim may not", async () => {
   const left = await submitted();
   await left.report("skipped");

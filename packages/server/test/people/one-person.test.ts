@@ -183,3 +183,53 @@ describe("keys of the command line and of open mode", () => {
     expect(escalation).toMatchObject({ self_reviewed: false, votes: [{ reviewer: "person:ann" }] });
   });
 });
+
+describe("records from before persons were stored name a key in place of the person:", () => {
+  /** An organization with two keys of Ann, who may do everything, and the agent of Bob. */
+  async function upgraded(membrane: string) {
+    const org = await testOrganization(db);
+    const [ann, bob] = [
+      await org.key({ role: "admin", person: "person:ann" }),
+      await org.key({ role: "agent", person: "person:bob" }),
+    ];
+    const { membranes } = (await call(url, "GET", "/v1/membranes", { key: ann.api_key })).json;
+    await live(ann.api_key, membranes[0].membrane_id, membrane, 2);
+    const [one, other] = [await make(ann, "admin"), await make(ann, "admin")];
+    const { org_id } = org;
+    const asBefore = (table: string, set: string) =>
+      db.query(`update ${table} set ${set} where org_id = $1`, [org_id, "person:ann", one.key_id]);
+    return { org, bob, one, other, asBefore };
+  }
+
+  test("its vote and one with another key of the person are one approval", async () => {
+    const { org, bob, one, other, asBefore } = await upgraded("escalate");
+    const held = await ask(bob);
+    expect((await approve(one, held)).json.escalation.votes).toMatchObject([{ reviewer: "person:ann" }]);
+    await asBefore(
+      "escalations",
+      "record = replace(record::text, $2, $3)::json, demands = replace(demands::text, $2, $3)::json",
+    );
+    expect((await approve(other, held)).json.escalation).toMatchObject({
+      ...{ status: "pending", quorum: { approvals: 1, required: 2 }, votes: [{ reviewer: "person:ann" }] },
+      panels: [{ approved_by: ["person:ann"] }],
+    });
+    const eve = await org.key({ role: "operator", person: "person:eve" });
+    expect((await approve(eve, held)).json.escalation.status).toBe("decided");
+  });
+
+  test("it is one of the two who override, and of the two who unfreeze", async () => {
+    const { bob, one, other, asBefore } = await upgraded("block");
+    const blocked = await ask(bob);
+    expect((await override(one, blocked)).status).toBe(202);
+    await asBefore("overrides", "approved_by = case approved_by when $2 then $3 end");
+    expect((await refusal(override(other, blocked)))[1]).toBe("state_conflict");
+
+    const changed = { unfreeze_needs_second_person: true };
+    await call(url, "PATCH", "/v1/organization", { key: one.api_key, body: changed });
+    await post("/v1/agents/a/freeze", one.api_key, { mode: "block", reason: "test" });
+    const unfreeze = ({ api_key }: Key) => post("/v1/agents/a/unfreeze", api_key, { reason: "test" });
+    expect((await unfreeze(one)).status).toBe(202);
+    await asBefore("freezes", "unfreeze_requested_by = case unfreeze_requested_by when $2 then $3 end");
+    expect((await refusal(unfreeze(other)))[1]).toBe("state_conflict");
+  });
+});

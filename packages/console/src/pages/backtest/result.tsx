@@ -35,7 +35,7 @@ export function Result({ result }: { readonly result: Backtest }) {
           <RuleTable rules={result.per_policy} />
         </section>
         <section className="card stack tight">
-          <h2>Facts that were missing</h2>
+          <h2>Facts that were unknown</h2>
           <UnknownFacts facts={result.unknown_facts} />
         </section>
       </div>
@@ -120,9 +120,12 @@ function UnknownFacts({ facts }: { readonly facts: Backtest["unknown_facts"] }) 
       {facts.length === 0 && <p className="muted">None.</p>}
       <ul className="plain stack tight small">
         {facts.slice(0, 30).map((each) => (
-          <li key={each.path} className="row between">
-            <span className="mono">
-              <Data text={each.path} />
+          <li key={`${each.path} ${each.assurance}`} className="row between">
+            <span>
+              <span className="mono">
+                <Data text={each.path} />
+              </span>
+              {each.assurance !== undefined && <span className="muted"> only {each.assurance}</span>}
             </span>
             {each.count.toLocaleString("en")}
           </li>

@@ -90,6 +90,11 @@ function reviewShare({ escalate_at, block_at }: Membrane["thresholds"]): string 
   return `never: blocked from risk ${block_at} on, before it would be asked for (${escalate_at})`;
 }
 
+function assuranceText(facts_from: Membrane["facts_from"]): string {
+  const asked = Object.entries(facts_from).map(([path, assurance]) => `${path}: at least ${assurance}`);
+  return asked.length === 0 ? "from any source" : asked.join(", ");
+}
+
 function Settings({ membrane }: { readonly membrane: Membrane }) {
   const { quorum, timeout_seconds, on_timeout, pace } = membrane.escalation;
   return (
@@ -110,6 +115,8 @@ function Settings({ membrane }: { readonly membrane: Membrane }) {
           </dd>
         </>
       )}
+      <dt>Facts must be</dt>
+      <dd>{assuranceText(membrane.facts_from)}</dd>
       <dt>Reviews</dt>
       <dd>
         {`${quorum} approval${quorum === 1 ? "" : "s"} within ${spanText(timeout_seconds)}, else ${on_timeout === "block" ? "blocked" : "approved"}`}

@@ -4,7 +4,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Some of the fields, of one that is an object some of the members. */
 type ChangedOnly<T> = { [Field in keyof T]?: MembersOf<Exclude<T[Field], undefined>> };
-type MembersOf<V> = V extends readonly unknown[] | string | number | boolean | null ? V : Partial<V>;
+type MembersOf<V> = V extends readonly unknown[] | string | number | boolean | null
+  ? V
+  : string extends keyof V
+    ? V
+    : Partial<V>;
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,5 +1,11 @@
 /** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
-import { type AuditRecord, type Decision, look_alike_reason, type UsedFacts } from "@countersign/contract";
+import {
+  type AuditRecord,
+  assuranceMeanings,
+  type Decision,
+  look_alike_reason,
+  type UsedFacts,
+} from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useReads } from "../../api/session.tsx";
 import { useNow } from "../../browser/clock.ts";
@@ -78,13 +84,17 @@ function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
           {reason.unknown_facts.length > 0 && (
             <p className="small">
               {"It fired because something was not known: "}
-              <Data text={reason.unknown_facts.map((fact) => `${fact.path} (${fact.reason})`).join(", ")} />
+              <Data text={reason.unknown_facts.map(unknownText).join(", ")} />
             </p>
           )}
         </li>
       ))}
     </ul>
   );
+}
+
+function unknownText({ path, reason, assurance }: Decision["reasons"][number]["unknown_facts"][number]): string {
+  return assurance === undefined ? `${path} (${reason})` : `${path} (only ${assurance})`;
 }
 
 export function Risk({ decision }: { readonly decision: Decision }) {
@@ -107,6 +117,7 @@ export function Risk({ decision }: { readonly decision: Decision }) {
             <thead>
               <tr>
                 <th scope="col">Source</th>
+                <th scope="col">Assurance</th>
                 <th scope="col">Group (only its largest counts)</th>
                 <th scope="col" className="num">
                   Risk
@@ -174,20 +185,26 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
             <th scope="col">Fact</th>
             <th scope="col">Value</th>
             <th scope="col">Source</th>
+            <th scope="col">Assurance</th>
             <th scope="col">Age then</th>
             <th scope="col">Age now</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ path, value, source, as_of }) => (
+          {rows.map(({ path, value, source, assurance, as_of }) => (
             <tr key={path}>
               <td className="mono small">
                 <Data text={path} />
               </td>
               <td className="mono small">
-                <Data text={JSON.stringify(value) ?? "null"} chars_max={400} more />
+                {value === undefined ? (
+                  <span className="muted">not shown to agents</span>
+                ) : (
+                  <Data text={JSON.stringify(value)} chars_max={400} more />
+                )}
               </td>
               <td>{sourceWords[source]}</td>
+              <td title={assuranceMeanings[assurance]}>{assurance}</td>
               <td className="nowrap" title={as_of}>
                 {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}
               </td>

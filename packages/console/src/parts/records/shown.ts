@@ -9,6 +9,7 @@ import {
   struckOut,
   type TextSpan,
   textsOf,
+  type UsedFact,
   type UsedFacts,
   wholeSpan,
 } from "@countersign/contract";
@@ -83,7 +84,10 @@ function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
       named(
         fields as object,
         (name) => cleaned(name, hidden),
-        (fact) => ({ ...(fact as object), value: quoted((fact as { value: unknown }).value) }),
+        (fact) => {
+          const { value, ...origin } = fact as UsedFact;
+          return value === undefined ? origin : { ...origin, value: quoted(value) };
+        },
       ),
   ) as UsedFacts;
 }

@@ -4,6 +4,13 @@ import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.
 import { Data } from "../../parts/tables/data.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
 
+const nobodyWaitsTexts = {
+  key_revoked: "The key that submitted it is revoked, so the agent cannot hear the outcome.",
+  key_expired: "The key that submitted it has expired, so the agent cannot hear the outcome.",
+  frozen:
+    "Its agent, key or organization was frozen after this was raised. Nobody can approve it until the freeze ends. You can block it.",
+} as const satisfies Record<NonNullable<Escalation["nobody_waits"]>, string>;
+
 export function StatusLine({ escalation }: { readonly escalation: Escalation }) {
   const open = escalation.status === "pending";
   return (
@@ -24,8 +31,8 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
       {escalation.nobody_waits !== undefined && (
         <div className="banner warn">
           <div>
-            <strong>Nobody waits for this</strong>
-            {`The key that submitted it ${escalation.nobody_waits === "key_revoked" ? "is revoked" : "has expired"}, so the agent cannot hear the outcome.`}
+            <strong>{escalation.nobody_waits === "frozen" ? "This cannot pass" : "Nobody waits for this"}</strong>
+            {nobodyWaitsTexts[escalation.nobody_waits]}
           </div>
         </div>
       )}

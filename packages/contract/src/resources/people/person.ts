@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../../limits.ts";
-import { roleNames } from "../../roles.ts";
+import { personRoleNames } from "../../roles.ts";
 import {
   anyObject,
   closed,
@@ -54,7 +54,7 @@ export const User = Type.Object(
   {
     user_id: id("user"),
     email: text(limits.email_chars_max),
-    role: oneOf(roleNames),
+    role: oneOf(personRoleNames),
     mfa_enabled: Type.Boolean(),
     notify: Type.Boolean({ description: "whether new escalations are told by mail" }),
     created_at: timestamp(),
@@ -122,7 +122,7 @@ export const PasswordChangeInput = closed({ current_password: givenPassword(), p
 export type PasswordChangeInput = Static<typeof PasswordChangeInput>;
 export const ProfileChange = closed({ notify: Type.Boolean() });
 export type ProfileChange = Static<typeof ProfileChange>;
-export const InvitationInput = closed({ email: email(), role: oneOf(roleNames) });
+export const InvitationInput = closed({ email: email(), role: oneOf(personRoleNames) });
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
@@ -138,7 +138,7 @@ const madeChoices = () =>
         "those of the list, and an id that the person did not make is ignored",
     }),
   );
-export const RoleChange = closed({ role: oneOf(roleNames), made: madeChoices() });
+export const RoleChange = closed({ role: oneOf(personRoleNames), made: madeChoices() });
 export const PersonRemoval = closed({ made: madeChoices() });
 export type PersonRemoval = Static<typeof PersonRemoval>;
 export type MadeChoices = NonNullable<PersonRemoval["made"]>;
@@ -160,7 +160,7 @@ export const PasskeyInput = closed({
 export type PasskeyInput = Static<typeof PasskeyInput>;
 
 /** Filters of a list of people. */
-export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(roleNames)) });
+export const PersonListQuery = listQuery({ role: Type.Optional(oneOf(personRoleNames)) });
 
 /** A new TOTP seed, shown once. */
 export const TotpEnrolment = Type.Object(
@@ -190,7 +190,7 @@ export const Invitation = Type.Object(
   {
     invitation_id: id("invitation"),
     email: text(limits.email_chars_max),
-    role: oneOf(roleNames),
+    role: oneOf(personRoleNames),
     created_at: timestamp(),
     expires_at: timestamp(),
   },

@@ -61,6 +61,7 @@ const jobOf = (org_id: string): BacktestJob => ({
   org_id,
   filter: { ...window, membrane_id: null, agent_id: null, lineage_id: null, seq: Number.MAX_SAFE_INTEGER },
   candidate: null,
+  values: true,
   limit: 1_000,
   asked_us: 0,
 });

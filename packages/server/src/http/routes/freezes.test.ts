@@ -168,6 +168,34 @@ describe("open reviews under a freeze", () => {
     expect((await decide(of.reviewer, before.escalation_id, "block")).status).toBe(200);
   });
 
+  test("those that nobody can approve say so, alone and in the list, until the freeze ends", async () => {
+    const of = await held();
+    const whys = async (of: Reviewed) => {
+      const { escalations } = (await get("/v1/escalations?status=pending", of.reviewer)).json;
+      const listed: Record<string, unknown> = {};
+      for (const { escalation_id, nobody_waits = null } of escalations) {
+        const { escalation } = (await get(`/v1/escalations/${escalation_id}`, of.reviewer)).json;
+        expect(escalation.nobody_waits ?? null).toBe(nobody_waits);
+        listed[escalation_id] = nobody_waits;
+      }
+      return listed;
+    };
+    const before = await submit(of.agent, heldBody);
+    const other = await submit(of.agent, { ...heldBody, intent: { ...heldBody.intent, agent: { id: "agent-2" } } });
+    await freezeAgent(of, "escalate", "AGENT-1");
+    const after = await submit(of.agent, plain());
+    expect(await whys(of)).toEqual({
+      [before.escalation_id]: "frozen",
+      [other.escalation_id]: null,
+      [after.escalation_id]: null,
+    });
+    await post("/v1/organization/freeze", of.operator, by("escalate"));
+    expect(Object.values(await whys(of))).toEqual(["frozen", "frozen", "frozen"]);
+    await post("/v1/organization/unfreeze", of.admin, { reason: "over" });
+    await post("/v1/agents/agent-1/unfreeze", of.admin, { reason: "over" });
+    expect(Object.values(await whys(of))).toEqual([null, null, null]);
+  });
+
   test("a time limit that would approve blocks instead", async () => {
     const escalation = { timeout_seconds: 600, on_timeout: "approve", reviewers: [], quorum: 1 };
     const of = await reviewedOrganization(db, urls[0], { escalation });

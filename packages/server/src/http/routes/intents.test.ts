@@ -251,12 +251,10 @@ describe("reading", () => {
     const facts = { security: { prompt_injection_detected: false }, identity: { clearance_status: "cleared" } };
     const made = await submit(admin, { intent, context: { contract_version: "1", facts, as_of: { security: as_of } } });
     const read = await call(url, "GET", `/v1/intents/${made.json.intent_id}`, { key: admin });
-    expect(read.json.facts.security.prompt_injection_detected).toEqual({ value: false, source: "inline", as_of });
-    expect(read.json.facts.identity.clearance_status).toEqual({
-      value: "cleared",
-      source: "inline",
-      as_of: made.json.decision.timestamp,
-    });
+    const sent = { source: "inline", assurance: "attested" };
+    expect(read.json.facts.security.prompt_injection_detected).toEqual({ value: false, ...sent, as_of });
+    const cleared = { value: "cleared", ...sent, as_of: made.json.decision.timestamp };
+    expect(read.json.facts.identity.clearance_status).toEqual(cleared);
     expect(read.json.intent).toMatchObject({
       ...intent,
       intent_id: made.json.intent_id,

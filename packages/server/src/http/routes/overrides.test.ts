@@ -141,17 +141,15 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("counts for any order of keys and spelling of numbers, and any other members of the intent", async () => {
+  test("counts for any order of keys and spelling of numbers, and members that are not about what happens", async () => {
     const { agent, action } = plain.intent;
     const content = '"content":{"copies":2.0,"text":"hello"}';
     const summary = '"summary":"once more, please"';
-    const about = { ...agent, framework: "other", session_id: "s-2", on_behalf_of: "somebody" };
-    const impact = { reversible: false, financial_exposure_usd: 5, audience_size: 7, regulatory_domains: ["other"] };
+    const about = { ...agent, framework: "other", session_id: "s-2" };
     const context = '"context":{"contract_version":"1","facts":{"environmental":{"protocol":"https"}}}';
-    const more = `"estimated_impact":${JSON.stringify(impact)},"data_classes":["other"]`;
     for (const text of [
       `{"intent":{"payload":{${content}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(agent)}}}`,
-      `{${context},"intent":{${more},"payload":{${content},${summary}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(about)}}}`,
+      `{${context},"intent":{"payload":{${content},${summary}},"action":${JSON.stringify(action)},"agent":${JSON.stringify(about)}}}`,
     ]) {
       const org = await blocking();
       await override(org, await blocked(org));
@@ -159,6 +157,18 @@ describe("an override", () => {
       const { json } = await call(urls[1] ?? "", "POST", "/v1/intents", { key: org.agent, body: text, headers });
       expect(json.decision.verdict).toBe("approve");
     }
+  });
+
+  test.each([
+    ["a greater impact", { estimated_impact: { financial_exposure_usd: 5 } }],
+    ["another data class", { data_classes: ["other"] }],
+    ["another person on whose behalf it is", { agent: { ...plain.intent.agent, on_behalf_of: "somebody" } }],
+  ])("does not count for %s", async (_, more) => {
+    const org = await blocking();
+    await override(org, await blocked(org));
+    const body = { ...plain, intent: { ...plain.intent, ...more } };
+    expect((await post("/v1/intents", org.agent, body)).json.decision.verdict).toBe("block");
+    expect((await retry(org)).verdict).toBe("approve");
   });
 
   test("is valid for 24 hours, excluding the end", async () => {

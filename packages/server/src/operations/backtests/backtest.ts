@@ -1,10 +1,11 @@
 /** Trying a candidate on what was recorded. Source: api.md §10. */
 
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
-import { limits } from "@countersign/contract";
+import { limits, onlySubmits } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, parseTimestampUs } from "@countersign/core";
 import { readMembrane } from "../../store/membranes/membranes.ts";
 import { readAuditSeq } from "../../store/organizations/heads.ts";
+import { isAgent } from "../intents/readers.ts";
 import type { Packs } from "../policies/read-packs.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -23,7 +24,8 @@ type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">
 
 /**
  * Decides recorded intents again, with the candidate or as they were decided. A key sees in it what it may read: a key of
- * one agent that agent's intents, another key of role agent those that it submitted. Nothing is stored. Faults:
+ * one agent that agent's intents, another key that only submits those that it submitted. For such keys stored and pulled facts are
+ * unknown. Nothing is stored. Faults:
  * invalid_request (window, packs, names to leave out), forbidden (another agent), not_found (membrane), policy_invalid,
  * and those of `Backtests.run`.
  */
@@ -43,10 +45,11 @@ export async function backtest(
       ...windowOf(input.window),
       membrane_id: input.membrane_id ?? null,
       agent_id: agentOf(caller, input.agent_id),
-      lineage_id: caller.role === "agent" && caller.scope === "org" ? caller.lineage_id : null,
+      lineage_id: onlySubmits(caller.role) && caller.scope === "org" ? caller.lineage_id : null,
       seq,
     },
     candidate,
+    values: !isAgent(caller),
     limit: input.limit ?? limits.backtest_intents_max,
     asked_us,
   };

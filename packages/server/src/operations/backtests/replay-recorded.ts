@@ -26,6 +26,7 @@ import {
   sourcesWith,
   Tally,
   type TallyCounts,
+  withoutValues,
 } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Query } from "../../ports.ts";
@@ -119,7 +120,7 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
     const records = await recordsOf(needs, org_id, page);
     await deciders.prepare(records);
     for (const [index, record] of records.entries()) {
-      replayOne(tally, deciders, record, job.candidate !== null);
+      replayOne(tally, deciders, record, job);
       if (index % breath_rows === breath_rows - 1)
         await needs.progress(tally.evaluated, doneAt(record.row.at_us, span));
     }
@@ -306,10 +307,10 @@ class Deciders {
   }
 }
 
-function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, tries: boolean): void {
+function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, job: BacktestJob): void {
   const { row, overridden } = record;
   const { intent_id, verdict } = row;
-  const replay = prepared(deciders, record, tries);
+  const replay = prepared(deciders, record, job);
   if ("missing" in replay) {
     tally.addUnreplayed(intent_id, verdict, replay.missing);
     return;
@@ -324,16 +325,17 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, tries: 
 function prepared(
   deciders: Deciders,
   { row, end, lifts }: ReadRecord,
-  tries: boolean,
+  { candidate, values }: BacktestJob,
 ): { readonly recorded: RecordedIntent; readonly decider: Able } | Unable {
   if (end === null) return { missing: "record_unreadable" };
   const decider = deciders.of(row.membrane_id, end.policy_epoch);
   if ("missing" in decider) return decider;
   if (lifts === "unknown") return { missing: "override_unknown" };
   // A candidate takes the place of the recorded set, so it need not be the recorded one to the letter.
-  if (!tries && decider.policySet.sha256 !== end.sha256) return { missing: "packs_changed" };
+  if (candidate === null && decider.policySet.sha256 !== end.sha256) return { missing: "packs_changed" };
   const recorded = recordedOf(row, lifts);
-  return recorded === null ? { missing: "record_unreadable" } : { recorded, decider };
+  if (recorded === null) return { missing: "record_unreadable" };
+  return { recorded: values ? recorded : { ...recorded, facts: withoutValues(recorded.facts) }, decider };
 }
 
 /** Null: the row does not hold what a submission writes. */

@@ -3,6 +3,7 @@ import { Fault, type Present, type Review } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readNobodyWaits, readReview } from "../../store/escalations/escalations.ts";
 import { noteShown, wasShown } from "../../store/escalations/reviewer-times.ts";
+import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { isSolo } from "../../store/people/solo.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
@@ -26,13 +27,17 @@ export async function getEscalation(
   escalation_id: string,
 ): Promise<Escalation> {
   const { org_id, role, lineage_id } = caller;
-  const { review, nobody_waits } = await runtime.db.tenant(org_id, async (query) => {
+  const { review, nobody_waits, stopped } = await runtime.db.tenant(org_id, async (query) => {
     const stored = await readReview(query, org_id, escalation_id);
     if (stored === undefined) throw new Fault("not_found");
     const { review } = await standingReview(query, org_id, stored, await databaseNow(query));
-    return { review, nobody_waits: await readNobodyWaits(query, org_id, escalation_id) };
+    return {
+      review,
+      nobody_waits: await readNobodyWaits(query, org_id, escalation_id),
+      stopped: await readStoppedReviews(query, org_id, [escalation_id]),
+    };
   });
-  const record = { ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) };
+  const record = withFreeze({ ...review.record, ...(nobody_waits === null ? {} : { nobody_waits }) }, stopped);
   if (record.status !== "pending" || !roleMeets(role, ["reviewer"])) return record;
 
   const cached = await runtime.orgStates.get(org_id);
@@ -64,4 +69,9 @@ async function nobodyCanDecide(
   const submitter = solo ? null : (await identityOf(query, org_id, action.lineage_id)).person;
   const parties = solo ? new Set<string>() : partiesOf(action, present, review.ruling);
   return reviewOutOfReach(query, org_id, review, { submitter, parties });
+}
+
+/** Returns the record, which says so if nobody can approve it because of a freeze. `stopped`: the reviews that this is true of. */
+export function withFreeze(record: Escalation, stopped: ReadonlySet<string>): Escalation {
+  return stopped.has(record.escalation_id) ? { nobody_waits: "frozen", ...record } : record;
 }

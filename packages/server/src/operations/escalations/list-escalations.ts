@@ -6,6 +6,7 @@ import {
   type EscalationPlace,
   listEscalations as readPage,
 } from "../../store/escalations/escalations.ts";
+import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import { readRotations } from "../../store/keys/keys.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
@@ -13,6 +14,7 @@ import { standingReviews } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
+import { withFreeze } from "./get-escalation.ts";
 
 const isEscalation = idPlace("escalation");
 
@@ -38,8 +40,10 @@ export async function listEscalations(
   const { rows, more } = await runtime.db.tenant(org_id, async (query) => {
     const reviewers = reviewer === undefined ? null : await namesOf(query, org_id, reviewer);
     const found = await readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
+    const pending = found.rows.flatMap(({ record }) => (record.status === "pending" ? [record.escalation_id] : []));
+    const stopped = pending.length === 0 ? new Set<string>() : await readStoppedReviews(query, org_id, pending);
     const standing = await standingReviews(query, org_id, found.rows, await databaseNow(query));
-    return { rows: standing.map(({ record }) => record), more: found.more };
+    return { rows: standing.map(({ record }) => withFreeze(record, stopped)), more: found.more };
   });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;

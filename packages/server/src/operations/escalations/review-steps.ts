@@ -14,6 +14,7 @@ import {
   redactedRemark,
   type StepRefusal,
   stepReview,
+  withNames,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { AuditRow } from "../../store/audit/audit.ts";
@@ -23,6 +24,7 @@ import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, type Head, lockHead } from "../../store/organizations/heads.ts";
 import { markUntold } from "../../store/people/mails.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
+import { presentPerson } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import { stepFault } from "./ruling-faults.ts";
 import { resolutionOf, type StepAudit, stepAuditRows, stepEvents } from "./step-rows.ts";
@@ -76,10 +78,21 @@ export function shownText(
  */
 export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
   const head = await lockHead(query, org_id);
-  const review = await readReview(query, org_id, escalation_id);
-  if (review === undefined) throw new Fault("not_found");
+  const stored = await readReview(query, org_id, escalation_id);
+  if (stored === undefined) throw new Fault("not_found");
+  const review = await withPresentPersons(query, org_id, stored);
   const at = await databaseNow(query);
   return { head, review: openTiers(review, at), at };
+}
+
+/** Returns the review with the present names of the people who voted, so that nobody counts twice. */
+async function withPresentPersons(query: Query, org_id: string, review: Review): Promise<Review> {
+  const renamed = new Map<string, string>();
+  for (const { reviewer } of review.record.votes) {
+    const person = await presentPerson(query, org_id, reviewer);
+    if (person !== reviewer) renamed.set(reviewer, person);
+  }
+  return renamed.size === 0 ? review : withNames(review, renamed);
 }
 
 /**

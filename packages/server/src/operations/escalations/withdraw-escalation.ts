@@ -1,7 +1,7 @@
 import type { CancelInput, Decision } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { decisionOf, maySee } from "../intents/read-intents.ts";
+import { decisionFor, maySee } from "../intents/read-intents.ts";
 import type { Runtime } from "../runtime.ts";
 import { demandBoundAction } from "../shared/bindings.ts";
 import { type Caller, open_mode_actor } from "../shared/caller.ts";
@@ -51,5 +51,5 @@ async function withdrawReview(
     const step = { kind: "cancel", by, comment, withdrawn_by: key_id ?? by, at } as const;
     await takeStep(runtime, query, locked, step, { actor, type: null });
   }
-  return decisionOf(await readAction(query, org_id, review));
+  return decisionFor(caller, await readAction(query, org_id, review));
 }

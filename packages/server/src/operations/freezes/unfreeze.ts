@@ -7,7 +7,7 @@ import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { readOrganizationSettings } from "../../store/organizations/organizations.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
-import { identityOf } from "../people/identity.ts";
+import { identityOf, presentPerson } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
@@ -49,7 +49,8 @@ async function takeAway(
   const data = { kind: subject.kind, name: freeze.name, reason };
   const { unfreeze_needs_second_person } = await readOrganizationSettings(query, org_id);
   const { unfreeze_requested_by: first } = freeze;
-  if (unfreeze_needs_second_person && first === person)
+  const is_same = first !== null && (await presentPerson(query, org_id, first)) === person;
+  if (unfreeze_needs_second_person && is_same)
     throw faultAt("state_conflict", "", "not_allowed", "A second, different person has to unfreeze it, too.");
   if (unfreeze_needs_second_person && first === null) {
     const requested = await requestUnfreeze(query, org_id, subject, person, at);

@@ -1,5 +1,5 @@
 /** A claim: somebody is about to carry out an action, and nobody else may. */
-import { type Execution, roleMeets } from "@countersign/contract";
+import { type Decision, type Execution, roleMeets } from "@countersign/contract";
 import {
   type BlockedBy,
   decideAgain,
@@ -28,6 +28,7 @@ import { blockedNowFault, readPresent } from "../shared/present.ts";
 import { type Attempt, demandCurrentKey, demandRulesInForce, untilFresh } from "../shared/stale.ts";
 import { presentDecision } from "./execution.ts";
 import { maySee } from "./read-intents.ts";
+import { isAgent, isToldAsSubmitter, toldTo } from "./readers.ts";
 
 /**
  * Claims an action for the process that made up `nonce`, and returns the present decision as JSON text. The first claim wins. The
@@ -67,7 +68,8 @@ async function claim(
   const nonce_sha256 = sha256Hex(nonce);
   const stored = demandStored(await readDecision(query, org_id, intent_id));
   const claimed = await readClaim(query, org_id, intent_id);
-  if (claimed?.nonce_sha256 === nonce_sha256 && claimed.lineage_id === lineage_id) return presentDecision(stored);
+  if (claimed?.nonce_sha256 === nonce_sha256 && claimed.lineage_id === lineage_id)
+    return answerFor(caller, query, stored);
   refuseClaimed(claimed, stored);
 
   // Only what is let through can be carried out, and only if what holds now lets it through too.
@@ -80,7 +82,8 @@ async function claim(
   if (action.mode !== "shadow") {
     await demandRulesInForce(runtime, query, org_id, head, state);
     await demandNotFrozen(query, org_id, action);
-    const blocked = await blocksNow(query, org_id, action, await readPresent(query, org_id, action, state, claimed_at));
+    const present = await readPresent(query, org_id, action, state, claimed_at);
+    const blocked = await blocksNow(query, caller, action, present);
     if (blocked.length > 0) throw blockedNowFault(blocked);
   }
 
@@ -90,7 +93,14 @@ async function claim(
     await holdApproval(query, org_id, escalation_id, { intent_id, spent: true, at: claimed_at, actor });
   await insertClaim(query, org_id, intent_id, { nonce_sha256, actor, lineage_id, claimed_at }, head.audit_seq + 1);
   await changeHead(query, head, { audit: [row] });
-  return presentDecision({ ...stored, execution: { status: "claimed", at: claimed_at, actor } });
+  return answerFor(caller, query, { ...stored, execution: { status: "claimed", at: claimed_at, actor } });
+}
+
+/** Returns the decision as JSON text, as this caller is told it. */
+async function answerFor(caller: Caller, query: Query, stored: StoredDecision): Promise<string> {
+  if (isToldAsSubmitter(caller, stored.lineage_id)) return presentDecision(stored);
+  const { intent } = demandStored(await readIntent(query, caller.org_id, stored.intent_id));
+  return JSON.stringify(toldTo(caller, JSON.parse(presentDecision(stored)) as Decision, intent.told_others));
 }
 
 /** Faults: not_found (also where the caller may not see it), forbidden. */
@@ -165,15 +175,17 @@ function finalOf({ decision, resolution }: StoredIntent) {
 /** Returns what blocks an approved action now, or holds it for people who have not approved it; empty: nothing. */
 async function blocksNow(
   query: Query,
-  org_id: string,
+  caller: Caller,
   action: StoredIntent,
   present: Present,
 ): Promise<readonly BlockedBy[]> {
+  const { org_id } = caller;
   const { modifications, modified_content, escalation_status } = finalOf(action);
   const { escalation_id, override_id } = action;
   const let_through: LetThrough = {
     ...{ modifications, modified_content, human_reviewed: escalation_status === "decided" },
     overrides: override_id === null ? [] : await readLifts(query, org_id, override_id),
+    for_agents: isAgent(caller),
   };
   const again = decideAgain(action, let_through, present);
   // The end of a review's time approved for nobody, so no demand was met.

@@ -76,7 +76,7 @@ export function openedEscalation(
     agent_id: decision.agent_id,
     pipeline_mode: decision.pipeline_mode,
     status: "pending",
-    reason: clipText(oneText(decision.reasons.map(({ message }) => message)), 4_000),
+    reason: clipText(oneText(decided.content.reasons.map(({ message }) => message)), 4_000),
     risk_score: decision.risk_score,
     reviewers: electorate.reviewers,
     quorum: { required: electorate.required, approvals: 0, rejections: 0 },

@@ -1,6 +1,6 @@
 /** Computes a decision from memory, as the rows that would commit it. */
 
-import type { ContextDocument, Decision, IntentSubmission } from "@countersign/contract";
+import { attestsFacts, type ContextDocument, type Decision, type IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
   contextErrors,
@@ -25,6 +25,7 @@ import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { storedSources, subjectsOf } from "../shared/present.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
+import { isAgent, toldOthers } from "./readers.ts";
 import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
 /** One submission, with what it is decided by. */
@@ -115,13 +116,16 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
 }
 
 /** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
-async function factsOf(runtime: Recording, { state, submission, pulled }: Proposal) {
+async function factsOf(runtime: Recording, { caller, state, submission, pulled }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
   const stored = await state.storedContext(subjectsOf(submission.intent));
   const now_us = runtime.clock.now_us();
   const sources = storedSources(stored, now_us);
-  if (inline !== undefined) sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us });
+  if (inline !== undefined) {
+    const assurance = attestsFacts(caller.role) ? "attested" : "reported";
+    sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us, assurance });
+  }
   if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
   return { now_us, facts: mergeFacts(sources, pullFailureOf(pulled)) };
 }
@@ -132,11 +136,12 @@ function pullFailureOf(pulled: Pulled | null) {
 
 function decisionOf(
   runtime: Recording,
-  { state, submission }: Proposal,
+  { caller, state, submission }: Proposal,
   deciding: DecidingMembrane,
   made: Made,
 ): Decision {
   const { input, decided, override, rest } = made;
+  const for_agents = isAgent(caller);
   const { content } = decided;
   const { mode } = input;
   const intent_id = runtime.ids.next("intent");
@@ -154,10 +159,14 @@ function decisionOf(
     enforced: mode !== "shadow",
     outcome: outcomeOf(content.verdict, mode),
     status: escalation_id === null ? "final" : "pending",
-    reasons: content.reasons,
+    reasons: for_agents ? [...decided.reasons_for_agents] : content.reasons,
     modifications: content.modifications,
     modified_content: content.modified_content,
-    would_approve_if: wouldApproveIf(input, decided),
+    would_approve_if: wouldApproveIf(
+      input,
+      decided,
+      for_agents ? { supplies: attestsFacts(caller.role) ? "attested" : "reported", gets_values: false } : undefined,
+    ),
     human_override_id: override?.override_id ?? null,
     escalation_id,
     escalation_status: escalation_id === null ? null : "pending",
@@ -203,7 +212,7 @@ function rowsOf(
     fingerprint,
     at: decision.timestamp,
     // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts. The
-    // audit trail shows `shadow`: what policies in shadow would have done.
+    // audit trail shows `shadow`: what policies in shadow would have done. `told_others` is for readers of the other kind.
     intent: JSON.stringify({
       submitted: input.intent,
       decided_as: decided.decided_as,
@@ -214,6 +223,7 @@ function rowsOf(
       // The id of the audit record that says so.
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
+      told_others: toldOthers(caller, decided),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),

@@ -1,12 +1,23 @@
 /** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
-import type { AuditRecord, Decision, Execution, IntentListItem, IntentRecord, UsedFacts } from "@countersign/contract";
 import {
+  type AuditRecord,
+  type Decision,
+  type Execution,
+  type IntentListItem,
+  type IntentRecord,
+  onlySubmits,
+  type UsedFact,
+  type UsedFacts,
+} from "@countersign/contract";
+import {
+  assuranceOf,
   decisionForPeople,
   Fault,
   factsForPeople,
   faultAt,
   formatTimestampUs,
   hiddenPlaces,
+  hidesValue,
   intentForPeople,
   listFacts,
   type MergedFacts,
@@ -28,6 +39,7 @@ import { type Caller, shownActor } from "../shared/caller.ts";
 import { readFirstOrNext } from "../shared/first-or-next.ts";
 import { storableTime } from "../shared/storable-time.ts";
 import { presentDecision, shownExecution } from "./execution.ts";
+import { isAgent, isToldAsSubmitter, toldTo } from "./readers.ts";
 
 const isIntent = idPlace("intent");
 
@@ -39,7 +51,7 @@ export async function getIntent(
 ): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
   const row = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
-  const own = { intent: intentRecord(row), facts: shownFacts(row.facts), decision: decisionOf(row) };
+  const own = { intent: intentRecord(row), facts: shownFacts(caller, row.facts), decision: decisionFor(caller, row) };
   if (getsWhole(caller, row.lineage_id)) return own;
   const masking = maskingOfAction(row);
   return {
@@ -73,7 +85,7 @@ export async function listOwnIntents(
     from: storableTime(filter.from),
     to: storableTime(filter.to),
     ...(caller.agent_id === null ? {} : { agent_id: caller.agent_id }),
-    ...(caller.role === "agent" && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
+    ...(onlySubmits(caller.role) && caller.scope === "org" ? { lineage_id: caller.lineage_id ?? undefined } : {}),
   };
   const { found, seq } = await readFirstOrNext(runtime.db, caller.org_id, before, (query) =>
     listIntents(query, caller.org_id, own, before?.place ?? null, limit + 1),
@@ -108,12 +120,13 @@ export async function getDecision(
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }
-  // Whoever submitted the action runs it, so nothing is masked then. In open mode nobody has a key.
-  if (row.lineage_id === caller.lineage_id || getsWhole(caller, row.lineage_id)) return presentDecision(row);
+  if (isToldAsSubmitter(caller, row.lineage_id)) return presentDecision(row);
   const intent = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (intent === undefined) throw new Fault("not_found");
-  const decision = JSON.parse(presentDecision(row)) as Decision;
-  return JSON.stringify(decisionForPeople(decision, maskingOfAction(intent)));
+  const decision = toldTo(caller, JSON.parse(presentDecision(row)) as Decision, intent.intent.told_others);
+  // Whoever submitted the action runs it, so nothing is masked then.
+  const is_whole = getsWhole(caller, row.lineage_id);
+  return JSON.stringify(is_whole ? decision : decisionForPeople(decision, maskingOfAction(intent)));
 }
 
 /** Notes that a request waits for the review of an action that has to be claimed. Returns what to call when it ends. */
@@ -163,22 +176,22 @@ function getsWhole(caller: Caller, lineage_id: string | null): boolean {
   return isAgent(caller) || (lineage_id !== null && caller.lineage_id === lineage_id);
 }
 
-/** Whether this is the key of an agent. */
-function isAgent({ role, scope }: Caller): boolean {
-  return role === "agent" || scope === "agent";
-}
-
-/** Whether a caller may see an intent: keys of scope agent see that agent's, other keys of role agent see their own. */
+/** Whether a caller may see an intent: keys of scope agent see that agent's, other keys that only submit see their own. */
 export function maySee(
   caller: Caller,
   intent: { readonly agent_id: string; readonly lineage_id: string | null },
 ): boolean {
   if (caller.scope === "agent") return intent.agent_id === caller.agent_id;
-  return caller.role !== "agent" || intent.lineage_id === caller.lineage_id;
+  return !onlySubmits(caller.role) || intent.lineage_id === caller.lineage_id;
 }
 
-/** Returns the present decision of an intent. */
-export function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
+/** Returns the present decision of an intent as this caller is told it. */
+export function decisionFor(caller: Caller, row: ListedIntent): Decision & { readonly execution: Execution } {
+  return toldTo(caller, decisionOf(row), row.intent.told_others);
+}
+
+/** Returns the present decision of an intent, as its submitter is told it. */
+function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
   return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
 }
 
@@ -203,12 +216,16 @@ function listItem(row: ListedIntent): IntentListItem {
   return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score, execution };
 }
 
-function shownFacts(facts: MergedFacts): UsedFacts {
-  const shown: Record<string, Record<string, { value: unknown; source: string; as_of: string }>> = {};
-  for (const { path, value, source, as_of_us } of listFacts(facts)) {
+/** Returns the facts as this caller gets them: agents get no stored and pulled values. */
+function shownFacts(caller: Caller, facts: MergedFacts): UsedFacts {
+  const shown: Record<string, Record<string, UsedFact>> = {};
+  for (const { path, value, ...origin } of listFacts(facts)) {
     const [category = "", field = ""] = path.split(".");
+    const { source, as_of_us } = origin;
     shown[category] ??= Object.create(null) as Record<string, never>;
-    (shown[category] as Record<string, unknown>)[field] = { value, source, as_of: formatTimestampUs(as_of_us) };
+    const fact = { source, assurance: assuranceOf(origin), as_of: formatTimestampUs(as_of_us) };
+    const is_hidden = isAgent(caller) && hidesValue(origin);
+    (shown[category] as Record<string, UsedFact>)[field] = is_hidden ? fact : { value, ...fact };
   }
   return shown as UsedFacts;
 }

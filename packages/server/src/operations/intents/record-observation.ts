@@ -19,7 +19,7 @@ import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { secondsSinceContradiction } from "../../store/audit/contradictions.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
-import { readClaim } from "../../store/intents/claims.ts";
+import { noteSettled, readClaim } from "../../store/intents/claims.ts";
 import { currentDecision, readDecision, readIntent } from "../../store/intents/intents.ts";
 import { withHead } from "../../store/organizations/heads.ts";
 import { listPeople } from "../../store/people/people.ts";
@@ -102,6 +102,7 @@ async function record(
     const row = (type: AuditType, data: Readonly<Record<string, unknown>>) =>
       auditRow(runtime.ids, { intent_id, at, actor, type, data });
     const audit = [row("observed", { observation_id, status, detail })];
+    await noteSettled(query, org_id, intent_id);
     // Under the lock of the head, no review closes between this look and the commit.
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");

@@ -5,7 +5,7 @@
  * organization are read again and the intent is decided again. A key that was revoked meanwhile gets a 401.
  */
 
-import type { IntentSubmission } from "@countersign/contract";
+import type { Decision, IntentSubmission } from "@countersign/contract";
 import { canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readFirstAnswer } from "../../store/intents/intents.ts";
@@ -20,6 +20,7 @@ import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { withExecution } from "./execution.ts";
 import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
+import { toldTo } from "./readers.ts";
 import type { Resumed } from "./rest-on-equal.ts";
 
 /** What deciding on a submission needs. */
@@ -300,10 +301,12 @@ async function replay(
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
 ): Promise<SubmissionAnswer> {
   if (stored.request_sha256 !== idempotency?.request_sha256) throw new Fault("idempotency_conflict");
-  const { decision, execution } = await runtime.db.tenant(caller.org_id, (query) =>
+  const { decision, execution, told_others } = await runtime.db.tenant(caller.org_id, (query) =>
     readFirstAnswer(query, caller.org_id, stored.intent_id),
   );
-  return { intent_id: stored.intent_id, decision_text: withExecution(decision, execution), replayed: true };
+  const first =
+    told_others === null ? decision : JSON.stringify(toldTo(caller, JSON.parse(decision) as Decision, told_others));
+  return { intent_id: stored.intent_id, decision_text: withExecution(first, execution), replayed: true };
 }
 
 async function quotaFault(

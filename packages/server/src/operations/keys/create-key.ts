@@ -4,6 +4,7 @@ import {
   type ApiKeyInput,
   type KeyBindings,
   limits,
+  onlySubmits,
   type ProblemCode,
   secret_mask,
 } from "@countersign/contract";
@@ -149,7 +150,7 @@ function scopeProblems(
   }
   return [
     ...(agent_id === undefined ? [problem("/agent_id", "required", "Name the agent of a key of scope agent.")] : []),
-    ...(role === "agent" ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent.")]),
+    ...(onlySubmits(role) ? [] : [problem("/role", "not_allowed", "A key of scope agent has the role agent or host.")]),
   ];
 }
 

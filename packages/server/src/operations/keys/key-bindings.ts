@@ -1,6 +1,6 @@
 /** Checks what a key is to be bound to. Source: docs/decisions/0041. */
-import { foldName, type KeyBindings, type KeyBindingsInput } from "@countersign/contract";
-import { Fault, type FaultDetail, readCidr } from "@countersign/core";
+import { foldName, type KeyBindings, type KeyBindingsInput, type Role } from "@countersign/contract";
+import { Fault, type FaultDetail, faultAt, readCidr } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readExistingMembranes } from "../../store/membranes/membranes.ts";
 
@@ -9,7 +9,10 @@ export interface KeyToBind {
   readonly org_id: string;
   readonly environment: string;
   readonly scope: string;
+  readonly role: Role;
 }
+
+const host_needs = "A key of role host vouches for facts of the agents that it is bound to. Name these agents.";
 
 /**
  * Returns the bindings as they are stored: networks in one spelling, and each entry once. Null: the key is unbound. Faults: invalid_binding,
@@ -17,9 +20,12 @@ export interface KeyToBind {
  */
 export async function checkedBindings(
   query: Query,
-  { org_id, environment, scope }: KeyToBind,
+  { org_id, environment, scope, role }: KeyToBind,
   input: KeyBindingsInput | null | undefined,
 ): Promise<KeyBindings | null> {
+  const names_agents = scope === "agent" || (input?.agent_ids ?? null) !== null;
+  if (role === "host" && !names_agents)
+    throw faultAt("invalid_binding", "/bindings/agent_ids", "not_allowed", host_needs);
   if (input === undefined || input === null) return null;
   const { membrane_ids = null, agent_ids = null, source_cidrs = null, forbid_shadow = false } = input;
   const details: FaultDetail[] = [];

@@ -1,6 +1,13 @@
 /** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
 import { isDeepStrictEqual } from "node:util";
-import { foldName, limits, type Membrane, type MembraneChange, type MembraneInput } from "@countersign/contract";
+import {
+  factsFromDefault,
+  foldName,
+  limits,
+  type Membrane,
+  type MembraneChange,
+  type MembraneInput,
+} from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -33,6 +40,7 @@ export const membraneDefaults = {
   rules_off: [],
   action_catalogue: [],
   facts_max_age: {},
+  facts_from: factsFromDefault,
   escalation: {
     timeout_seconds: limits.escalation_timeout_seconds_default,
     on_timeout: "block",

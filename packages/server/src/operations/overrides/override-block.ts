@@ -8,7 +8,7 @@ import { dropLapsed, insertOverride, readOverrideOf, secondOverride } from "../.
 import { databaseNow } from "../../store/rows/database-now.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { refuseFrozen } from "../freezes/frozen.ts";
-import { identityOf } from "../people/identity.ts";
+import { identityOf, presentPerson } from "../people/identity.ts";
 import { unmetDemands } from "../people/reviewers.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
@@ -80,7 +80,8 @@ async function approveOverride(
   if (known?.status === "active") throw conflict("The action is overridden already, and the override is unspent.");
   let override: Override;
   if (known?.status === "pending_second") {
-    if (known.approved_by === person) throw conflict("A second, different person has to approve it too.");
+    if ((await presentPerson(query, org_id, known.approved_by)) === person)
+      throw conflict("A second, different person has to approve it too.");
     override = await secondOverride(query, org_id, known.override_id, person, at);
   } else {
     const { lifts, policies: policies_overridden, people } = terms;

@@ -1,5 +1,5 @@
 /** Which person is behind a key: for counting different people, and for refusing reviews of one's own actions. */
-import { type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
+import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readFirstKey, readMakers } from "../../store/keys/keys.ts";
 import { command_line_person, open_mode_actor } from "../shared/caller.ts";
@@ -24,6 +24,16 @@ export async function identityOf(query: Query, org_id: string, lineage_id: strin
   const makers = await readMakers(query, org_id, lineage_id);
   const key = await readFirstKey(query, org_id, lineage_id);
   return { self: lineage_id, person: key?.person ?? lineage_id, makers: new Set(makers) };
+}
+
+/**
+ * Returns the present name of a person in a record. Records from before persons were stored (migration 0003) name a key or open mode in
+ * place of the person, so a person with several keys would count twice.
+ */
+export async function presentPerson(query: Query, org_id: string, recorded: string): Promise<string> {
+  if (recorded === open_mode_actor) return command_line_person;
+  if (!recorded.startsWith(idPrefixes.api_key)) return recorded;
+  return (await readFirstKey(query, org_id, recorded))?.person ?? recorded;
 }
 
 /** Whether a person of this role is one of these reviewers, by name or by role. An empty list means any person. */

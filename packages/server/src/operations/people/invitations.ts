@@ -4,7 +4,7 @@ import {
   type Invitation,
   type InvitationInput,
   limits,
-  type Role,
+  type PersonRole,
 } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -207,7 +207,7 @@ export async function acceptInvitation(
       if ((await takeToken(query, "invitation", token_sha256)) === undefined) throw linkFault();
       await refuseTooMany(query, org_id);
       await deleteInvitations(query, org_id, { invitation_ids: [invitation_id] });
-      const joined = { org_id, user_id, email, role: role as Role, password_hash, created_at };
+      const joined = { org_id, user_id, email, role: role as PersonRole, password_hash, created_at };
       if (!(await insertPerson(query, joined))) throw taken("/token", address_taken, "address_taken");
       await forgetRemoved(query, org_id, email);
       const entry = { intent_id: null, at: created_at, actor: user_id, type: "user_joined" } as const;

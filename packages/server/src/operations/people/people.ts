@@ -1,5 +1,5 @@
 /** The people of an organization and their roles. Source: api.md §9. */
-import { type MadeChoices, type ProfileChange, type Role, roleMeets, type User } from "@countersign/contract";
+import { type MadeChoices, type PersonRole, type ProfileChange, roleMeets, type User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -35,7 +35,7 @@ export async function listPeople(
     role,
     limit = pageLimitDefault,
     cursor,
-  }: { readonly role?: Role; readonly limit?: number; readonly cursor?: string },
+  }: { readonly role?: PersonRole; readonly limit?: number; readonly cursor?: string },
 ): Promise<{ people: User[]; next_cursor: string | null }> {
   const before = decodeCursor(cursor, isPerson);
   return runtime.db.tenant(org_id, async (query) => {
@@ -62,7 +62,7 @@ export async function changeRole(
   runtime: Recording & Pick<Runtime, "log">,
   caller: Caller,
   user_id: string,
-  role: Role,
+  role: PersonRole,
   made: MadeChoices = {},
 ): Promise<User> {
   const { org_id, actor } = caller;

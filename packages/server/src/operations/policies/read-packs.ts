@@ -21,7 +21,7 @@ export function listPacks(
 export function getPack(packs: Packs, name: string): Pack {
   const pack = packs.get(name);
   if (pack === undefined) throw new Fault("not_found");
-  const { title, version, description } = pack;
+  const { title, version, description, facts_from } = pack;
   const rules = pack.rules.map(({ metadata, spec }) => ({
     name: metadata.name,
     title: metadata.title ?? metadata.name,
@@ -29,5 +29,5 @@ export function getPack(packs: Packs, name: string): Pack {
     override: spec.override ?? "reviewer",
     citations: [...(metadata.citations ?? [])],
   }));
-  return { name, title, version, description, rules };
+  return { name, title, version, description, facts_from, rules };
 }

@@ -14,7 +14,7 @@ import type { Query } from "../../ports.ts";
 import type { RecordedFilter } from "../../store/backtests/backtests.ts";
 import type { DecisionRows } from "../../store/commit/commit-writer-rows.ts";
 import type { ContextSourceRow } from "../../store/context/context-source.ts";
-import type { ContextSubject, StoredContext } from "../../store/context/stored-context.ts";
+import type { ContextFor, ContextSubject } from "../../store/context/stored-context.ts";
 import type { StoredDecision } from "../../store/intents/intents.ts";
 
 /** A membrane and its compiled policies. */
@@ -39,8 +39,8 @@ export interface OrgState {
   membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
   /** Returns true if policies and membranes are unchanged, even if an epoch was raised. Exact only under the head's lock. */
   isInForce(query: Query): Promise<boolean>;
-  /** Returns the documents that were pushed for these subjects. */
-  storedContext(subjects: readonly ContextSubject[]): Promise<readonly StoredContext[]>;
+  /** Returns the documents that were pushed for these subjects, which have different scopes. */
+  storedContext(subjects: readonly ContextSubject[]): Promise<readonly ContextFor[]>;
   /** Returns the agents with pushed documents. Null: there are none, or too many to list. */
   agentsWithFacts(): AgentNames | null;
 }
@@ -151,6 +151,8 @@ export interface BacktestJob {
   readonly filter: RecordedFilter;
   /** Null: reproduces the recorded decisions. */
   readonly candidate: Candidate | null;
+  /** Whether the caller gets the values of stored and pulled facts. Otherwise they are unknown. */
+  readonly values: boolean;
   /** How many of the newest intents are replayed. */
   readonly limit: number;
   /** The time of the request. The part of the window after it does not count as days. */

@@ -12,9 +12,10 @@ import type { PolicySet, PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../../ports.ts";
 import {
+  type ContextFor,
   type ContextSubject,
-  readStoredContext,
-  type StoredContext,
+  foldedKey,
+  readContextFor,
   subjectKey,
 } from "../../store/context/stored-context.ts";
 import { readDecidingHead } from "../../store/intents/deciding-head.ts";
@@ -45,8 +46,8 @@ const listed_subjects_max = 10_000;
 /** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
 
-/** Stored documents, and subjects known to have none (null). */
-type Documents = LRUCache<string, { readonly document: StoredContext | null }>;
+/** Stored documents by subject; none: there are none about it. */
+type Documents = LRUCache<string, readonly ContextFor[]>;
 
 /** The part of them that one state may use: what was read for another is older or newer. */
 interface Kept {
@@ -86,7 +87,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
   });
   const documents: Documents = new LRUCache({
     maxSize: documents_bytes_max,
-    sizeCalculation: ({ document }) => entry_bytes + (document?.bytes ?? 0),
+    sizeCalculation: (found) => found.reduce((sum, { bytes }) => sum + bytes, entry_bytes),
   });
   const agents = new AgentsWithFacts();
   let states_read = 0;
@@ -221,19 +222,18 @@ function contextReader(
   subjects: ReadonlySet<string> | null,
   { documents, prefix }: Kept,
 ): OrgState["storedContext"] {
-  const reading = new Map<string, Promise<StoredContext | null>>();
+  const reading = new Map<string, Promise<readonly ContextFor[]>>();
 
-  function read(missing: readonly ContextSubject[]): Promise<StoredContext | null>[] {
-    const rows = readAgain(db, org_id, (query) => readStoredContext(query, org_id, missing)).then(
-      (found) => new Map(found.map((row) => [`${row.scope} ${row.subject}`, row])),
-    );
+  function read(missing: readonly ContextSubject[]): Promise<readonly ContextFor[]>[] {
+    const rows = readAgain(db, org_id, (query) => readContextFor(query, org_id, missing));
     return missing.map((subject) => {
       const key = keyOf(subject);
       const one = rows
-        .then((byKey) => {
-          const document = byKey.get(key) ?? null;
-          documents.set(prefix + key, { document });
-          return document;
+        .then((found) => {
+          // The subjects of one action are of different scopes.
+          const about = found.filter(({ scope }) => scope === subject.scope);
+          documents.set(prefix + key, about);
+          return about;
         })
         .finally(() => reading.delete(key));
       reading.set(key, one);
@@ -242,24 +242,22 @@ function contextReader(
   }
 
   return async (asked) => {
-    const found: StoredContext[] = [];
-    const awaited: Promise<StoredContext | null>[] = [];
+    const found: ContextFor[] = [];
+    const awaited: Promise<readonly ContextFor[]>[] = [];
     const missing: ContextSubject[] = [];
     if (subjects?.size === 0) return found;
     for (const subject of asked) {
       const key = keyOf(subject);
-      if (subjects?.has(key) === false) continue;
+      if (subjects !== null && !subjects.has(key) && !subjects.has(`${subject.scope} ${foldedKey(subject)}`)) continue;
       const entry = documents.get(prefix + key);
       const shared = reading.get(key);
-      if (entry !== undefined) {
-        if (entry.document !== null) found.push(entry.document);
-      } else if (shared !== undefined) awaited.push(shared);
+      if (entry !== undefined) found.push(...entry);
+      else if (shared !== undefined) awaited.push(shared);
       else missing.push(subject);
     }
     if (missing.length > 0) awaited.push(...read(missing));
     if (awaited.length === 0) return found;
-    for (const document of await Promise.all(awaited)) if (document !== null) found.push(document);
-    return found;
+    return [...found, ...(await Promise.all(awaited)).flat()];
   };
 }
 

@@ -2,7 +2,7 @@
 import { type IntentSubmission, idPrefixes } from "@countersign/contract";
 import { type BlockedBy, type ContextSource, Fault, type Present, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
-import { type ContextSubject, readStoredContext, type StoredContext } from "../../store/context/stored-context.ts";
+import { type ContextFor, type ContextSubject, readContextFor } from "../../store/context/stored-context.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { readLineageState } from "../../store/keys/keys.ts";
 import { isPerson } from "../../store/people/people.ts";
@@ -20,7 +20,7 @@ export async function readPresent(
   at: string,
 ): Promise<Present> {
   const now_us = parseTimestampUs(at) ?? 0;
-  const stored = await readStoredContext(query, org_id, subjectsOf(intent.submitted));
+  const stored = await readContextFor(query, org_id, subjectsOf(intent.submitted));
   const submitter = await submitterState(query, org_id, lineage_id);
   return { rules, now_us, stored: storedSources(stored, now_us), submitter };
 }
@@ -40,9 +40,10 @@ export function subjectsOf({ agent, action }: IntentSubmission["intent"]): Conte
 }
 
 /** Returns stored documents as sources of facts. */
-export function storedSources(stored: readonly StoredContext[], now_us: number): ContextSource[] {
-  return stored.map(({ scope, document, received_at }) => ({
+export function storedSources(stored: readonly ContextFor[], now_us: number): ContextSource[] {
+  return stored.map(({ scope, document, received_at, respelled }) => ({
     source: scope,
+    respelled,
     document,
     received_us: parseTimestampUs(received_at) ?? now_us,
   }));

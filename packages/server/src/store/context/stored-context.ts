@@ -1,6 +1,6 @@
 /** SQL for pushed context: one document for the organization, one for each agent, one for each target. Source: api.md §5. */
 
-import type { ContextDocument } from "@countersign/contract";
+import { type ContextDocument, foldName } from "@countersign/contract";
 import { canonicalJson, sha256Hex } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
@@ -37,6 +37,49 @@ export function subjectKey(subject: ContextSubject): string {
   }
 }
 
+/** Returns the key of a subject in the spelling by which names are compared: that of every spelling of its id. */
+export function foldedKey(subject: ContextSubject): string {
+  switch (subject.scope) {
+    case "org":
+      return "";
+    case "agent":
+      return foldName(subject.agent_id);
+    case "target":
+      return subjectKey({ ...subject, type: foldName(subject.type), identifier: foldName(subject.identifier) });
+  }
+}
+
+/** A document about a subject: its own, or that of another spelling of its id. */
+export interface ContextFor extends StoredContext {
+  readonly respelled: boolean;
+}
+
+/**
+ * Returns the documents about these subjects, in no order. A subject without a document has those of all other spellings of its
+ * id, because otherwise an agent could leave the facts about it behind.
+ */
+export async function readContextFor(
+  query: Query,
+  org_id: string,
+  subjects: readonly ContextSubject[],
+): Promise<ContextFor[]> {
+  const rows = await query<StoredContext & { folded: string }>(
+    `select scope, subject, folded, document, received_at, octet_length(document::text) as bytes from stored_context
+     where org_id = $1 and ((scope, folded) in (select * from unnest($2::text[], $3::text[]))
+       or (scope, subject) in (select * from unnest($2::text[], $4::text[])))`,
+    [org_id, subjects.map((each) => each.scope), subjects.map(foldedKey), subjects.map(subjectKey)],
+  );
+  return subjects.flatMap((subject) => {
+    const [key, folded_key] = [subjectKey(subject), foldedKey(subject)];
+    const about = rows.filter(
+      (row) => row.scope === subject.scope && (row.subject === key || row.folded === folded_key),
+    );
+    const own = about.filter((row) => row.subject === key);
+    const respelled = own.length === 0;
+    return (respelled ? about : own).map(({ folded: _, ...row }) => ({ ...row, respelled }));
+  });
+}
+
 /** The stored documents of these subjects, in no order; subjects without one are absent. */
 export async function readStoredContext(
   query: Query,
@@ -60,11 +103,11 @@ export async function writeStoredContext(
   updated_by: string | null,
 ): Promise<void> {
   await query(
-    `insert into stored_context (org_id, scope, subject, document, received_at, updated_by)
-     values ($1, $2, $3, $4::json, $5::timestamptz, $6)
+    `insert into stored_context (org_id, scope, subject, folded, document, received_at, updated_by)
+     values ($1, $2, $3, $4, $5::json, $6::timestamptz, $7)
      on conflict (org_id, scope, subject) do update
-       set document = excluded.document, received_at = excluded.received_at, updated_by = excluded.updated_by`,
-    [org_id, subject.scope, subjectKey(subject), JSON.stringify(document), received_at, updated_by],
+       set folded = excluded.folded, document = excluded.document, received_at = excluded.received_at, updated_by = excluded.updated_by`,
+    [org_id, subject.scope, subjectKey(subject), foldedKey(subject), JSON.stringify(document), received_at, updated_by],
   );
 }
 

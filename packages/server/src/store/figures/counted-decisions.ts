@@ -1,9 +1,11 @@
 /** SQL that counts decisions. The reconciler adds its rows to the figures; the overview counts the newest decisions with it. */
-import { pullFailures } from "@countersign/contract";
+import { pullFailures, untrusted_source } from "@countersign/contract";
 import { decisionsBetween, type SeqRange } from "./decisions-between.ts";
 
 /** Reasons for which a fact counts as missing. A fact of a wrong type is present, so it does not count. */
-const missingReasons = ["missing", "null", "stale", ...Object.keys(pullFailures)].map((each) => `'${each}'`).join(", ");
+const missingReasons = ["missing", "null", "stale", untrusted_source, ...Object.keys(pullFailures)]
+  .map((each) => `'${each}'`)
+  .join(", ");
 
 /** A page ends after the decision that reaches this many stored bytes: about 40,000 decisions of usual size. */
 const page_bytes_max = 64 * 1_048_576;

@@ -164,6 +164,38 @@ export async function isOlderThan(
   return rows.length > 0;
 }
 
+/**
+ * Returns those of these open reviews that nobody can approve, because something of theirs is frozen with the mode `block`, or was frozen
+ * after they were opened.
+ */
+export async function readStoppedReviews(
+  query: Query,
+  org_id: string,
+  escalation_ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const reviews = await query<{
+    escalation_id: string;
+    agent_id: string;
+    lineage_id: string | null;
+    older_than: string[];
+  }>(
+    `select e.escalation_id, e.agent_id, e.lineage_id,
+       array(select f.kind || ' ' || f.subject from freezes f where f.org_id = $1 and f.since_seq >= l.seq) as older_than
+     from escalations e join ledger l on l.org_id = $1 and l.intent_id = e.intent_id and l.type = 'decided'
+     where e.org_id = $1 and e.escalation_id = any ($2::text[]) and e.status = 'pending' and exists (
+       select from freezes f where f.org_id = $1)`,
+    [org_id, escalation_ids],
+  );
+  if (reviews.length === 0) return new Set();
+  const freezes = await readFreezes(query, org_id);
+  const stopped = reviews.filter((each) =>
+    freezes
+      .of(each)
+      .some(({ kind, subject, mode }) => mode === "block" || each.older_than.includes(`${kind} ${subject}`)),
+  );
+  return new Set(stopped.map(({ escalation_id }) => escalation_id));
+}
+
 /** A freeze whose open reviews have to be closed. `closed_up_to`: those up to this id are closed. */
 export interface ClosingFreeze extends FreezeKey, Pick<Freeze, "name" | "frozen_by"> {
   readonly closed_up_to: string;

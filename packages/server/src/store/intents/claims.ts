@@ -36,3 +36,11 @@ export async function insertClaim(
     [org_id, intent_id, nonce_sha256, actor, lineage_id, claimed_at, seq],
   );
 }
+
+/** Notes that an outcome was reported since the claim, if there is one. */
+export async function noteSettled(query: Query, org_id: string, intent_id: string): Promise<void> {
+  await query("update claims set unsettled = false where org_id = $1 and intent_id = $2 and unsettled", [
+    org_id,
+    intent_id,
+  ]);
+}

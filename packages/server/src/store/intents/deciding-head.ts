@@ -19,14 +19,14 @@ export interface DecidingHead {
   readonly freezes: Freezes;
   /** The endpoint to ask for facts, or null. */
   readonly source: ContextSourceRow | null;
-  /** `<scope> <subject>` of every stored document; null when there are more than asked for. */
+  /** `<scope> <subject>` of every stored document, as it is and in its folded spelling; null when there are more than asked for. */
   readonly subjects: ReadonlySet<string> | null;
 }
 
 type Row = Omit<DecidingHead, "source" | "subjects" | "heard" | "freezes"> &
   ContextSourceRow & {
     readonly has_source: boolean;
-    readonly subjects: readonly string[] | null;
+    readonly subjects: readonly (readonly [string, string])[] | null;
     readonly heard: readonly string[] | null;
     readonly freezes: readonly StandingFreeze[] | null;
   };
@@ -48,8 +48,9 @@ export async function readDecidingHead(
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
        ${standing_freezes} as freezes,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
-       (select json_agg(name) from (
-          select scope || ' ' || subject as name from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
+       (select json_agg(json_build_array(name, folded_name)) from (
+          select scope || ' ' || subject as name, scope || ' ' || folded as folded_name
+          from stored_context where org_id = $1 limit $2::integer + 1) as listed) as subjects
      from ${newestHead("$1")} h left join context_sources s on s.org_id = h.org_id`,
     [org_id, subjects_max],
   );
@@ -61,6 +62,6 @@ export async function readDecidingHead(
     heard: new Set(heard),
     freezes: freezesOf(freezes ?? []),
     source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
-    subjects: listed.length > subjects_max ? null : new Set(listed),
+    subjects: listed.length > subjects_max ? null : new Set(listed.flat()),
   };
 }

@@ -1,5 +1,5 @@
 /** SQL for reading intents and the decisions on them, from the view `intents` of the ledger. Only the commit writer writes them. */
-import type { Decision, Execution, IntentRecord, IntentSubmission } from "@countersign/contract";
+import type { Decision, Execution, IntentRecord, IntentSubmission, Reason } from "@countersign/contract";
 import { type DecisionHeader, factsOf, type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import type { DecisionEntry } from "../commit/commit-writer-rows.ts";
@@ -42,6 +42,14 @@ interface IntentDocument {
   readonly masked?: readonly string[];
   /** The hash of the Idempotency-Key that names the action; absent: none does. */
   readonly named_by?: string;
+  /** What some readers are told in place of the stored reasons; absent: all are told the same. */
+  readonly told_others?: ToldOthers;
+}
+
+/** Reasons for agents where somebody else submitted, or for people where an agent did; by their place in the decision. */
+export interface ToldOthers {
+  readonly to: "agents" | "people";
+  readonly reasons: Readonly<Record<number, Pick<Reason, "message" | "unknown_facts">>>;
 }
 
 interface Headers extends Omit<DecisionHeader, "at"> {
@@ -75,19 +83,27 @@ export interface IntentFilter {
   readonly membrane_id?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** `unknown`: claimed, and nobody reported an outcome in time. */
+  readonly execution?: "unknown" | undefined;
 }
+
+/** SQL: all decisions, or those whose actions were claimed and have no report. Their index has them in the order of lists. */
+const listed = {
+  all: "from intents",
+  unknown:
+    "from (select intent_id as claimed_id from claims where org_id = $1 and unsettled) c join intents on intent_id = claimed_id",
+};
 
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
   resolution, execution, created_at`;
 
-/** Returns the first answer to an intent, byte for byte, and what became of the action. Throws if the intent is not stored. */
-export async function readFirstAnswer(
-  query: Query,
-  org_id: string,
-  intent_id: string,
-): Promise<Pick<StoredDecision, "decision" | "execution">> {
-  const [row] = await query<Pick<StoredDecision, "decision" | "execution">>(
-    "select decision::text as decision, execution from intents where org_id = $1 and intent_id = $2",
+/** The first answer to an intent, byte for byte, what became of the action, and what other readers are told. */
+type FirstAnswer = Pick<StoredDecision, "decision" | "execution"> & { readonly told_others: ToldOthers | null };
+
+/** Returns the first answer to an intent. Throws if the intent is not stored. */
+export async function readFirstAnswer(query: Query, org_id: string, intent_id: string): Promise<FirstAnswer> {
+  const [row] = await query<FirstAnswer>(
+    "select decision::text as decision, execution, intent -> 'told_others' as told_others from intents where org_id = $1 and intent_id = $2",
     [org_id, intent_id],
   );
   if (row === undefined) throw new Error(`${intent_id} is not stored`);
@@ -176,12 +192,13 @@ export function listIntents(
     {
       columns,
       bytes: "octet_length(intent::text) + octet_length(decision::text) + coalesce(octet_length(resolution::text), 0)",
-      from: `from intents
+      from: `${listed[filter.execution ?? "all"]}
         where org_id = $1 and ($2::text is null or intent_id < $2) and ($3::text is null or agent_id = $3)
           and ($4::text is null or verdict = $4) and ($5::text is null or mode = $5)
           and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
           and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
-          and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)`,
+          and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)
+          and ($13::text is null or execution ->> 'status' = $13)`,
       order: "intent_id desc",
       limit: "$12::integer",
     },
@@ -198,6 +215,7 @@ export function listIntents(
       filter.lineage_id ?? null,
       filter.membrane_id ?? null,
       limit,
+      filter.execution ?? null,
     ],
   );
 }

@@ -1,10 +1,10 @@
 /** SQL for invitations that nobody has accepted yet. */
-import { type Invitation, limits, type Role } from "@countersign/contract";
+import { type Invitation, limits, type PersonRole } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
 /** A stored invitation. */
 export interface KeptInvitation extends Invitation {
-  readonly role: Role;
+  readonly role: PersonRole;
   /** Hex. */
   readonly token_sha256: string;
 }
@@ -32,8 +32,8 @@ export async function readInvitation(
   query: Query,
   org_id: string,
   email: string,
-): Promise<{ readonly role: Role; readonly invited_by: string; readonly age_seconds: number } | undefined> {
-  const [row] = await query<{ role: Role; invited_by: string; age_seconds: number }>(
+): Promise<{ readonly role: PersonRole; readonly invited_by: string; readonly age_seconds: number } | undefined> {
+  const [row] = await query<{ role: PersonRole; invited_by: string; age_seconds: number }>(
     `select role, invited_by, extract(epoch from clock_timestamp() - created_at)::float8 as age_seconds from invitations
      where org_id = $1 and lower(email collate "C") = $2 and expires_at > clock_timestamp()`,
     [org_id, email],

@@ -1,5 +1,5 @@
 /** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
-import type { Role, User } from "@countersign/contract";
+import type { PersonRole, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { noteReviewersChanged } from "./reviewers-due.ts";
 import { endSoloBeside } from "./solo.ts";
@@ -9,7 +9,7 @@ export interface Person {
   readonly org_id: string;
   readonly user_id: string;
   readonly email: string;
-  readonly role: Role;
+  readonly role: PersonRole;
   /** Argon2id in PHC form; null: signs in without a password. */
   readonly password_hash: string | null;
   readonly totp_sealed: string | null;
@@ -99,7 +99,7 @@ export async function insertPerson(
 export function listPeople(
   query: Query,
   org_id: string,
-  role: Role | null,
+  role: PersonRole | null,
   limit: number,
   before: string | null,
 ): Promise<Person[]> {
@@ -116,7 +116,7 @@ export interface NamedReviewer {
   readonly id: string;
   /** The user_id, or the first key of its chain of rotations. */
   readonly lineage_id: string;
-  readonly role: Role;
+  readonly role: PersonRole;
   /** Of a key: it, or one that it was rotated to, is neither revoked nor expired. */
   readonly valid: boolean;
 }
@@ -161,7 +161,7 @@ export async function updatePerson(
   query: Query,
   org_id: string,
   user_id: string,
-  change: { readonly role?: Role; readonly password_hash?: string; readonly notify?: boolean },
+  change: { readonly role?: PersonRole; readonly password_hash?: string; readonly notify?: boolean },
 ): Promise<void> {
   await query(
     `update people set role = coalesce($3, role), password_hash = coalesce($4, password_hash),

@@ -1,5 +1,12 @@
 /** The part of a form that says what a key is bound to. */
-import { type KeyBindings, type KeyBindingsInput, limits, type Membrane, type Role } from "@countersign/contract";
+import {
+  type KeyBindings,
+  type KeyBindingsInput,
+  limits,
+  type Membrane,
+  onlySubmits,
+  type Role,
+} from "@countersign/contract";
 import { TextArea } from "../../../parts/forms/field.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 
@@ -29,7 +36,7 @@ export function bindingsIn(form: FormData, { role, environment, before = null }:
     agent_ids: lines(form, "agent_ids"),
     forbid_shadow: environment !== "shadow",
   };
-  const bindings = { ...before, ...(role === "agent" ? of_agent : {}), source_cidrs: lines(form, "source_cidrs") };
+  const bindings = { ...before, ...(onlySubmits(role) ? of_agent : {}), source_cidrs: lines(form, "source_cidrs") };
   const binds = Object.values(bindings).some((each) => each !== null && each !== false);
   return binds ? bindings : null;
 }
@@ -54,17 +61,18 @@ export function BindingFields({
 }) {
   return (
     <>
-      {role === "agent" && !fixed_agent && (
+      {onlySubmits(role) && !fixed_agent && (
         <TextArea
           label="Agents"
           name="agent_ids"
-          hint="The ids of the agents that may use the key, one a line. Without any: every agent."
+          hint={`The ids of the agents that may use the key, one a line.${role === "host" ? "" : " Without any: every agent."}`}
+          required={role === "host"}
           rows={2}
           maxLength={limits.key_bindings_max * (limits.agent_id_chars_max + 1)}
           defaultValue={defaults.agent_ids?.join("\n") ?? ""}
         />
       )}
-      {role === "agent" && (
+      {onlySubmits(role) && (
         <fieldset className="stack tight">
           <legend>Membranes</legend>
           <p className="hint">Where the key may submit. Without any: everywhere. It may not ask for shadow mode.</p>

@@ -13,6 +13,7 @@ import { BindingFields, bindingsIn, usualBindings } from "./binding-fields.tsx";
 
 const roles = [
   ["agent", "agent: submits intents, reads its own"],
+  ["host", "host: submits for an agent, vouches for its facts"],
   ["reviewer", "reviewer: decides escalations"],
   ["operator", "operator: overrides, context, deliveries"],
   ["admin", "admin: everything"],

@@ -1,5 +1,5 @@
 /** The open invitations, and the dialog that sends one. */
-import { limits, type Role } from "@countersign/contract";
+import { limits, type PersonRole } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { FormError } from "../../../account/outside.tsx";
@@ -68,7 +68,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
       const email = String(form.get("email")).trim();
       // The answer does not say whether the address had an invitation before. The list says it and fits one page.
       const { invitations } = await client.listInvitations({ limit: limits.open_invitations_per_organization_max });
-      const invitation = await client.inviteUser({ email, role: String(form.get("role")) as Role });
+      const invitation = await client.inviteUser({ email, role: String(form.get("role")) as PersonRole });
       const before = invitations.find((each) => each.email.toLowerCase() === email.toLowerCase());
       // A retry after a lost answer returns the same invitation.
       return { invitation, before: before?.invitation_id === invitation.invitation_id ? undefined : before };

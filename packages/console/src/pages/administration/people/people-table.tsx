@@ -1,5 +1,5 @@
 /** The table of people. */
-import { type Role, roleMeets, type User } from "@countersign/contract";
+import { type PersonRole, roleMeets, type User } from "@countersign/contract";
 import { useState } from "react";
 import { AbsenceForm, AbsenceLine } from "../../../account/absence.tsx";
 import { useMay, useSession } from "../../../api/session.tsx";
@@ -61,13 +61,13 @@ export function PeopleTable({
   );
 }
 
-function RoleField({ user, onChoose }: { readonly user: User; readonly onChoose: (role: Role) => void }) {
-  const choices = [...new Set<Role>([...roles.map(([role]) => role), user.role])];
+function RoleField({ user, onChoose }: { readonly user: User; readonly onChoose: (role: PersonRole) => void }) {
+  const choices = [...new Set<PersonRole>([...roles.map(([role]) => role), user.role])];
   return (
     <select
       aria-label={`Role of ${user.email}`}
       value={user.role}
-      onChange={(event) => onChoose(event.target.value as Role)}
+      onChange={(event) => onChoose(event.target.value as PersonRole)}
     >
       {choices.map((role) => (
         <option key={role} value={role}>

@@ -1,5 +1,5 @@
 /** Changes a person's role, or removes the person. */
-import type { MadeChoices, MadeThing, Role, User } from "@countersign/contract";
+import type { MadeChoices, MadeThing, PersonRole, User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../../api/session.tsx";
 import { Confirm } from "../../../parts/forms/dialog.tsx";
@@ -10,7 +10,7 @@ import { useToasts } from "../../../parts/toasts.tsx";
 /** The new role of a person; null: the person is removed. */
 export interface PersonChange {
   readonly user: User;
-  readonly role: Role | null;
+  readonly role: PersonRole | null;
   /** What the person made, once the service has listed it. */
   readonly things?: readonly MadeThing[];
 }

@@ -1,9 +1,9 @@
 /** The roles that an admin can give to a person. */
-import type { Role } from "@countersign/contract";
+import type { PersonRole } from "@countersign/contract";
 
 export const roles = [
   ["reviewer", "reviewer: decides escalations"],
   ["operator", "operator: overrides, context, deliveries"],
   ["admin", "admin: everything"],
   ["auditor", "auditor: reads everything"],
-] as const satisfies readonly (readonly [Role, string])[];
+] as const satisfies readonly (readonly [PersonRole, string])[];

@@ -7,12 +7,12 @@
 import {
   registerContextSource,
   removeContextSource,
-} from "../packages/server/src/operations/context/context-source.ts";
-import type { Runtime } from "../packages/server/src/operations/runtime.ts";
-import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
-import type { Answered, Db, HttpOut } from "../packages/server/src/ports.ts";
-import { InvariantBroken } from "./invariants.ts";
-import type { Random } from "./random.ts";
+} from "../../packages/server/src/operations/context/context-source.ts";
+import type { Runtime } from "../../packages/server/src/operations/runtime.ts";
+import type { Caller } from "../../packages/server/src/operations/shared/caller.ts";
+import type { Answered, Db, HttpOut } from "../../packages/server/src/ports.ts";
+import { InvariantBroken } from "../invariants.ts";
+import type { Random } from "../random.ts";
 
 /** The source and what is known of it. */
 export interface SimSource {

@@ -1,20 +1,20 @@
 /** What holds after every step of the people's world, checked against the tables. */
 import type { Escalation } from "@countersign/contract";
-import type { Db } from "../packages/server/src/ports.ts";
-import { verifyAudit } from "../packages/server/src/store/audit/verify-audit.ts";
-import { verifyReviews } from "../packages/server/src/store/audit/verify-reviews.ts";
-import { InvariantBroken } from "./invariants.ts";
+import type { Db } from "../../packages/server/src/ports.ts";
+import { verifyAudit } from "../../packages/server/src/store/audit/verify-audit.ts";
+import { verifyReviews } from "../../packages/server/src/store/audit/verify-reviews.ts";
+import { InvariantBroken } from "../invariants.ts";
 
 /** What the world was told. */
 export interface Memory {
-  readonly escalations: { readonly escalation_id: string; readonly intent_id: string; readonly quorum: number }[];
+  readonly escalations: { readonly escalation_id: string; readonly membrane: number }[];
   readonly blocked: { readonly intent_id: string; readonly action: number; readonly mode: "live" | "test" }[];
   readonly overrides: {
     readonly override_id: string;
     readonly action: number;
     readonly mode: "live" | "test";
-    /** Why it approves nothing any more; null: it is good. */
-    over: "consumed" | "revoked" | "expired" | null;
+    /** Why it approves nothing; null: it is good. `waiting`: for the second person. */
+    over: "waiting" | "consumed" | "revoked" | "expired" | null;
   }[];
   /** The record of each escalation as it was closed. */
   readonly closed: Map<string, string>;
@@ -69,11 +69,11 @@ export async function checkPeople(
       sound: (await verifyAudit(query, org_id)).sound && (await verifyReviews(query, org_id)).sound,
     };
   });
-  demand(sound, "the audit trail is broken, or tells of other records");
   const stored = new Map(reviews.map((row) => [row.escalation_id, row]));
   for (const { escalation_id } of memory.escalations)
     demand(stored.has(escalation_id), "an acknowledged escalation is lost");
   for (const row of reviews) checkReview(row, memory, [submitter, creator]);
+  demand(sound, "the audit trail is broken, or tells of other records");
 
   for (const { override_id, status, consumed_by } of overrides) {
     const by = approvals.filter((each) => each.override_id === override_id).map((each) => each.intent_id);
@@ -113,6 +113,8 @@ export async function checkFreezes(db: Db, org_id: string, admin: string): Promi
   demand(open.length === 0, "reviews of what is frozen are open although they were said to be closed");
   const frozen = new Map<string, { readonly mode: string; readonly since: number }>();
   const decided = new Map<string | null, number>();
+  /** Under freezes: who gave the vote that approved an action. */
+  const approved_by = new Map<string | null, string | undefined>();
   for (const { seq, type, intent_id, verdict, data } of rows) {
     const { kind = "", mode = "", outcome, by } = data;
     const before = frozen.get(kind);
@@ -123,10 +125,12 @@ export async function checkFreezes(db: Db, org_id: string, admin: string): Promi
     demand(verdict !== "approve" && verdict !== "approve_modified", "an action was approved although it is frozen");
     demand(type !== "overridden", "a block was overridden although it is frozen");
     if (type === "timed_out") demand(outcome === "block", "a time limit approved what is frozen");
-    if (type !== "reviewed" || outcome === "block") continue;
+    if (type === "reviewed" && outcome !== "block") approved_by.set(intent_id, by);
+    if (type !== "claimed" && (type !== "reviewed" || outcome === "block")) continue;
     const opened = decided.get(intent_id) ?? 0;
     const held = Array.from(frozen.values()).every((each) => each.mode === "escalate" && each.since < opened);
-    demand(held && by === admin, "a review approved what is frozen");
+    const through = held && approved_by.get(intent_id) === admin;
+    demand(through, `what is frozen was ${type === "claimed" ? "claimed" : "approved by a review"}`);
   }
 }
 

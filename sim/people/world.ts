@@ -1,31 +1,35 @@
 /**
  * A small world around reviews and overrides: two nodes on one real database and one organization. Reviewers vote, cancel,
- * reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, too. Nodes crash between two statements of a transaction, or between
- * its commit and its answer.
+ * reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, and in some rules change while agents claim
+ * and withdraw. Nodes crash between two statements of a transaction, or between its commit and its answer.
  *
  * One seed draws everything. Actions that race are equal, so the trace is the same whichever wins. The database's clock cannot be
  * set, so time passes by moving deadlines.
  */
 import { Fault } from "@countersign/core";
-import { cancelEscalation } from "../packages/server/src/operations/escalations/cancel-escalation.ts";
-import { decideEscalation } from "../packages/server/src/operations/escalations/decide-escalation.ts";
-import { reassignEscalation } from "../packages/server/src/operations/escalations/reassign-escalation.ts";
-import { timeOutEscalations } from "../packages/server/src/operations/escalations/time-out-escalations.ts";
-import { closeFrozenReviews } from "../packages/server/src/operations/freezes/close-frozen-reviews.ts";
-import { freeze } from "../packages/server/src/operations/freezes/freeze.ts";
-import { unfreeze } from "../packages/server/src/operations/freezes/unfreeze.ts";
-import { submitIntent } from "../packages/server/src/operations/intents/submit-intent.ts";
-import { overrideBlock } from "../packages/server/src/operations/overrides/override-block.ts";
-import { revokeOverride } from "../packages/server/src/operations/overrides/revoke-override.ts";
-import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
-import type { Clock, Db, Query } from "../packages/server/src/ports.ts";
-import { lockHead } from "../packages/server/src/store/organizations/heads.ts";
-import { InvariantBroken } from "./invariants.ts";
-import { type Cast, prepareCast } from "./people-cast.ts";
-import { checkFreezes, checkPeople, type Memory } from "./people-invariants.ts";
-import { Crash, type Node, type PeopleSetting, startNode } from "./people-node.ts";
-import { createSource, type SimSource } from "./people-source.ts";
-import { createRandom, type Random } from "./random.ts";
+import { cancelEscalation } from "../../packages/server/src/operations/escalations/cancel-escalation.ts";
+import { decideEscalation } from "../../packages/server/src/operations/escalations/decide-escalation.ts";
+import { reassignEscalation } from "../../packages/server/src/operations/escalations/reassign-escalation.ts";
+import { timeOutEscalations } from "../../packages/server/src/operations/escalations/time-out-escalations.ts";
+import { closeFrozenReviews } from "../../packages/server/src/operations/freezes/close-frozen-reviews.ts";
+import { freeze } from "../../packages/server/src/operations/freezes/freeze.ts";
+import type { FreezeTarget } from "../../packages/server/src/operations/freezes/freeze-subject.ts";
+import { unfreeze } from "../../packages/server/src/operations/freezes/unfreeze.ts";
+import { submitIntent } from "../../packages/server/src/operations/intents/submit-intent.ts";
+import { overrideBlock } from "../../packages/server/src/operations/overrides/override-block.ts";
+import { revokeOverride } from "../../packages/server/src/operations/overrides/revoke-override.ts";
+import type { Caller } from "../../packages/server/src/operations/shared/caller.ts";
+import type { Clock, Db } from "../../packages/server/src/ports.ts";
+import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
+import { InvariantBroken } from "../invariants.ts";
+import { createRandom, type Random } from "../random.ts";
+import { adminOf, by_policies, type Cast, escalated_action, type Mode, prepareCast } from "./cast.ts";
+import { checkFreezes, checkPeople, type Memory } from "./invariants.ts";
+import { Crash, type Node, type PeopleSetting, startNode } from "./node.ts";
+import { begin, untilWaiting } from "./race.ts";
+import { Rulings } from "./rulings.ts";
+import { checkRulings } from "./rulings-invariants.ts";
+import { createSource, type SimSource } from "./source.ts";
 
 /** How a run ended: sound, or with the first broken promise and the steps before it. */
 export type PeopleResult =
@@ -40,7 +44,7 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
   const source = createSource(random);
   const nodes = [startNode(setting, clock, source.httpOut), startNode(setting, clock, source.httpOut)] as const;
   try {
-    const cast = await prepareCast(setting.db, nodes[0].runtime, random);
+    const cast = await prepareCast(setting.db, nodes[0].runtime, random, setting.rulings === true);
     const world = new PeopleWorld(setting, random, source, nodes, cast);
     const { trace } = world;
     for (let step = 0; step < steps; step++) {
@@ -57,10 +61,8 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
   }
 }
 
-type Mode = "live" | "test";
-
 /** What the seed draws for one action. */
-interface Drawn {
+export interface Drawn {
   /** 0 to 99: which action. */
   readonly draw: number;
   readonly node: Node;
@@ -74,13 +76,13 @@ interface Drawn {
 
 /** The membrane that blocks, in the cast. */
 const blocking = 2;
-/** The action of intents that are escalated. */
-const escalated_action = 9;
 
 class PeopleWorld {
   readonly trace: string[] = [];
   readonly #db: Db;
   readonly #freezes: boolean;
+  /** Null: rules never change, and nobody claims or withdraws. */
+  readonly #rulings: Rulings | null;
   readonly #random: Random;
   readonly #source: SimSource;
   readonly #nodes: readonly [Node, Node];
@@ -88,7 +90,7 @@ class PeopleWorld {
   readonly #memory: Memory = { escalations: [], blocked: [], overrides: [], closed: new Map(), votes: new Map() };
 
   constructor(
-    { db, freezes = false }: PeopleSetting,
+    { db, freezes = false, rulings = false }: PeopleSetting,
     random: Random,
     source: SimSource,
     nodes: readonly [Node, Node],
@@ -100,6 +102,9 @@ class PeopleWorld {
     this.#source = source;
     this.#nodes = nodes;
     this.#cast = cast;
+    const outcome = this.#outcome.bind(this);
+    const act = { outcome, vote: this.#vote.bind(this), submit: this.#submit.bind(this) };
+    this.#rulings = rulings ? new Rulings({ db, random, nodes, cast, memory: this.#memory, act }) : null;
   }
 
   /** Does one to three things, then checks the invariants. */
@@ -108,13 +113,15 @@ class PeopleWorld {
     for (let n = this.#random.below(3); n >= 0; n--) this.trace.push(await this.#act());
     await checkPeople(this.#db, org_id, this.#memory, agents.live.lineage_id ?? "", creator.key_id ?? "");
     if (this.#freezes) await checkFreezes(this.#db, org_id, this.#admin.key_id ?? "");
+    if (this.#rulings !== null) await checkRulings(this.#db, this.#cast);
   }
 
   async #act(): Promise<string> {
     const random = this.#random;
     const drawn = this.#draw();
     const { draw, node, mode, escalation, blocked } = drawn;
-    if (this.#freezes && random.chance(0.25)) return this.#freeze(drawn);
+    if (this.#freezes && random.chance(this.#rulings === null ? 0.25 : 0.15)) return this.#freeze(drawn);
+    if (this.#rulings !== null && random.chance(0.55)) return this.#rulings.act(drawn);
     if (random.chance(0.12)) return this.#useSource(drawn);
     if (draw < 14) return `hold: ${await this.#submit(node, random.below(2), escalated_action, mode)}`;
     if (draw < 26) return `act: ${await this.#submit(node, blocking, random.below(2), mode)}`;
@@ -157,9 +164,8 @@ class PeopleWorld {
     }
   }
 
-  /** The only admin among the people. */
   get #admin(): Caller {
-    return this.#cast.people.find(({ role }) => role === "admin") as Caller;
+    return adminOf(this.#cast);
   }
 
   /** Freezes or unfreezes the agent, the key that made its keys, or the organization; or a worker closes reviews. All stop the agent. */
@@ -176,11 +182,13 @@ class PeopleWorld {
       const begin = async () => (await freeze(runtime, person, target, { mode, reason: "sim" })).mode;
       return `freeze ${kind}: ${await this.#outcome(node, begin)}`;
     }
-    if (draw < 8) {
-      const end = async () => String((await unfreeze(runtime, this.#admin, target, { reason: "sim" })).unfrozen);
-      return `unfreeze ${kind}: ${await this.#outcome(node, end)}`;
-    }
+    if (draw < 8) return `unfreeze ${kind}: ${await this.#unfreeze(node, target)}`;
     return `close reviews: ${await this.#outcome(node, async () => String(await closeFrozenReviews(runtime, [])))}`;
+  }
+
+  #unfreeze(node: Node, target: FreezeTarget): Promise<string> {
+    const end = async () => String((await unfreeze(node.runtime, this.#admin, target, { reason: "sim" })).unfrozen);
+    return this.#outcome(node, end);
   }
 
   #useSource({ node, mode, crash }: Drawn): Promise<string> {
@@ -196,16 +204,22 @@ class PeopleWorld {
 
   #submit(node: Node, membrane: number, action: number, mode: Mode): Promise<string> {
     const { org_id, membranes, agents } = this.#cast;
+    // Only what must be claimed joins a review, or takes over an approval.
+    const claims = this.#rulings !== null && this.#random.chance(0.6);
     return this.#outcome(node, async () => {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
-      const submission = { intent, membrane_id: membranes[membrane] as string };
+      const claim = claims ? { claim: "required" as const } : {};
+      const submission = { intent, membrane_id: membranes[membrane] as string, ...claim };
       const request = { submission, mode: undefined, idempotency_key: undefined, batch_size: 1, client_ip: () => "" };
       const { intent_id, decision_text } = await submitIntent(node.runtime, agents[mode], request);
       await this.#source.demandCurrent(this.#db, org_id, intent_id);
       const { verdict, escalation_id, human_override_id } = JSON.parse(decision_text);
-      if (escalation_id !== null) this.#memory.escalations.push({ escalation_id, intent_id, quorum: membrane + 1 });
-      else if (verdict === "block") this.#memory.blocked.push({ intent_id, action, mode });
-      else this.#spend(human_override_id, action, mode);
+      const { escalations } = this.#memory;
+      if (escalation_id !== null) {
+        if (!escalations.some((each) => each.escalation_id === escalation_id))
+          escalations.push({ escalation_id, membrane });
+      } else if (verdict === "block") this.#memory.blocked.push({ intent_id, action, mode });
+      else if (membrane !== by_policies || human_override_id !== null) this.#spend(human_override_id, action, mode);
       return verdict;
     });
   }
@@ -290,8 +304,12 @@ class PeopleWorld {
     const answer = await this.#outcome(node, async () => {
       const { response } = await overrideBlock(node.runtime, by, intent_id, { reason: "seen" }, undefined);
       if (by !== person && mode === "live") throw new InvariantBroken("a key of the submitter overrode its block");
-      this.#memory.overrides.push({ override_id: response.override_id, action, mode, over: null });
-      return response.status;
+      const { override_id, status } = response;
+      const over = status === "active" ? null : "waiting";
+      const known = this.#memory.overrides.find((each) => each.override_id === override_id);
+      if (known === undefined) this.#memory.overrides.push({ override_id, action, mode, over });
+      else known.over = over;
+      return status;
     });
     return `${by === person ? "" : "offspring "}override: ${answer}`;
   }
@@ -317,42 +335,15 @@ class PeopleWorld {
   async #raceRetries(action: number, mode: Mode): Promise<string> {
     const { org_id } = this.#cast;
     const racing: Promise<string>[] = [];
-    await this.#db.tenant(org_id, async (query) => {
-      await lockHead(query, org_id);
+    await this.#db.tenant(org_id, async (holder) => {
+      await lockHead(holder, org_id);
       const ended: string[] = [];
-      for (let n = 0; n < 4; n++) {
-        const retry = this.#submit(this.#nodes[n % 2] as Node, blocking, action, mode);
-        racing.push(retry);
-        void retry.then(
-          (outcome) => ended.push(`${n % 2}: ${outcome}`),
-          (error) => ended.push(`${n % 2}: ${error}`),
-        );
-      }
-      await this.#seeThemWait(query, ended);
+      for (let n = 0; n < 4; n++)
+        racing.push(begin(() => this.#submit(this.#nodes[n % 2] as Node, blocking, action, mode), ended));
+      // One session of each node commits its retries. A node that crashed or gave up leaves the other one to wait alone.
+      const isEnough = (waiting: number) => waiting >= 2 || ended.some((each) => /crashed|unavailable/.test(each));
+      await untilWaiting(this.#db, holder, isEnough, ended);
     });
     return (await Promise.all(racing)).sort().join(" ");
-  }
-
-  /** Waits until both nodes' retries wait for a lock. A node that crashed or gave up leaves the other one to wait alone. */
-  async #seeThemWait(holder: Query, ended: readonly string[]): Promise<void> {
-    const until_ms = performance.now() + 60_000;
-    while (performance.now() < until_ms) {
-      const [locks] = await this.#db.system((query) =>
-        query<{ n: number }>(
-          // pg_locks, because wait_event is hidden from a session that switched to another role.
-          `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
-           where not l.granted and a.datname = current_database()`,
-        ),
-      );
-      if ((locks?.n ?? 0) >= 2 || ended.some((outcome) => /: (?:crashed|unavailable)/.test(outcome))) return;
-      // A session that holds a head and is idle for a second loses it.
-      await holder("select 1");
-    }
-    const sessions = await this.#db.system((query) =>
-      query(
-        "select application_name, state, wait_event, left(query, 60) as query from pg_stat_activity where datname = current_database()",
-      ),
-    );
-    throw new Error(`the retries do not wait for the head: ${JSON.stringify({ ended, sessions })}`);
   }
 }

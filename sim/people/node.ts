@@ -1,17 +1,17 @@
 /** One node of the people's world: the real operations on a way to the database that breaks when its time has come. */
 import { compilePolicySet } from "@countersign/core";
-import { createIds } from "../packages/server/src/edge/ids.ts";
-import { createSealer } from "../packages/server/src/edge/start/sealer.ts";
-import { createContextPauses } from "../packages/server/src/operations/context/context-pauses.ts";
-import { createContextPulls } from "../packages/server/src/operations/context/context-pulls.ts";
-import { isRegistered } from "../packages/server/src/operations/context/context-source.ts";
-import { createReviewQueues } from "../packages/server/src/operations/escalations/review-queue.ts";
-import { createDecisionLatencies } from "../packages/server/src/operations/intents/decision-latencies.ts";
-import type { Runtime } from "../packages/server/src/operations/runtime.ts";
-import type { Caller } from "../packages/server/src/operations/shared/caller.ts";
-import { createOrgStates } from "../packages/server/src/operations/shared/org-state.ts";
-import type { Clock, Db, HttpOut, Log, Query } from "../packages/server/src/ports.ts";
-import { type ConnectCommit, createCommitWriter } from "../packages/server/src/store/commit/commit-writer.ts";
+import { createIds } from "../../packages/server/src/edge/ids.ts";
+import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
+import { createContextPauses } from "../../packages/server/src/operations/context/context-pauses.ts";
+import { createContextPulls } from "../../packages/server/src/operations/context/context-pulls.ts";
+import { isRegistered } from "../../packages/server/src/operations/context/context-source.ts";
+import { createReviewQueues } from "../../packages/server/src/operations/escalations/review-queue.ts";
+import { createDecisionLatencies } from "../../packages/server/src/operations/intents/decision-latencies.ts";
+import type { Runtime } from "../../packages/server/src/operations/runtime.ts";
+import type { Caller } from "../../packages/server/src/operations/shared/caller.ts";
+import { createOrgStates } from "../../packages/server/src/operations/shared/org-state.ts";
+import type { Clock, Db, HttpOut, Log, Query } from "../../packages/server/src/ports.ts";
+import { type ConnectCommit, createCommitWriter } from "../../packages/server/src/store/commit/commit-writer.ts";
 
 /** What a world stands on; `alter` misspells statements on purpose. */
 export interface PeopleSetting {
@@ -21,6 +21,8 @@ export interface PeopleSetting {
   readonly alter?: (text: string) => string;
   /** People also freeze and unfreeze the agent, its maker's key and the organization. */
   readonly freezes?: boolean;
+  /** Policies change while reviews are open, and agents claim and withdraw. */
+  readonly rulings?: boolean;
 }
 
 /** The process died. */
@@ -60,7 +62,6 @@ const wallClock: Clock = { now_us: () => Date.now() * 1000 };
 export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut): Node {
   const fate: Node["fate"] = { left: null };
   const db = shaky(setting.db, fate, setting.alter ?? ((text) => text));
-  const policySet = compilePolicySet({ policies: [], version: 1 });
   const timers = {
     after: (wait_ms: number, run: () => void) =>
       (
@@ -94,7 +95,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     log,
     // In this world's time, which calls alone move on, a lost database would be looked for without an end.
     writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
-    orgStates: createOrgStates(setting.db, async () => policySet),
+    orgStates: createOrgStates(setting.db, async (_membrane, policies) => compilePolicySet({ policies, version: 1 })),
     callers: { reload, writeUses: async () => undefined },
     decisionReads: unused,
     waits: unused,

@@ -1,0 +1,63 @@
+/** Races for the lock of the organization's head. */
+import type { Db, Query } from "../../packages/server/src/ports.ts";
+import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
+
+/** Something that races; resolves to its outcome in words. */
+type Racer = () => Promise<string>;
+
+/**
+ * Runs racers that have all read their data before any of them gets the lock of the head. They get the lock in the order of the list,
+ * because PostgreSQL grants a row to those who wait for it in their order. So the same races end the same way in each run. Returns the
+ * outcomes.
+ */
+export async function raceInOrder(db: Db, org_id: string, racers: readonly Racer[]): Promise<string[]> {
+  const racing: Promise<string>[] = [];
+  const ended: string[] = [];
+  await db.tenant(org_id, async (holder) => {
+    await lockHead(holder, org_id);
+    for (const racer of racers) {
+      racing.push(begin(racer, ended));
+      const isWaiting = (waiting: number) => waiting + ended.length >= racing.length;
+      await untilWaiting(db, holder, isWaiting, ended);
+    }
+  });
+  return Promise.all(racing);
+}
+
+/** Starts a racer and notes its end. */
+export function begin(racer: Racer, ended: string[]): Promise<string> {
+  const racing = racer();
+  racing.then(
+    (outcome) => ended.push(outcome),
+    (error) => ended.push(String(error)),
+  );
+  return racing;
+}
+
+/** Waits until enough sessions wait for a lock. `holder` holds the head. */
+export async function untilWaiting(
+  db: Db,
+  holder: Query,
+  isEnough: (waiting: number) => boolean,
+  ended: readonly string[],
+): Promise<void> {
+  const until_ms = performance.now() + 60_000;
+  while (performance.now() < until_ms) {
+    const [locks] = await db.system((query) =>
+      query<{ n: number }>(
+        // pg_locks, because wait_event is hidden from a session that switched to another role.
+        `select count(distinct l.pid)::integer as n from pg_locks l join pg_stat_activity a on a.pid = l.pid
+         where not l.granted and a.datname = current_database()`,
+      ),
+    );
+    if (isEnough(locks?.n ?? 0)) return;
+    // A session that holds a head and is idle for a second loses it.
+    await holder("select 1");
+  }
+  const sessions = await db.system((query) =>
+    query(
+      "select application_name, state, wait_event, left(query, 60) as query from pg_stat_activity where datname = current_database()",
+    ),
+  );
+  throw new Error(`the racers do not wait for the head: ${JSON.stringify({ ended, sessions })}`);
+}
