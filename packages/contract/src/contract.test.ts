@@ -103,7 +103,7 @@ describe("error codes", () => {
       403: 3,
       404: 1,
       405: 1,
-      409: 10, // with review_queue_full, blocked_now, frozen, already_claimed and handed_on: docs/decisions/0011, 0034, 0036 and 0037
+      409: 11, // with review_queue_full, blocked_now, frozen, already_claimed, handed_on and reason_required: docs/decisions/0011, 0034, 0036, 0037 and 0039
       413: 1,
       415: 1,
       422: 4, // with invalid_binding, which docs/decisions/0041 adds

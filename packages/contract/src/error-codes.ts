@@ -106,6 +106,13 @@ export const errorCodes = {
       "What holds now blocks the action, although it did not when the action was decided: a policy, a stored fact, a setting of the membrane, or the state of the key that submitted it.",
     advice: "`details` names what blocks it. Decide block, or submit the action again once nothing blocks it.",
   },
+  reason_required: {
+    status: 409,
+    meaning:
+      "The approval comes sooner than the pace of a rule allows: too soon after the case was shown to you, or as one of many within five minutes.",
+    advice:
+      "Read the case, then write your reason in `comment`, or send `second_person: true` to ask for one more person. `details` says what was too fast.",
+  },
   already_claimed: {
     status: 409,
     meaning: "Somebody else claimed the action before, or reported that it was carried out.",

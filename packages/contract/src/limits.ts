@@ -88,6 +88,16 @@ export const limits = {
   escalation_timeout_seconds_max: 2_592_000,
   escalation_reviewers_max: 50,
   escalation_quorum_max: 10,
+  // Pace of reviewers. Source: docs/decisions/0039
+  pace_window_seconds: 300,
+  pace_min_seconds_max: 3_600,
+  pace_reason_from_max: 1_000,
+  /** Letters and digits that a typed reason has at least. */
+  reason_characters_min: 3,
+  /** A review with less time gets no reminders. */
+  reminders_timeout_seconds_min: 600,
+  /** The newest rulings of an organization that its figures of pace count. */
+  pace_rulings_max: 50_000,
   escalations_pending_per_agent_max: 1_000,
   escalations_pending_per_key_max: 5_000,
 

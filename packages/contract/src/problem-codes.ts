@@ -54,6 +54,11 @@ export const refusalCodes = {
   already_exists: { statuses: [409], meaning: "There is one like it, or as many as there may be." },
   before_turn: { statuses: [409], meaning: "Other reviewers approve first; the message says who is missing." },
   domain_taken: { statuses: [409], meaning: "Another organization has people or an invitation in this domain." },
+  too_many: { statuses: [409], meaning: "You approved many escalations within five minutes: this one needs a reason." },
+  too_soon: {
+    statuses: [409],
+    meaning: "The escalation was shown to you a moment ago, or never: an approval needs a reason.",
+  },
   draft: { statuses: [409], meaning: "The membrane is a draft and decides nothing yet." },
   last_admin: { statuses: [409], meaning: "The organization would be left without an admin." },
   no_name: { statuses: [409], meaning: "Browsers have no passkeys for addresses made of numbers." },

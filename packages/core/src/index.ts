@@ -79,7 +79,7 @@ export { type CheckedPolicy, checkPolicy, checkPolicySteps } from "./policy/chec
 export { costSteps } from "./policy/check/cost.ts";
 export { diagnostics_max } from "./policy/check/findings.ts";
 export { namingRules } from "./policy/check/naming-rules.ts";
-export { orderWarning, reachWarning } from "./policy/check/panel-warnings.ts";
+export { lateTier, orderWarning, reachWarning } from "./policy/check/panel-warnings.ts";
 export { type CostlyPolicy, canMeet, sharedBudgetSteps } from "./policy/check/shared-budget.ts";
 export { SharedPolicies } from "./policy/check/shared-policies.ts";
 export { suggestName } from "./policy/check/suggest-name.ts";
@@ -95,6 +95,7 @@ export {
   membraneDemand,
   type ReviewDemand,
   reviewersToKnow,
+  unitedReviewers,
 } from "./policy/escalation-terms.ts";
 export { locateObject } from "./policy/locate-object.ts";
 export type { PolicyDiagnostic } from "./policy/located.ts";
@@ -113,17 +114,16 @@ export {
   type StoredAction,
 } from "./reviews/decide-again.ts";
 export {
-  isReached,
   type Review,
   type ReviewStep,
   type Ruling,
   type StepRefusal,
   stepReview,
   withDemands,
-  withNames,
 } from "./reviews/escalation.ts";
 export { overrideTerms } from "./reviews/override.ts";
-export { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./reviews/panels.ts";
+export { type FastApproval, type MeasuredVote, type PacedVote, paceVote } from "./reviews/pace.ts";
+export { type CountedDemand, hasTurn, isMet, missingApprovals, missingText, panelsOf } from "./reviews/panels.ts";
 export { isPartyName, type PartyNames, partyNames } from "./reviews/parties.ts";
 export {
   hiddenPlaces,
@@ -139,7 +139,18 @@ export {
   workOutRuling,
 } from "./reviews/ruling.ts";
 export { type Credential, isCounted, isEntitled, type Standing, withoutLapsed } from "./reviews/standing.ts";
-export { aheadAtLeast, formatTimestampUs, parseTimestampUs, us_per_day, us_per_hour, us_per_second } from "./time.ts";
+export { countedDemand, type Notice, nextNoticeAt, noticesOf, openTiers } from "./reviews/tiers.ts";
+export { withNames } from "./reviews/with-names.ts";
+export {
+  aheadAtLeast,
+  formatTimestampUs,
+  isReached,
+  parseTimestampUs,
+  timestampUs,
+  us_per_day,
+  us_per_hour,
+  us_per_second,
+} from "./time.ts";
 export { canonicalJson } from "./values/canonical-json.ts";
 export { clipText } from "./values/clip-text.ts";
 export { actionFingerprint, sha256Hex } from "./values/fingerprint.ts";

@@ -52,6 +52,18 @@ export function parseTimestampUs(text: string): number | null {
   return seconds * us_per_second + micros;
 }
 
+/** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
+export function isReached(moment: string, now: string): boolean {
+  return timestampUs(now) >= timestampUs(moment);
+}
+
+/** Returns the microseconds since 1970 of a timestamp that the service wrote. Throws for any other text. */
+export function timestampUs(time: string): number {
+  const at_us = parseTimestampUs(time);
+  if (at_us === null) throw new RangeError(`${time} is no timestamp`);
+  return at_us;
+}
+
 const isoTimePattern = /^(.{10}[Tt]\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(?:[Zz]|([+-]\d{2})(?::?(\d{2}))?)$/;
 
 /**

@@ -33,6 +33,10 @@ const byCode: Readonly<Record<string, readonly [title: string, todo: string]>> =
     "This action cannot be approved now",
     "A rule, a stored fact or the agent's key blocks it since it was held. Block it, or try again when that has ended.",
   ],
+  reason_required: [
+    "This approval needs a reason",
+    "Write the reason as comment for people, then approve again. Or ask for one more person.",
+  ],
   already_claimed: ["Somebody else carries this out", "Do not do it again. The decision shows what became of it."],
   handed_on: ["Its approval went to an equal action", "Do not do it. The decision names the other action."],
   override_not_allowed: [

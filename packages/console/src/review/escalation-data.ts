@@ -5,7 +5,10 @@ import { useClient } from "../api/session.tsx";
 import { shownAnswer, shownIntent } from "../parts/records/shown.ts";
 import { asked, whatDiffers } from "./what-differs.ts";
 
-/** How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. */
+/**
+ * How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. The first look is also when the
+ * service notes that the case was shown (decision 0039).
+ */
 const watch_ms = 3_000;
 
 /** The key under which the queue is read, whatever its filters. */

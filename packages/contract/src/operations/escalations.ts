@@ -8,6 +8,7 @@ import {
   givenId,
   listed,
   ReassignInput,
+  ReviewerPace,
   RulingInput,
   wrapped,
 } from "../resources/index.ts";
@@ -57,7 +58,8 @@ export const escalationOperations = {
       "One rejection closes it as block. Approvals close it when each rule that holds the action has those that it demands: " +
       "of its own reviewers, as many different people as its quorum says. One approval counts for every rule that names the " +
       "reviewer. A vote that would let the action through is decided again under the rules, the stored facts and the time of " +
-      "now: what blocks it now refuses the vote (`blocked_now`), and a rule that holds it now and did not before adds its reviewers.",
+      "now: what blocks it now refuses the vote (`blocked_now`), and a rule that holds it now and did not before adds its reviewers. " +
+      "An approval that is faster than the pace of a rule needs a typed reason in `comment`, or `second_person: true` (`reason_required`).",
     auth: ["reviewer"],
     idempotent: true,
     params,
@@ -72,6 +74,7 @@ export const escalationOperations = {
       "masked_value_changed",
       "blocked_now",
       "frozen",
+      "reason_required",
     ],
   },
   cancelEscalation: {
@@ -133,5 +136,16 @@ export const escalationOperations = {
     body_bytes_max,
     answers: one,
     refuses: ["escalation_closed"],
+  },
+  getReviewerPace: {
+    ...common,
+    method: "GET",
+    path: "/v1/reviewers/pace",
+    summary: "Read how fast reviewers rule and how much they approve",
+    description:
+      "Figures of the last 7 and 30 days. Admins see everybody, others themselves. If the organization's `reviewer_figures` is `team`, " +
+      "everybody sees only the totals.",
+    auth: ["reviewer"],
+    answers: { 200: { description: "The figures.", schema: wrapped("pace", ReviewerPace) } },
   },
 } as const satisfies Record<string, Operation>;

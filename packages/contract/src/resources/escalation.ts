@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { EscalationStatus, MessageToAgent, Modification, Outcome } from "./decision.ts";
 import { Target } from "./intent.ts";
-import { NamedReviewer, Reviewer } from "./membrane.ts";
+import { NamedReviewer, Pace, Reviewer } from "./membrane.ts";
 import { closed, id, listQuery, nullable, oneOf, PipelineMode, plainText, text, timestamp } from "./shapes.ts";
 
 const reviewedModification = closed({
@@ -21,6 +21,12 @@ export const RulingInput = closed(
         limits.comment_chars_max,
         "for the agent and its model: the final decision has it. Line ends and tabs are its only control characters",
       ),
+    ),
+    second_person: Type.Optional(
+      Type.Boolean({
+        description:
+          "true: if the approval is faster than the pace of a rule and has no reason, it counts, and the rule's panel needs one more person",
+      }),
     ),
     modifications: Type.Optional(
       Type.Array(reviewedModification, {
@@ -72,11 +78,40 @@ export const Panel = Type.Object(
     after: nullable(
       text(limits.label_chars_max, { description: "the `policy` of the panel that goes first; null: none" }),
     ),
+    tier: Type.Optional(
+      Type.Object(
+        { reviewers: Type.Array(Reviewer), opens_at: timestamp() },
+        {
+          description:
+            "further reviewers who may meet this panel too, if it is not met by `opens_at`; then `reviewers` includes them. absent: none",
+        },
+      ),
+    ),
+    pace: Type.Optional(Pace),
     status: oneOf(["waiting", "open", "met"], { description: "waiting: its turn comes when the panel `after` is met" }),
   },
   { title: "Panel" },
 );
 export type Panel = Static<typeof Panel>;
+
+/** How an approval was faster than the pace of a rule. */
+export const FastVote = Type.Object(
+  {
+    because: Type.Array(oneOf(["too_soon", "too_many"]), {
+      description: "too_soon: after the case was shown; too_many: within five minutes",
+    }),
+    shown_seconds: nullable(
+      Type.Number({
+        minimum: 0,
+        description: "from the first time that the reviewer read the escalation; null: never read",
+      }),
+    ),
+    approvals_in_five_minutes: Type.Integer({ minimum: 1, description: "of this reviewer, this one included" }),
+    second_person: Type.Boolean({ description: "true: no reason was typed, so one more person must approve" }),
+  },
+  { title: "FastVote" },
+);
+export type FastVote = Static<typeof FastVote>;
 
 /** An action that waits for people, or waited. Source: api.md §6. */
 export const Escalation = Type.Object(
@@ -141,6 +176,7 @@ export const Escalation = Type.Object(
             { description: "this approval counted, and does not count now. Absent: it counts for all its panels" },
           ),
         ),
+        fast: Type.Optional(FastVote),
         at: timestamp(),
       }),
       {

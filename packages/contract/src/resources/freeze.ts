@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
+import { ReviewerFigures } from "./people/pace.ts";
 import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
 /** What a freeze does with the actions of the frozen. */
@@ -89,14 +90,18 @@ export const OrganizationSettings = Type.Object(
     unfreeze_needs_second_person: Type.Boolean({
       description: "true: a second, different person must confirm that something is unfrozen",
     }),
+    reviewer_figures: ReviewerFigures,
   },
   { title: "OrganizationSettings" },
 );
 export type OrganizationSettings = Static<typeof OrganizationSettings>;
 
 /** Body of PATCH /v1/organization. */
-export const OrganizationChange = closed(
-  { unfreeze_needs_second_person: Type.Boolean() },
-  { title: "OrganizationChange" },
+export const OrganizationChange = Type.Object(
+  {
+    unfreeze_needs_second_person: Type.Optional(Type.Boolean()),
+    reviewer_figures: Type.Optional(ReviewerFigures),
+  },
+  { title: "OrganizationChange", additionalProperties: false, minProperties: 1 },
 );
 export type OrganizationChange = Static<typeof OrganizationChange>;

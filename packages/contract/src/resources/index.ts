@@ -17,6 +17,7 @@ export * from "./overview.ts";
 export * from "./people/api-key.ts";
 export * from "./people/caller.ts";
 export * from "./people/onboarding.ts";
+export * from "./people/pace.ts";
 export * from "./people/person.ts";
 export * from "./people/single-sign-on.ts";
 export * from "./policy.ts";

@@ -67,6 +67,29 @@ export const NamedReviewer = Type.Unsafe<Reviewer>(
   ),
 );
 
+/** How fast approvals may be without a typed reason. */
+export const Pace = closed(
+  {
+    min_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.pace_min_seconds_max,
+        description: "an approval sooner than this after the case was shown to the reviewer needs a reason",
+      }),
+    ),
+    reason_from: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.pace_reason_from_max,
+        description:
+          "the first approval of one reviewer within five minutes that needs a reason; 10: the tenth and each further one",
+      }),
+    ),
+  },
+  { title: "Pace", description: "approvals that are faster need a typed reason or a second person" },
+);
+export type Pace = Static<typeof Pace>;
+
 const share = () => nullable(Type.Number({ minimum: 0, maximum: 1, description: "risk score; null: never" }));
 const maxAge = () =>
   Type.Optional(
@@ -92,6 +115,7 @@ const escalation = {
   ),
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
   quorum: Type.Integer({ minimum: 1, maximum: limits.escalation_quorum_max }),
+  pace: Type.Optional(nullable(Pace)),
   party_needs_another: Type.Optional(
     Type.Boolean({
       description:

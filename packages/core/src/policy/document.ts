@@ -1,5 +1,5 @@
 /** The policy document as types. Its rules are in schema.ts and check.ts. */
-import type { FactsFrom } from "@countersign/contract";
+import type { FactsFrom, Pace } from "@countersign/contract";
 
 /** The effect of a fired rule; `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
@@ -37,6 +37,10 @@ export interface EscalationSettings {
   readonly approval_valid_for?: string;
   /** The name of the policy whose panel must be met before this one's turn comes. */
   readonly after?: string;
+  /** The second tier: after a duration without enough approvals, these reviewers may meet the same panel. */
+  readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
+  /** How fast approvals may be without a typed reason. */
+  readonly pace?: Pace;
 }
 
 /** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */

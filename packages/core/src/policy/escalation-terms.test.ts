@@ -215,3 +215,48 @@ test("returns what policies demand that hold only the changed action, with the m
     { policy: "plain", policy_id: "pol_plain", reviewers: membrane.reviewers, quorum: 1 },
   ]);
 });
+
+const tier = (after: string, ...reviewers: string[]) => ({
+  // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
+  then: { after, reviewers },
+});
+
+test("a second tier is part of the demand of its own policy, if it opens before the end of the policy's own time limit", () => {
+  const tierOf = (escalation: HoldingPolicy["escalation"]) =>
+    mergeTerms(membrane, [holding("a", escalation), holding("b", {})], true).demands.map((demand) => demand.tier);
+  const second = { after_seconds: 1_800, reviewers: panel(["role:operator"]) };
+  expect(tierOf(tier("30m", "role:operator"))).toEqual([second, undefined, undefined]);
+  expect(tierOf({ ...tier("30m", "role:operator"), timeout: "31m" })[0]).toEqual(second);
+  // The membrane's limit is 4 hours.
+  expect(tierOf(tier("4h", "role:operator"))[0]).toBe(undefined);
+});
+
+test("reviewers keep their votes if the second tier of a stronger demand does not meet theirs", () => {
+  const operators = { policy: "operators", reviewers: panel(["role:operator"]), quorum: 1 };
+  const admins = (...second: string[]) => ({
+    ...{ policy: "admins", reviewers: panel(["role:admin"]), quorum: 1 },
+    tier: { after_seconds: 60, reviewers: panel(second) },
+  });
+  const votersWith = (...second: string[]) => electorateOf([operators, admins(...second)], new Map());
+  expect(votersWith("role:operator")).toMatchObject({ reviewers: panel(["role:admin"]), required: 1 });
+  const kept = electorateOf([admins("role:operator"), { ...operators, reviewers: panel(["role:admin"]) }], new Map());
+  expect(kept.demands.map(({ met_with }) => met_with)).toEqual([undefined, undefined]);
+  expect(votersWith("role:reviewer")).toMatchObject({ reviewers: panel(["role:admin", "role:operator"]), required: 1 });
+  // The second tier may meet both in one approval later, so the lower limit counts it.
+  const apart = [
+    { ...operators, reviewers: panel(["user:a"]) },
+    { ...admins("user:a"), reviewers: panel(["user:b"]) },
+  ];
+  expect(electorateOf(apart, new Map()).required).toBe(1);
+});
+
+test("a policy takes each member of the pace that it leaves out from the membrane", () => {
+  const paced = { ...membrane, pace: { min_seconds: 9, reason_from: 5 } };
+  const { demands } = mergeTerms(paced, [holding("a", { pace: { min_seconds: 20 } }), holding("b", {})], true);
+  expect(demands.map(({ pace }) => pace)).toEqual([
+    { min_seconds: 20, reason_from: 5 },
+    { min_seconds: 9, reason_from: 5 },
+    { min_seconds: 9, reason_from: 5 },
+  ]);
+  expect(mergeTerms({ ...membrane, pace: null }, [], true).demands[0]).not.toHaveProperty("pace");
+});

@@ -1,4 +1,4 @@
-import { limits, type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
+import { limits, type Pace, type Reason, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { EscalationTerms, MembraneSettings } from "../deciding/decision.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
 import { parseDurationSeconds } from "../time.ts";
@@ -28,6 +28,10 @@ export interface ReviewDemand {
   readonly after?: string;
   /** The name of the demand whose reviewers meet this one too, so that only they vote. Absent: its own reviewers vote. */
   readonly met_with?: string;
+  /** Further reviewers who may meet this demand too, so long after it joined the review, if it is not met by then. Absent: none. */
+  readonly tier?: { readonly after_seconds: number; readonly reviewers: readonly Reviewer[] };
+  /** How fast its approvals may be without a reason. Absent: as fast as they are. */
+  readonly pace?: Pace;
 }
 
 /** The `policy` of a demand that comes from the membrane's settings. */
@@ -91,12 +95,17 @@ function timeLimit(
   membrane_counts: boolean,
   on_timeout: "block" | "approve",
 ): number {
-  const seconds = holding.map(
-    ({ escalation: { timeout } }) =>
-      (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? membrane.timeout_seconds,
-  );
+  const seconds = holding.map(({ escalation }) => ownTimeLimit(escalation, membrane));
   if (membrane_counts || holding.length === 0) seconds.push(membrane.timeout_seconds);
   return on_timeout === "approve" ? Math.max(...seconds) : Math.min(...seconds);
+}
+
+/** Returns the time limit of one rule. */
+function ownTimeLimit(
+  { timeout }: HoldingPolicy["escalation"],
+  { timeout_seconds }: Pick<MembraneTerms, "timeout_seconds">,
+): number {
+  return (timeout === undefined ? null : parseDurationSeconds(timeout)) ?? timeout_seconds;
 }
 
 /**
@@ -135,22 +144,39 @@ export function heldFor(
 }
 
 /** Returns what the membrane itself demands. */
-export function membraneDemand({ reviewers, quorum }: MembraneTerms): ReviewDemand {
-  return { policy: membrane_demand_name, reviewers, quorum };
+export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): ReviewDemand {
+  return { policy: membrane_demand_name, reviewers, quorum, ...pacePart(pace) };
 }
 
-/** Returns what a policy demands, with the membrane's terms for what its document leaves out. */
+/**
+ * Returns what a policy demands, with the membrane's terms for what its document leaves out. A second tier that would open at or after
+ * the end of the policy's own time limit is left out: else a further rule with more time would let its reviewers decide.
+ */
 export function demandOf(
   { policy_id, name, escalation, approvals_min }: HoldingPolicy,
-  membrane: Pick<MembraneTerms, "reviewers" | "quorum">,
+  membrane: Pick<MembraneTerms, "reviewers" | "quorum" | "timeout_seconds" | "pace">,
 ): ReviewDemand {
+  const tier = tierOf(escalation);
   return {
     policy: name,
     policy_id,
     reviewers: escalation.reviewers?.map(reviewerOf) ?? membrane.reviewers,
     quorum: Math.max(escalation.quorum ?? membrane.quorum, approvals_min),
     ...(escalation.after === undefined ? {} : { after: escalation.after }),
+    ...(tier === undefined || tier.after_seconds >= ownTimeLimit(escalation, membrane) ? {} : { tier }),
+    ...pacePart({ ...membrane.pace, ...escalation.pace }),
   };
+}
+
+/** Returns the second tier that a policy names; undefined: none. */
+function tierOf({ then }: HoldingPolicy["escalation"]): ReviewDemand["tier"] {
+  const after_seconds = then === undefined ? null : parseDurationSeconds(then.after);
+  if (then === undefined || after_seconds === null) return undefined;
+  return { after_seconds, reviewers: then.reviewers.map(reviewerOf) };
+}
+
+function pacePart(pace: Pace | null | undefined): Pick<ReviewDemand, "pace"> {
+  return pace == null || Object.keys(pace).length === 0 ? {} : { pace };
 }
 
 /** Who may vote on a review, and how many approvals it takes at least. */
@@ -166,19 +192,19 @@ export interface Electorate {
  * Returns who may vote on a review with these demands. The reviewers of a demand are left out if another demand implies it,
  * because that demand's reviewers meet both. Demands that wait for each other keep their reviewers, because these vote in turn.
  * `required` is a lower limit: nobody meets two demands without a common reviewer.
+ * A demand with a second tier keeps its reviewers, too, and those of the tier count from the start: they may vote later.
  * A named user meets the role reviewer, because nobody below it may decide; `known` says whether a user meets a higher role,
  * and whether two names are one person. Source: docs/decisions/0011.
  */
 export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMap<string, KnownReviewer>): Electorate {
   const implies = (a: ReviewDemand, b: ReviewDemand): boolean =>
-    a.after === undefined &&
-    a.quorum >= b.quorum &&
-    reviewersOf(a).every((reviewer) => meetsDemand(reviewer, b, known));
+    a.after === undefined && a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsDemand(reviewer, b, known));
   const isOrdered = ({ policy, after }: ReviewDemand): boolean =>
     after !== undefined || demands.some((other) => other.after === policy);
   const needed = demands.filter(
     (demand, n) =>
       isOrdered(demand) ||
+      demand.tier !== undefined ||
       !demands.some(
         (other, m) => m !== n && implies(other, demand) && (m < n || isOrdered(other) || !implies(demand, other)),
       ),
@@ -199,8 +225,8 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
 }
 
 /** Returns the ids that `electorateOf` must know more about; none if all demands name the same reviewers, or roles only. */
-export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers">[]): string[] {
-  const named = demands.flatMap(({ reviewers }) => (reviewers.length === 0 ? [] : [reviewers]));
+export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers" | "tier">[]): string[] {
+  const named = demands.flatMap((demand) => (demand.reviewers.length === 0 ? [] : [everyoneOf(demand)]));
   if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
   return unique(named.flat())
     .filter(({ type }) => type === "user")
@@ -225,15 +251,28 @@ function reviewersOf({ reviewers }: ReviewDemand): readonly Reviewer[] {
   return reviewers.length === 0 ? anyReviewer : reviewers;
 }
 
+/** The reviewers of a demand with those of its second tier. */
+function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): readonly Reviewer[] {
+  return reviewers.length === 0 ? anyReviewer : unitedReviewers(reviewers, tier?.reviewers ?? []);
+}
+
 function haveCommonReviewer(a: ReviewDemand, b: ReviewDemand, known: ReadonlyMap<string, KnownReviewer>): boolean {
   return (
-    reviewersOf(a).some((reviewer) => meetsDemand(reviewer, b, known)) ||
-    reviewersOf(b).some((reviewer) => meetsDemand(reviewer, a, known))
+    everyoneOf(a).some((reviewer) => meetsSome(reviewer, everyoneOf(b), known)) ||
+    everyoneOf(b).some((reviewer) => meetsSome(reviewer, everyoneOf(a), known))
   );
 }
 
 function meetsDemand(reviewer: Reviewer, demand: ReviewDemand, known: ReadonlyMap<string, KnownReviewer>): boolean {
-  return reviewersOf(demand).some((member) => meets(reviewer, member, known));
+  return meetsSome(reviewer, reviewersOf(demand), known);
+}
+
+function meetsSome(
+  reviewer: Reviewer,
+  members: readonly Reviewer[],
+  known: ReadonlyMap<string, KnownReviewer>,
+): boolean {
+  return members.some((member) => meets(reviewer, member, known));
 }
 
 /** Whether a reviewer is the person, or has the role, that a demand names as `member`. */
@@ -244,6 +283,13 @@ function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, 
   if (member.type === "role") return least === "reviewer" || (who !== undefined && roleMeets(who.role, [least]));
   if (reviewer.id === member.id) return true;
   return who !== undefined && (who.person === member.id || who.self === known.get(member.id)?.self);
+}
+
+/** Returns both lists as one; empty, which means any reviewer, if the first one is. */
+export function unitedReviewers(reviewers: readonly Reviewer[], further: readonly Reviewer[]): Reviewer[] {
+  if (reviewers.length === 0) return [];
+  const known = new Set(reviewers.map(({ type, id }) => `${type}:${id}`));
+  return [...reviewers, ...further.filter(({ type, id }) => !known.has(`${type}:${id}`))];
 }
 
 function unique(reviewers: readonly Reviewer[]): Reviewer[] {

@@ -130,22 +130,44 @@ const modify: Schema = {
   },
 };
 
+const reviewers: Schema = {
+  description: "role:<role> or user:<id>",
+  type: "array",
+  minItems: 1,
+  maxItems: limits.escalation_reviewers_max,
+  items: {
+    description: "role:admin, role:operator, role:reviewer or user:<id>",
+    type: "string",
+    pattern: "^(role:(admin|operator|reviewer)|user:(usr|key)_[A-Za-z0-9]{1,64})$",
+  },
+};
+
+const pace: Schema = {
+  description: "approvals that are faster need a typed reason or a second person",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    min_seconds: {
+      description: "an approval sooner than this after the case was shown to the reviewer needs a reason",
+      type: "integer",
+      minimum: 1,
+      maximum: limits.pace_min_seconds_max,
+    },
+    reason_from: {
+      description: "the first approval of one reviewer within five minutes that needs a reason, for example 10",
+      type: "integer",
+      minimum: 1,
+      maximum: limits.pace_reason_from_max,
+    },
+  },
+};
+
 const escalation: Schema = {
   description: "who reviews, how many must agree, and until when",
   type: "object",
   additionalProperties: false,
   properties: {
-    reviewers: {
-      description: "role:<role> or user:<id>",
-      type: "array",
-      minItems: 1,
-      maxItems: limits.escalation_reviewers_max,
-      items: {
-        description: "role:admin, role:operator, role:reviewer or user:<id>",
-        type: "string",
-        pattern: "^(role:(admin|operator|reviewer)|user:(usr|key)_[A-Za-z0-9]{1,64})$",
-      },
-    },
+    reviewers,
     quorum: {
       description: "how many different people must approve",
       type: "integer",
@@ -161,6 +183,18 @@ const escalation: Schema = {
       type: "string",
       pattern: "^[a-z0-9][a-z0-9._-]{0,127}$",
     },
+    // biome-ignore lint/suspicious/noThenProperty: the word of the policy language; it is never awaited.
+    then: {
+      description: "a second tier: who may approve too, if this policy's approvals are missing after a time",
+      type: "object",
+      required: ["after", "reviewers"],
+      additionalProperties: false,
+      properties: {
+        after: duration("a duration such as 30m or 4h, shorter than the time limit"),
+        reviewers,
+      },
+    },
+    pace,
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Decision, ObservationInput } from "@countersign/contract";
-import { isReached } from "./escalation.ts";
+import { isReached } from "../time.ts";
 
 /**
  * Why an action should not have been carried out: the service blocked it, people still decide on it, its review was cancelled, or

@@ -1,7 +1,8 @@
 import type { Escalation } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Review, type ReviewStep, type Ruling, stepReview, withNames } from "./escalation.ts";
+import { type Review, type ReviewStep, type Ruling, stepReview } from "./escalation.ts";
+import { withNames } from "./with-names.ts";
 
 const at = (second: number) => `2026-11-21T10:00:${String(second).padStart(2, "0")}.000000Z`;
 const plain: Ruling = { outcome: "approve", modifications: [], modified_content: null };
@@ -97,6 +98,49 @@ describe("a review", () => {
     const twice = after(review(2), approve("a"), approve("a"));
     expect(twice.record).toMatchObject({ status: "pending", quorum: { approvals: 1 } });
     expect(after(twice, approve("b")).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+  });
+
+  test("an approval that is too fast and has no reason needs one more person in its panel, until its voter gives a reason", () => {
+    const because = ["too_soon" as const];
+    const fast = { because, shown_seconds: 2, approvals_in_five_minutes: 1, second_person: true };
+    const quick = (person: string) => ({ ...approve(person), fast, needs_second: [0] }) as ReviewStep;
+    const first = after(review(1), quick("a"));
+    expect(first.record).toMatchObject({
+      status: "pending",
+      quorum: { required: 2, approvals: 1 },
+      panels: [{ required: 2, approvals: 1, status: "open", missing: "1 more approval by any reviewer" }],
+      votes: [{ reviewer: "a", fast }],
+    });
+    for (const next of [approve("b"), approve("a"), quick("b")])
+      expect(after(first, next).record).toMatchObject({ status: "decided", resolution: { outcome: "approve" } });
+    expect(after(first, block("b")).record.resolution?.outcome).toBe("block");
+  });
+
+  test("a reassignment keeps the strictest pace, and the second person that a fast approval needs", () => {
+    const paced = (policy: string, min_seconds: number) => ({ ...anybody, policy, pace: { min_seconds } });
+    const start = { ...review(1), demands: [paced("a", 5), paced("b", 9)] };
+    const fast = {
+      because: ["too_soon" as const],
+      shown_seconds: 2,
+      approvals_in_five_minutes: 1,
+      second_person: true,
+    };
+    const first = after(start, { ...approve("a", plain, 1, [0, 1]), fast, needs_second: [0, 1] } as ReviewStep);
+    const handed = after(first, { kind: "reassign", reviewers: [{ type: "user", id: "b" }], at: at(2) });
+    expect(handed.record.panels).toMatchObject([{ required: 2, approvals: 1, pace: { min_seconds: 9 } }]);
+    expect(after(handed, approve("b")).record.status).toBe("decided");
+  });
+
+  test("a vote counts for a panel whose second tier opened before it", () => {
+    const tier = { after_seconds: 10, reviewers: [{ type: "role" as const, id: "operator" }] };
+    const demand = { ...anybody, reviewers: [{ type: "role" as const, id: "admin" }], tier, tier_left_us: 20_000_000 };
+    const first = after({ ...review(2), demands: [{ ...demand, quorum: 2 }] }, approve("a", plain, 9));
+    expect(first.record.panels[0]?.reviewers).toHaveLength(1);
+    const decided = after(first, approve("b", plain, 10)).record;
+    expect(decided).toMatchObject({
+      status: "decided",
+      panels: [{ reviewers: [{ id: "admin" }, { id: "operator" }] }],
+    });
   });
 
   test("says if the submitter's person ruled, whoever ruled before and after", () => {
@@ -293,4 +337,15 @@ test("two votes that turn out to be of one person count once, in the record and 
   const again = after({ ...voted, record, demands }, approve("ann"), approve("eve"));
   expect(again.record).toMatchObject({ status: "pending", quorum: { approvals: 3 } });
   expect(after(again, approve("zoe")).record.status).toBe("decided");
+});
+
+test("what a panel knows of an approval stays with it under another name", () => {
+  const carried = (person: string) => [{ person, demand: { reviewers: [], in_place_of: { [person]: "cas" } } }];
+  const known = (person: string) => ({
+    ...{ approved_by: [person], parties: [person], needs_second: [person] },
+    ...{ in_place_of: { [person]: "cas" }, carried: carried(person) },
+  });
+  const { record, demands } = review(1);
+  const before = { record, ruling: null, demands: demands.map((each) => ({ ...each, ...known("key_1") })) };
+  expect(withNames(before, new Map([["key_1", "ann"]])).demands).toMatchObject([known("ann")]);
 });

@@ -1,10 +1,12 @@
-import type { Escalation, Modification, Outcome, Reviewer } from "@countersign/contract";
+import type { Escalation, FastVote, Modification, Outcome, Reviewer } from "@countersign/contract";
 import type { Electorate } from "../policy/escalation-terms.ts";
-import { parseTimestampUs } from "../time.ts";
+import { isReached } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
-import { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf, reassigned_demand_name } from "./panels.ts";
+import { type CountedDemand, hasTurn, isMet, missingApprovals, panelsOf } from "./panels.ts";
+import { reassigned } from "./reassigned.ts";
 import { withoutHidden } from "./redaction.ts";
 import { isCounted } from "./standing.ts";
+import { openTiers } from "./tiers.ts";
 
 /*
  * The state machine of a review: one held action, from its escalation to a final outcome.
@@ -32,12 +34,16 @@ import { isCounted } from "./standing.ts";
  *     voter wait for others                    |            |
  *   vote: approval, but a rule holds the       | pending    | none yet; the rule's demand is one more (`withDemands`)
  *     action now that did not hold it before   |            |
+ *   vote: approval, faster than the pace and   | pending    | none yet; the panel needs one more person
+ *     without a reason (`needs_second`)        |            |
  *   vote: approval, others approved a          | pending    | refused "disagrees": the vote is not counted
  *     different ruling                         |            |
  *   vote: as above, but the ruling of others   | pending    | the others' votes end; this vote is the first again
  *     is overtaken                             |            |
  *   reassign                                   | pending    | none yet; votes and time limit stay. The new reviewers
  *                                              |            | are the only demand, with as many approvals as before
+ *   any step, after the second tier of a       | pending    | as above, with the reviewers of that tier in the demand
+ *     demand opened                            |            |
  *   cancel, by an operator or the submitter    | cancelled  | block
  *   time_over, at or after expires_at          | timed_out  | as on_timeout says; block if rules no longer approve
  *   time_over, before expires_at               | pending    | refused "early"
@@ -89,6 +95,10 @@ export type ReviewStep =
       readonly message_to_agent?: string;
       /** The reviewer's own changes, as other people may see them; null: none. */
       readonly modifications: Escalation["votes"][number]["modifications"];
+      /** How the approval is faster than the pace of a rule. Absent: it is not. */
+      readonly fast?: FastVote;
+      /** The places of the demands that need one more person because of that. Absent: none. */
+      readonly needs_second?: readonly number[];
       /** True: the ruling that others approved is overtaken. */
       readonly overtaken: boolean;
       /** Texts that policies now hide from people, and that the record may still show. Absent: none. */
@@ -123,7 +133,8 @@ export type Stepped =
   | ({ readonly kind: "refused" } & StepRefusal);
 
 /** Takes one step and returns the review after it. Pure: the given review is never changed. */
-export function stepReview(review: Review, step: ReviewStep): Stepped {
+export function stepReview(before: Review, step: ReviewStep): Stepped {
+  const review = openTiers(before, step.at);
   const { record } = review;
   const over = isReached(record.expires_at, step.at);
   if (record.status !== "pending") return refused("closed");
@@ -155,29 +166,7 @@ export function withDemands(
 ): Review {
   const quorum = { ...record.quorum, required: Math.max(record.quorum.required, required) };
   const all = [...demands, ...further];
-  return { record: { ...record, reviewers, quorum, panels: panelsOf(all) }, ruling, demands: all };
-}
-
-/**
- * Returns the review with other names for people, by `names`. Of several votes that get the same name the last one remains, because a
- * later vote of a person replaces the earlier one.
- */
-export function withNames({ record, ruling, demands }: Review, names: ReadonlyMap<string, string>): Review {
-  const nameOf = (person: string): string => names.get(person) ?? person;
-  const last = new Map(record.votes.map((each) => [nameOf(each.reviewer), each]));
-  const votes = record.votes.flatMap((each) => {
-    const reviewer = nameOf(each.reviewer);
-    return last.get(reviewer) === each ? [{ ...each, reviewer }] : [];
-  });
-  const renamed = demands.map((each) => ({ ...each, approved_by: [...new Set(each.approved_by.map(nameOf))] }));
-  const approvals = votes.filter(({ outcome }) => outcome !== "block").length;
-  const quorum = { ...record.quorum, approvals };
-  return { record: { ...record, votes, quorum, panels: panelsOf(renamed) }, ruling, demands: renamed };
-}
-
-/** Whether `now` is at or after `moment`; both RFC 3339. Throws when one of them is no timestamp. */
-export function isReached(moment: string, now: string): boolean {
-  return us(now) >= us(moment);
+  return { record: { ...record, reviewers, quorum, panels: panelsOf(all, record.expires_at) }, ruling, demands: all };
 }
 
 type VoteStep = Extract<ReviewStep, { kind: "vote" }>;
@@ -186,8 +175,12 @@ function vote(review: Review, step: VoteStep): Stepped {
   const after = awaited(review, step);
   if (after !== null) return { kind: "refused", because: "before_turn", after };
   const record = withoutHidden(review.record, step.hidden ?? []);
-  const { person, outcome, ruling, comment, message_to_agent, modifications, at } = step;
-  const said = message_to_agent === undefined ? {} : { message_to_agent };
+  const { person, outcome, ruling, comment, message_to_agent, modifications, fast, at } = step;
+  const said = {
+    ...(message_to_agent === undefined ? {} : { message_to_agent }),
+    modifications,
+    ...(fast === undefined ? {} : { fast }),
+  };
   const others = record.votes.filter((each) => each.reviewer !== person);
   const standing = others.filter((each) => isCounted(each, review.demands));
   const approved = review.ruling;
@@ -198,7 +191,7 @@ function vote(review: Review, step: VoteStep): Stepped {
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
   // A vote for a different ruling does not count: two half quorums for different rulings must never add up to one.
   if (disagrees && !step.overtaken) return refused("disagrees");
-  const own = { reviewer: person, outcome, comment, ...said, modifications, ...capacityOf(step), at };
+  const own = { reviewer: person, outcome, comment, ...said, ...capacityOf(step), at };
   const votes = [...(disagrees ? [] : others), own];
   const approvers = votes.flatMap((each) => (each.outcome === "block" ? [] : [each.reviewer]));
   const met = review.demands.map((demand, place) => counted(demand, place, step, approvers));
@@ -211,11 +204,8 @@ function vote(review: Review, step: VoteStep): Stepped {
   const rejections = votes.length - approvers.length;
   const quorum = { required, approvals, rejections };
   const self_reviewed = record.self_reviewed || step.self_reviewed;
-  const voted = {
-    record: { ...record, reviewers, votes, quorum, panels: panelsOf(demands), self_reviewed },
-    ruling,
-    demands,
-  };
+  const panels = panelsOf(demands, record.expires_at);
+  const voted = { record: { ...record, reviewers, votes, quorum, panels, self_reviewed }, ruling, demands };
   if (ruling !== null && missing > 0) return moved(voted);
   const deciding = ruling === null ? [own] : votes.filter((each) => isCounted(each, demands));
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
@@ -225,15 +215,16 @@ function vote(review: Review, step: VoteStep): Stepped {
 function counted(
   demand: CountedDemand,
   place: number,
-  { person, meets, in_place_of, party = [] }: VoteStep,
+  { person, meets, in_place_of, party = [], needs_second: fast = [] }: VoteStep,
   approvers: readonly string[],
 ): CountedDemand {
-  const { parties: before = [], in_place_of: places = {}, carried = [], ...rest } = demand;
+  const { parties: before = [], in_place_of: places = {}, carried = [], needs_second: asked = [], ...rest } = demand;
   const approved_by = approvers.filter((each) =>
     each === person ? meets.includes(place) : demand.approved_by.includes(each),
   );
   const is_party = (each: string): boolean => (each === person ? party.includes(place) : before.includes(each));
   const parties = approved_by.filter(is_party);
+  const needs_second = approved_by.filter((each) => (each === person ? fast.includes(place) : asked.includes(each)));
   const absent = approved_by.flatMap((each) => {
     const whose = each === person ? in_place_of?.get(place) : places[each];
     return whose === undefined ? [] : [[each, whose] as const];
@@ -245,6 +236,7 @@ function counted(
     approved_by,
     ...(still_carried.length === 0 ? {} : { carried: still_carried }),
     ...(parties.length === 0 ? {} : { parties }),
+    ...(needs_second.length === 0 ? {} : { needs_second }),
     ...(absent.length === 0 ? {} : { in_place_of: Object.fromEntries(absent) }),
   };
 }
@@ -300,35 +292,6 @@ function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDeman
   return demands.find((other) => other.policy === first?.after && !(isMet(other) && hasTurn(other, demands))) ?? null;
 }
 
-/** Returns the review in the hands of these reviewers. The approvals so far still count, while their people may vote. */
-function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
-  const approved_by = record.votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));
-  const replaces = [...new Set(demands.flatMap((each) => [each.policy, ...(each.replaces ?? [])]))];
-  const carried = demands.flatMap((each) => carriedBy(each));
-  const parties = approved_by.filter((person) => demands.some((each) => each.parties?.includes(person)));
-  const in_place_of = Object.assign({}, ...demands.map((each) => each.in_place_of ?? {}));
-  const demand: CountedDemand = {
-    ...{ policy: reassigned_demand_name, reviewers, quorum: record.quorum.required, approved_by, replaces },
-    ...(carried.length === 0 ? {} : { carried }),
-    ...(parties.length === 0 ? {} : { parties }),
-    ...(Object.keys(in_place_of).length === 0 ? {} : { in_place_of }),
-  };
-  return { record: { ...record, reviewers: [...reviewers], panels: panelsOf([demand]) }, ruling, demands: [demand] };
-}
-
-/** Returns for each approval of a demand what a reassignment has to remember: that the person was entitled by this demand. */
-function carriedBy({
-  carried = [],
-  approved_by,
-  reviewers,
-  in_place_of,
-}: CountedDemand): NonNullable<CountedDemand["carried"]> {
-  const demand = { reviewers, ...(in_place_of === undefined ? {} : { in_place_of }) };
-  const earlier = carried.filter(({ person }) => approved_by.includes(person));
-  const own = approved_by.filter((person) => !earlier.some((each) => each.person === person));
-  return [...earlier, ...own.map((person) => ({ person, demand }))];
-}
-
 function cancel(review: Review, { by, comment, withdrawn_by, at }: Extract<ReviewStep, { kind: "cancel" }>): Stepped {
   const record = withdrawn_by === undefined ? review.record : { ...review.record, withdrawn_by };
   return close({ ...review, record }, { status: "cancelled", ruling: null, by, comment, at });
@@ -371,10 +334,4 @@ function moved(review: Review): Stepped {
 
 function refused(because: "closed" | "early" | "disagrees"): Stepped {
   return { kind: "refused", because };
-}
-
-function us(time: string): number {
-  const at_us = parseTimestampUs(time);
-  if (at_us === null) throw new RangeError(`${time} is no timestamp`);
-  return at_us;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type CountedDemand, panelsOf } from "./panels.ts";
 
+const end = "2026-11-21T11:00:00.000000Z";
 const user = (id: string) => ({ type: "user" as const, id });
 const role = (id: string) => ({ type: "role" as const, id });
 const demand = (policy: string, rest: Partial<CountedDemand> = {}): CountedDemand => ({
@@ -10,7 +11,7 @@ const demand = (policy: string, rest: Partial<CountedDemand> = {}): CountedDeman
 
 test("a panel says whose rule it is, what it asks for, and who has approved", () => {
   const wires = demand("wires", { policy_id: "pol_1", reviewers: [role("admin")], quorum: 2, approved_by: ["usr_1"] });
-  expect(panelsOf([wires, demand("membrane.escalation"), demand("escalation.reassigned")])).toMatchObject([
+  expect(panelsOf([wires, demand("membrane.escalation"), demand("escalation.reassigned")], end)).toMatchObject([
     {
       ...{
         source: "policy",
@@ -25,7 +26,7 @@ test("a panel says whose rule it is, what it asks for, and who has approved", ()
     { source: "membrane", policy_id: null, policy: "membrane.escalation" },
     { source: "reassignment", policy_id: null, policy: "escalation.reassigned" },
   ]);
-  expect(panelsOf([demand("membrane.escalation", { policy_id: "pol_2" })])[0]?.source).toBe("policy");
+  expect(panelsOf([demand("membrane.escalation", { policy_id: "pol_2" })], end)[0]?.source).toBe("policy");
 });
 
 test.each<[text: string | null, rest: Partial<CountedDemand>]>([
@@ -38,10 +39,10 @@ test.each<[text: string | null, rest: Partial<CountedDemand>]>([
   ["1 more approval by reviewers of wires", { met_with: "wires" }],
   [null, { approved_by: ["usr_1"] }],
 ])("says who is missing: %s", (text, rest) => {
-  expect(panelsOf([demand("a", rest)])[0]?.missing).toBe(text);
+  expect(panelsOf([demand("a", rest)], end)[0]?.missing).toBe(text);
 });
 
 test("names ten reviewers at most", () => {
   const many = Array.from({ length: 12 }, (_, n) => user(`usr_${n}`));
-  expect(panelsOf([demand("a", { reviewers: many })])[0]?.missing).toMatch(/usr_9 or 2 others$/);
+  expect(panelsOf([demand("a", { reviewers: many })], end)[0]?.missing).toMatch(/usr_9 or 2 others$/);
 });

@@ -5,12 +5,22 @@
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
 import { isFreezeReason } from "../deciding/freezes.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import { formatTimestampUs, timestampUs } from "../time.ts";
 import { clipText } from "../values/clip-text.ts";
 
 /** A demand and its approvals so far. */
 export interface CountedDemand extends ReviewDemand {
   /** The people who approved and are among its reviewers. */
   readonly approved_by: readonly string[];
+  /**
+   * Those of them who approved faster than the pace of the rule allows, and who asked for a second person in place of a reason. One more
+   * person must approve then. Absent: nobody.
+   */
+  readonly needs_second?: readonly string[];
+  /** How long before the end of the review the second tier opens, in microseconds. Absent: there is none. */
+  readonly tier_left_us?: number;
+  /** True: the second tier is open, and `reviewers` includes it. */
+  readonly tier_open?: true;
   /** Those of them for whom the action is: they cannot be its only approvers. Absent: none. */
   readonly parties?: readonly string[];
   /** Those of them who approved in place of an absent reviewer, with that reviewer: the two have one vote. Absent: none. */
@@ -26,10 +36,15 @@ export interface CountedDemand extends ReviewDemand {
   }[];
 }
 
-type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "parties" | "in_place_of">;
+type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "needs_second" | "parties" | "in_place_of">;
 
 /** The `policy` of the demand of a review that was reassigned. */
 export const reassigned_demand_name = "escalation.reassigned";
+
+/** Returns how many people must approve: one more if an approval that counts needs a second person. */
+function requiredOf({ quorum, approved_by, needs_second = [] }: Approvals): number {
+  return quorum + (needs_second.some((person) => approved_by.includes(person)) ? 1 : 0);
+}
 
 /** Whether as many people have approved as the demand takes. */
 export function isMet(demand: Approvals): boolean {
@@ -43,7 +58,7 @@ function countApprovals({ approved_by, in_place_of = {} }: Approvals): number {
 
 /** Returns how many approvals are missing. If the action is for everybody who approved, one by somebody else is missing. */
 export function missingApprovals(demand: Approvals): number {
-  return Math.max(demand.quorum - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
+  return Math.max(requiredOf(demand) - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
 }
 
 function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
@@ -56,20 +71,33 @@ export function hasTurn({ after }: CountedDemand, demands: readonly CountedDeman
   return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
 }
 
-/** Returns the panels of a review. */
-export function panelsOf(demands: readonly CountedDemand[]): Panel[] {
+/** Returns when the second tier of a demand opens, RFC 3339; null: there is none. */
+export function tierOpensAt({ tier_left_us }: CountedDemand, expires_at: string): string | null {
+  return tier_left_us === undefined ? null : formatTimestampUs(timestampUs(expires_at) - tier_left_us);
+}
+
+/** Returns the panels of a review that ends at `expires_at`. */
+export function panelsOf(demands: readonly CountedDemand[], expires_at: string): Panel[] {
   return demands.map((demand) => ({
     source: sourceOf(demand),
     policy_id: demand.policy_id ?? null,
     policy: demand.policy,
     reviewers: [...demand.reviewers],
-    required: demand.quorum,
+    required: requiredOf(demand),
     approvals: countApprovals(demand),
     approved_by: [...demand.approved_by],
     missing: missingText(demand),
     after: demand.after ?? null,
+    ...tierPart(demand, expires_at),
+    ...(demand.pace === undefined ? {} : { pace: demand.pace }),
     status: !hasTurn(demand, demands) ? "waiting" : isMet(demand) ? "met" : "open",
   }));
+}
+
+function tierPart(demand: CountedDemand, expires_at: string): Pick<Panel, "tier"> {
+  const opens_at = tierOpensAt(demand, expires_at);
+  if (demand.tier === undefined || opens_at === null) return {};
+  return { tier: { reviewers: [...demand.tier.reviewers], opens_at } };
 }
 
 function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
@@ -83,7 +111,7 @@ function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
 const named_max = 10;
 
 /** Says who is missing, such as "1 more approval by any operator or usr_1"; null if nobody is. */
-function missingText(demand: CountedDemand): string | null {
+export function missingText(demand: CountedDemand): string | null {
   const missing = missingApprovals(demand);
   if (missing === 0) return null;
   const count = `${missing} more ${missing === 1 ? "approval" : "approvals"}`;

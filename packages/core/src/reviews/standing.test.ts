@@ -3,6 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { Review } from "./escalation.ts";
 import { type CountedDemand, isMet, panelsOf } from "./panels.ts";
 import { type Credential, isEntitled, type Standing, withoutLapsed } from "./standing.ts";
+import { openTiers } from "./tiers.ts";
+
+const expires_at = "2026-11-21T11:00:00.000000Z";
 
 const role = (id: string): Reviewer => ({ type: "role", id });
 const user = (id: string): Reviewer => ({ type: "user", id });
@@ -36,7 +39,11 @@ function reviewOf(...demands: CountedDemand[]): Review {
     at: "",
   }));
   const quorum = { required: 2, approvals: voters.length, rejections: 0 };
-  return { record: { votes, quorum, panels: panelsOf(demands) } as unknown as Escalation, ruling: null, demands };
+  return {
+    record: { votes, quorum, panels: panelsOf(demands, expires_at) } as unknown as Escalation,
+    ruling: null,
+    demands,
+  };
 }
 
 describe("whether a person is among reviewers", () => {
@@ -79,6 +86,18 @@ describe("approvals of people who may not vote any more", () => {
     expect(review.record.votes[0]?.lapsed).toEqual({ because: "removed", panels: ["p"] });
   });
 
+  test("need no second person any more if they were too fast, and can open a second tier", () => {
+    const tier = { after_seconds: 60, reviewers: [role("operator")] };
+    const fast = demand({ needs_second: ["ann"], tier, tier_left_us: 60_000_000, approved_by: ["ann", "ben", "cas"] });
+    const before = reviewOf(fast);
+    const pending = { ...before, record: { ...before.record, status: "pending" as const, expires_at, reviewers: [] } };
+    expect(isMet(fast)).toBe(true);
+    expect(openTiers(pending, expires_at).demands[0]?.tier_open).toBeUndefined();
+    const { review } = withoutLapsed(pending, standing(account("ben")));
+    expect(review.record.panels[0]).toMatchObject({ required: 2, approvals: 1, approved_by: ["ben"] });
+    expect(openTiers(review, expires_at).demands[0]?.tier_open).toBe(true);
+  });
+
   test("change nothing while everybody may vote", () => {
     const review = reviewOf(demand());
     expect(withoutLapsed(review, standing({ ...account("ann"), ...account("ben") })).review).toBe(review);
@@ -101,6 +120,13 @@ describe("a demand", () => {
     const approved_by = ["ben", "ann"];
     expect(isMet(demand({ approved_by, in_place_of: { ben: "ann" } }))).toBe(false);
     expect(isMet(demand({ approved_by }))).toBe(true);
+  });
+
+  test("that needs a second person is not met by a delegate beside the absent person", () => {
+    const fast = { quorum: 1, needs_second: ["ben"] };
+    expect(isMet(demand({ ...fast, in_place_of: { ben: "ann" } }))).toBe(false);
+    expect(isMet(demand(fast))).toBe(true);
+    expect(isMet(demand({ ...fast, approved_by: ["ben"] }))).toBe(false);
   });
 
   test("is never met by parties alone, however many they are", () => {

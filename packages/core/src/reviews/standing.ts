@@ -47,10 +47,10 @@ export function isEntitled(
  * Returns the review without the approvals that do not count any more, and the votes that lapsed by this. The record keeps these votes,
  * and says why they do not count. A person whose vote lapsed may vote again.
  */
-export function withoutLapsed(
-  review: Review,
+export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
+  review: R,
   standing: Standing,
-): { readonly review: Review; readonly lapsed: readonly Vote[] } {
+): { readonly review: R; readonly lapsed: readonly Vote[] } {
   const because = new Map<string, Because>();
   const lost = new Map<string, string[]>();
   const demands = review.demands.map((demand) => {
@@ -79,7 +79,8 @@ export function withoutLapsed(
   });
   const { record } = review;
   const quorum = { ...record.quorum, approvals: votes.filter((vote) => isCounted(vote, demands)).length };
-  return { review: { ...review, demands, record: { ...record, votes, quorum, panels: panelsOf(demands) } }, lapsed };
+  const panels = panelsOf(demands, record.expires_at);
+  return { review: { ...review, demands, record: { ...record, votes, quorum, panels } }, lapsed };
 }
 
 /** Whether a vote is an approval that did not lapse for all its panels. */

@@ -9,6 +9,7 @@ import { electorateOf, peopleNamed, reviewerOf } from "../../src/policy/escalati
 import { type Review, stepReview } from "../../src/reviews/escalation.ts";
 import { overrideTerms } from "../../src/reviews/override.ts";
 import { panelsOf } from "../../src/reviews/panels.ts";
+import { countedDemand, openTiers } from "../../src/reviews/tiers.ts";
 import { inputOf, type TestPolicy } from "../../src/testing/deciding.ts";
 
 const people = new Map<string, Role>([
@@ -20,7 +21,10 @@ const people = new Map<string, Role>([
 ]);
 const known = new Map([...people].map(([id, role]) => [id, { role, self: id, person: id }] as const));
 const names = [...["role:reviewer", "role:operator", "role:admin"], ...[...people.keys()].map((id) => `user:${id}`)];
-const at = "2026-11-21T10:00:00.000000Z";
+const opened_at = "2026-11-21T10:00:00.000000Z";
+const expires_at = "2026-11-21T11:00:00.000000Z";
+/** Before and after the second tiers open. */
+const moments = [opened_at, "2026-11-21T10:00:20.000000Z", "2026-11-21T10:10:00.000000Z"];
 
 const isAmong = (reviewers: readonly Reviewer[], person: string): boolean =>
   reviewers.length === 0 ||
@@ -46,6 +50,11 @@ const spec = fc.record(
         on_timeout,
         timeout: fc.constantFrom("30s", "2m"),
         after: fc.constantFrom(...ruleNames, "membrane.escalation", "nobody"),
+        // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
+        then: fc.record({
+          after: fc.constantFrom("20s", "90s", "5m"),
+          reviewers: reviewers.filter((some) => some.length > 0),
+        }),
       },
       { requiredKeys: [] },
     ),
@@ -63,35 +72,33 @@ const membrane = fc.record({
   }),
 }) as fc.Arbitrary<Partial<DecideInput["membrane"]>>;
 
-/** For whom the action is, and who votes in place of an absent person; null: nobody. */
+/** For whom the action is, and who votes in place of an absent person; null: nobody. `at`: when everybody votes. */
 interface Circumstances {
+  readonly at: string;
   readonly party: string | null;
   readonly absence: { readonly absent: string; readonly delegate: string } | null;
 }
 
 /** The review after these people approved, each of those who may vote, again and again until nothing changes. */
-function approvedBy(
-  voters: readonly string[],
-  { demands }: EscalationTerms,
-  { party, absence }: Circumstances,
-): Review {
+function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, absence, at }: Circumstances): Review {
   const absentIn = (reviewers: readonly Reviewer[], person: string): string | undefined =>
     absence?.delegate === person && reviewers.some(({ type, id }) => type === "user" && id === absence.absent)
       ? absence.absent
       : undefined;
   const mayVote = (reviewers: readonly Reviewer[], person: string): boolean =>
     isAmong(reviewers, person) || absentIn(reviewers, person) !== undefined;
-  const electorate = electorateOf(demands, known);
-  const counted = electorate.demands.map((demand) => ({ ...demand, approved_by: [] }));
+  const electorate = electorateOf(terms.demands, known);
+  const counted = electorate.demands.map((demand) => countedDemand(demand, opened_at, expires_at));
   const record = {
     status: "pending",
-    expires_at: "2026-11-21T11:00:00.000000Z",
+    expires_at,
     votes: [],
     reviewers: electorate.reviewers,
     quorum: { required: electorate.required, approvals: 0, rejections: 0 },
-    panels: panelsOf(counted),
+    panels: panelsOf(counted, expires_at),
   } as unknown as Escalation;
-  let review: Review = { record, ruling: null, demands: counted };
+  let review: Review = openTiers({ record, ruling: null, demands: counted }, at);
+  const { demands } = review;
   const ruling = { outcome: "approve", modifications: [], modified_content: null } as const;
   for (const person of voters.flatMap(() => voters)) {
     if (!mayVote(review.record.reviewers, person)) continue;
@@ -158,6 +165,7 @@ test("a further escalating or blocking rule never lets fewer or weaker people de
   const voters = fc.shuffledSubarray([...people.keys()]);
   const person = fc.constantFrom(...people.keys());
   const circumstances = fc.record({
+    at: fc.constantFrom(...moments),
     party: fc.option(person),
     absence: fc.option(fc.record({ absent: person, delegate: person }).filter((each) => each.absent !== each.delegate)),
   });
@@ -173,12 +181,18 @@ test("a further escalating or blocking rule never lets fewer or weaker people de
       (given, specs, further, approving, place, who) => {
         const policies = [...specs, further].map((each, n): TestPolicy => {
           const name = ruleNames[(n + place) % ruleNames.length] as string;
-          const { after, quorum: asked, ...rest } = each.escalation ?? {};
+          const { after, quorum: asked, then, ...rest } = each.escalation ?? {};
           const named = peopleNamed((rest.reviewers ?? []).map(reviewerOf)) ?? Number.POSITIVE_INFINITY;
           const escalation = {
             ...rest,
             ...(after === undefined || after === name ? {} : { after }),
             ...(asked === undefined ? {} : { quorum: Math.min(asked, named) }),
+            // A tier after the policy's own time limit is refused at save.
+            ...(then === undefined ||
+            (rest.timeout === "30s" && then.after !== "20s") ||
+            (rest.timeout === "2m" && then.after === "5m")
+              ? {}
+              : { then }),
           };
           return { name, spec: { ...each, escalation } };
         });

@@ -7,6 +7,11 @@ const base = { when: "params.amount > 500", effect: "block" };
 const when = (text: string): object => ({ spec: { ...base, when: text } });
 const spec = (more: object): object => ({ spec: { ...base, ...more } });
 const metadata = (more: object): object => ({ metadata: { name: "p", ...more } });
+const second = (after: string, more: object = {}): object => ({
+  ...more,
+  // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
+  then: { after, reviewers: ["role:admin"] },
+});
 const modify = (step: object): object => spec({ effect: "approve_modified", modify: [step] });
 const test_case = (more: object): object => ({
   tests: [{ name: "t", intent: { agent: { id: "a" }, action: { verb: "v" } }, expect: {}, ...more }],
@@ -39,6 +44,9 @@ const wrong: readonly [string, string, string, object][] = [
     metadata({ effective_from: "2027-01-01T00:00:00Z", effective_until: "2026-01-01T00:00:00Z" }),
   ],
   ["a duration that is none", "bad_format", "0s", spec({ escalation: { timeout: "0s" } })],
+  ["a second tier at the end of the time", "out_of_range", "2h", spec({ escalation: second("2h", { timeout: "2h" }) })],
+  ["a second tier after the longest time", "out_of_range", "30d", spec({ escalation: second("30d") })],
+  ["a second tier at once", "bad_format", "0s", spec({ escalation: second("0s") })],
   [
     "a quorum that the people named cannot reach",
     "out_of_range",

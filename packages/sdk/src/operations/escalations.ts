@@ -5,6 +5,7 @@ import type {
   EscalationStatus,
   PipelineMode,
   ReassignInput,
+  ReviewerPace,
   RulingInput,
 } from "@countersign/contract";
 import { newIdempotencyKey } from "../idempotency-key.ts";
@@ -70,5 +71,8 @@ export function escalationCalls(call: Transport) {
     /** Assigns the escalation to other reviewers. It stays open. */
     reassignEscalation: (escalation_id: string, input: ReassignInput) =>
       one("POST", path(escalation_id, "/reassign"), { body: input }),
+
+    /** How fast reviewers rule and how much they approve: everybody for admins, else yourself. */
+    getReviewerPace: async () => (await call<{ pace: ReviewerPace }>("GET", "/v1/reviewers/pace")).pace,
   };
 }

@@ -64,6 +64,7 @@ const calls: Partial<Record<OperationId, (client: Client) => Promise<unknown>>> 
   unfreezeOrganization: (client) => client.unfreezeOrganization(input),
   getOrganization: (client) => client.getOrganization(),
   changeOrganization: (client) => client.changeOrganization({ unfreeze_needs_second_person: true }),
+  getReviewerPace: (client) => client.getReviewerPace(),
   registerWebhook: (client) => client.registerWebhook(input),
   listWebhooks: (client) => client.listWebhooks({ limit: 1 }),
   getWebhook: (client) => client.getWebhook("webhook_id"),

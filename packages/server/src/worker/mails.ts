@@ -1,8 +1,9 @@
 /**
- * The loop that notifies reviewers and sends mails. Due mails are rows in the database. So a lost wake-up costs
+ * The loop that notifies and reminds reviewers, and sends mails. Due mails are rows in the database. So a lost wake-up costs
  * seconds, and a killed node loses nothing.
  */
 
+import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
 import { type MailSending, sendMails } from "../operations/people/send-mails.ts";
 import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
@@ -54,6 +55,7 @@ export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mail
     // A person at a screen may wait for a mail, so mails are sent before each check of some organizations.
     do {
       while (!stopped && (await tellReviewers(runtime)));
+      while (!stopped && (await remindReviewers(runtime)));
       while (!stopped && (await sendMails(runtime, stopping.signal)));
     } while (!stopped && (await tellAdmins(runtime)));
   }

@@ -4,6 +4,7 @@ import { createIds } from "../../src/edge/ids.ts";
 import { insertNewKey } from "../../src/operations/keys/create-key.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { peopleNodes } from "../../src/testing/nodes/people-nodes.ts";
+import { deadlineIn } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
 const { db } = database;
@@ -32,8 +33,8 @@ async function organization() {
   await ask("POST", `/v1/membranes/${membrane_id}/go-live`, {});
   const maker = await nodes.joined(cookie, "admin");
   const { api_key: agent } = (await ask("POST", "/v1/api-keys", { role: "agent" }, maker.cookie)).json;
-  const rule = async (name: string, escalation: object) => {
-    const spec = { match: { verbs: [name] }, when: "true", effect: "escalate", escalation };
+  const rule = async (name: string, escalation: object, verb = name) => {
+    const spec = { match: { verbs: [verb] }, when: "true", effect: "escalate", escalation };
     const policy = { apiVersion: "countersign/v1", kind: "Policy", metadata: { name }, spec };
     const { policy_id } = (await ask("POST", "/v1/policies", { policy })).json.policy;
     expect((await ask("POST", `/v1/policies/${policy_id}/activate`, { mode: "live" })).status).toBe(200);
@@ -85,6 +86,23 @@ describe("a vote counts at the close only if its person still may vote", () => {
     const { audit } = (await org.ask("GET", "/v1/audit?type=voted&limit=10")).json;
     const said = audit.map((each: { data: { lapsed?: unknown } }) => each.data.lapsed).filter(Boolean);
     expect(said).toEqual([[{ reviewer: ann.user_id, ...lapsed }]]);
+  });
+
+  test("the second tier of a panel opens if its approval does not count any more", async () => {
+    const org = await organization();
+    const [ann, ben] = [await org.join("admin"), await org.join("operator")];
+    // biome-ignore lint/suspicious/noThenProperty: the word of the policy language.
+    const tier = { then: { after: "30m", reviewers: ["role:operator"] } };
+    await org.rule("tiered", { reviewers: ["role:admin"], timeout: "1h", ...tier });
+    await org.rule("pair", { reviewers: ["role:admin"], timeout: "1h", quorum: 2 }, "tiered");
+    const path = await org.held("tiered");
+    await org.vote(path, ann);
+    await deadlineIn(db, [path.replace("/v1/escalations/", "")], "10 minutes");
+    expect((await org.vote(path, ben)).json.error.code).toBe("forbidden");
+    await org.remove(ann);
+    const panels = (record: { panels: { policy: string; approved_by: string[] }[] }) =>
+      Object.fromEntries(record.panels.map(({ policy, approved_by }) => [policy, approved_by]));
+    expect(panels((await org.vote(path, ben)).json.escalation)).toEqual({ tiered: [ben.user_id], pair: [] });
   });
 
   test("a demoted person's approval counts only where the panel takes the role of now, and the person may vote again later", async () => {

@@ -7,6 +7,7 @@ import { Paged, usePaged } from "../../parts/tables/paged.tsx";
 import { Invitations, InviteDialog } from "./people/invitations.tsx";
 import { PeopleTable } from "./people/people-table.tsx";
 import { type PersonChange, PersonChangeQuestion, usePersonChange } from "./people/person-change.tsx";
+import { ReviewerPaceCard } from "./people/reviewer-pace.tsx";
 
 export function PeoplePage() {
   const client = useClient();
@@ -40,6 +41,7 @@ export function PeoplePage() {
           {(rows) => <PeopleTable rows={rows} onAsk={setAsked} />}
         </Paged>
       </section>
+      {may && <ReviewerPaceCard />}
       {may && <Invitations />}
       {inviting && <InviteDialog onClose={() => setInviting(false)} />}
       {asked !== null && (

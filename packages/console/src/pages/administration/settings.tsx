@@ -10,6 +10,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { TestIntent } from "../welcome.tsx";
+import { OwnPaceCard } from "./people/reviewer-pace.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
   admin: "Keys, membranes, policies, webhooks, people; and all that an operator may.",
@@ -25,6 +26,7 @@ export function SettingsPage() {
   const submits = useSubmits();
   const admin = useMay("admin");
   const reads = useReads();
+  const reviews = useMay("reviewer");
   const theme = useTheme();
   if (caller === null) return null;
   return (
@@ -76,6 +78,7 @@ export function SettingsPage() {
           />
         </div>
       </section>
+      {reviews && <OwnPaceCard />}
       {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
       {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}

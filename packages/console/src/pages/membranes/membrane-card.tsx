@@ -10,6 +10,7 @@ import { Data } from "../../parts/tables/data.tsx";
 import { spanText } from "../../parts/time.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 import { Uncovered } from "../../parts/uncovered.tsx";
+import { paceText } from "../../review/detail/pace-text.ts";
 import { ShadowReport } from "./shadow-report.tsx";
 
 export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
@@ -95,7 +96,7 @@ function assuranceText(facts_from: Membrane["facts_from"]): string {
 }
 
 function Settings({ membrane }: { readonly membrane: Membrane }) {
-  const { quorum, timeout_seconds, on_timeout } = membrane.escalation;
+  const { quorum, timeout_seconds, on_timeout, pace } = membrane.escalation;
   return (
     <dl className="pairs">
       <dt>When no rule fires</dt>
@@ -119,6 +120,7 @@ function Settings({ membrane }: { readonly membrane: Membrane }) {
       <dt>Reviews</dt>
       <dd>
         {`${quorum} approval${quorum === 1 ? "" : "s"} within ${spanText(timeout_seconds)}, else ${on_timeout === "block" ? "blocked" : "approved"}`}
+        {pace == null ? "" : `. ${paceText(pace)}`}
       </dd>
       <dt>Known tools</dt>
       <dd>

@@ -1,5 +1,5 @@
 /** The form of one membrane. */
-import { limits, type Membrane, type MembraneChange } from "@countersign/contract";
+import { limits, type Membrane, type MembraneChange, type Pace } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
 import { Dialog, FormActions } from "../../parts/forms/dialog.tsx";
@@ -58,6 +58,7 @@ const riskOf = (text: string): number | null => (text.trim() === "" ? null : Num
 /** The membrane as the form has it. Without `with_packs` the packs stay as they are. */
 function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
   const text = (name: string) => String(form.get(name) ?? "");
+  const pace = paceOf(text("min_seconds"), text("reason_from"));
   return {
     name: text("name").trim(),
     default_verdict: text("default_verdict") as Membrane["default_verdict"],
@@ -68,7 +69,17 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
       timeout_seconds: Math.round(Number(text("hours")) * 3_600),
       on_timeout: text("on_timeout") as "block",
       quorum: Number(text("quorum")),
+      ...(pace === null && membrane?.escalation.pace == null ? {} : { pace }),
     },
+  };
+}
+
+/** Null: approvals may be as fast as they are. */
+function paceOf(min_seconds: string, reason_from: string): Pace | null {
+  if (min_seconds === "" && reason_from === "") return null;
+  return {
+    ...(min_seconds === "" ? {} : { min_seconds: Number(min_seconds) }),
+    ...(reason_from === "" ? {} : { reason_from: Number(reason_from) }),
   };
 }
 
@@ -171,6 +182,24 @@ function ReviewFields({ membrane }: FieldsProps) {
         max={limits.escalation_quorum_max}
         required
         defaultValue={terms?.quorum ?? 1}
+      />
+      <TextField
+        label="Seconds within which an approval needs a reason"
+        hint="after the case was shown; empty: none"
+        name="min_seconds"
+        type="number"
+        min={1}
+        max={limits.pace_min_seconds_max}
+        defaultValue={terms?.pace?.min_seconds ?? ""}
+      />
+      <TextField
+        label="Approval that needs a reason"
+        hint="its number within five minutes, for example 10; empty: none"
+        name="reason_from"
+        type="number"
+        min={1}
+        max={limits.pace_reason_from_max}
+        defaultValue={terms?.pace?.reason_from ?? ""}
       />
     </>
   );

@@ -3,6 +3,8 @@ import type { Escalation } from "@countersign/contract";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
+import { Time } from "../../parts/time.tsx";
+import { paceText } from "./pace-text.ts";
 
 type Panel = Escalation["panels"][number];
 
@@ -19,7 +21,8 @@ export function Panels({ panels }: { readonly panels: readonly Panel[] }) {
           </span>
           <span className="small">
             {`${panel.approvals} of ${panel.required} approvals by `}
-            <Reviewers reviewers={panel.reviewers} />.
+            <Reviewers reviewers={panel.reviewers} />.{panel.tier !== undefined && <Tier tier={panel.tier} />}
+            {panel.pace !== undefined && ` ${paceText(panel.pace)}`}
             {panel.status === "waiting" && panel.after !== null && (
               <>
                 {" Its turn comes after "}
@@ -30,6 +33,18 @@ export function Panels({ panels }: { readonly panels: readonly Panel[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function Tier({ tier }: { readonly tier: NonNullable<Panel["tier"]> }) {
+  return (
+    <>
+      {" If it is not met, also by "}
+      <Reviewers reviewers={tier.reviewers} />
+      {" ("}
+      <Time at={tier.opens_at} />
+      ).
+    </>
   );
 }
 

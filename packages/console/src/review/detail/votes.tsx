@@ -5,6 +5,7 @@ import { Reviewers, Who } from "../../parts/records/who.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time } from "../../parts/time.tsx";
 import { ChangesOf, Ending } from "../case.tsx";
+import { fastText } from "./pace-text.ts";
 import { Panels } from "./panels.tsx";
 
 export function Votes({ escalation, content }: { readonly escalation: Escalation; readonly content: unknown }) {
@@ -37,6 +38,7 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
           </div>
           <Capacity vote={vote} />
           {vote.comment !== null && <Data text={vote.comment} lines />}
+          {vote.fast !== undefined && <p className="small">{fastText(vote.fast)}</p>}
           {vote.message_to_agent !== undefined && (
             <p>
               <span className="small muted">To the agent: </span>

@@ -66,6 +66,16 @@ export function RulingDialog(props: RulingProps) {
           {...{ onComment: ruling.setComment, onMessage: ruling.setMessage }}
         />
         {act.error !== null && <Wrong error={act.error} />}
+        {(ruling.too_fast || ruling.second_person) && (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={ruling.second_person}
+              onChange={(event) => ruling.setSecondPerson(event.target.checked)}
+            />
+            {" Without a reason: ask for one more person"}
+          </label>
+        )}
         {ruling.unsent !== null && <NothingSent because={ruling.unsent} />}
         <Buttons outcome={outcome} ruling={ruling} />
       </form>

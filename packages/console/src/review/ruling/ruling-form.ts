@@ -1,5 +1,6 @@
 /** The state of the ruling dialog: comment, edited parameters, and whether they can be sent. */
 import type { Outcome } from "@countersign/contract";
+import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
 import { useDraft } from "../../api/draft.ts";
 import { useClient } from "../../api/session.tsx";
@@ -34,6 +35,7 @@ export function useRulingForm(props: RulingProps) {
     props.onClose();
   };
   const client = useClient();
+  const [second_person, setSecondPerson] = useState(false);
   const act = useAct(
     () =>
       client.decideEscalation(escalation.escalation_id, {
@@ -42,6 +44,7 @@ export function useRulingForm(props: RulingProps) {
         ...(message.trim() === "" ? {} : { message_to_agent: message.trim() }),
         ...(edits && "steps" in edited ? { modifications: [...edited.steps] } : {}),
         ...(same === null ? {} : { modifications: same }),
+        ...(second_person ? { second_person } : {}),
       }),
     outcome === "block" ? "Blocked" : "Approved",
     { ...props, onClose },
@@ -64,6 +67,10 @@ export function useRulingForm(props: RulingProps) {
     open,
     mine,
     ready: sendable && !act.isPending,
+    /** The approval was too fast: it needs a reason or a second person. */
+    too_fast: act.error instanceof ApiError && act.error.code === "reason_required",
+    second_person,
+    setSecondPerson,
     unsent,
     write: (text: string) => {
       parameters.setText(text);

@@ -47,7 +47,7 @@ function checkTimes({ metadata, spec }: PolicyDocument, report: Report): void {
 }
 
 function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): void {
-  const { timeout, approval_valid_for, reviewers, quorum, after } = spec.escalation ?? {};
+  const { timeout, approval_valid_for, reviewers, quorum, after, then } = spec.escalation ?? {};
   if (after !== undefined && after === metadata.name)
     report("/spec/escalation/after", "not_allowed", "The policy waits for itself.", "Name another policy.");
   if (timeout !== undefined)
@@ -56,13 +56,33 @@ function checkEscalation({ metadata, spec }: PolicyDocument, report: Report): vo
     const days_max = limits.approval_valid_seconds_max / day;
     checkDuration(approval_valid_for, "/spec/escalation/approval_valid_for", report, days_max);
   }
-  const people = peopleNamed((reviewers ?? []).map(reviewerOf));
+  if (then !== undefined) checkTier(then, timeout, report);
+  const people = peopleNamed(
+    [...(reviewers ?? []), ...(reviewers === undefined ? [] : (then?.reviewers ?? []))].map(reviewerOf),
+  );
   if (people === null || quorum === undefined || quorum <= people) return;
   report(
     "/spec/escalation/quorum",
     "out_of_range",
     `Only ${people} of these reviewers can approve.`,
     `Ask for ${people} at most, or name more reviewers.`,
+  );
+}
+
+/** Checks the time after which the second reviewers are asked. */
+function checkTier(
+  then: NonNullable<NonNullable<PolicyDocument["spec"]["escalation"]>["then"]>,
+  timeout: string | undefined,
+  report: Report,
+): void {
+  checkDuration(then.after, "/spec/escalation/then/after", report);
+  const limit = timeout === undefined ? limits.escalation_timeout_seconds_max : parseDurationSeconds(timeout);
+  if ((parseDurationSeconds(then.after) ?? 0) < (limit ?? Number.POSITIVE_INFINITY)) return;
+  report(
+    "/spec/escalation/then/after",
+    "out_of_range",
+    `The second reviewers would be asked after ${then.after}, but the review ends after ${timeout ?? "30d at most"}.`,
+    "Write a shorter duration, or a longer timeout.",
   );
 }
 

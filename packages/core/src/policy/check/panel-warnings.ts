@@ -1,4 +1,5 @@
 /** Warnings about who must approve what a policy holds, and in which order. They need to know the rest of the organization. */
+import { parseDurationSeconds } from "../../time.ts";
 import type { PolicyDocument } from "../document.ts";
 import { membrane_demand_name } from "../escalation-terms.ts";
 import type { PolicyDiagnostic } from "../located.ts";
@@ -34,6 +35,34 @@ export function orderWarning(
       );
   }
   return null;
+}
+
+/** A membrane whose time limit counts for policies that name none. */
+interface LimitingMembrane {
+  readonly name: string;
+  readonly escalation: { readonly timeout_seconds: number };
+}
+
+/**
+ * Returns a diagnostic if the second tier of a policy without a time limit of its own would open at or after the end of the review, in some
+ * of these membranes. `refuses`: it is so in each of them. Null: the tier opens in time everywhere.
+ */
+export function lateTier(
+  { spec }: Pick<PolicyDocument, "spec">,
+  membranes: readonly LimitingMembrane[],
+): { readonly refuses: boolean; readonly diagnostic: PolicyDiagnostic } | null {
+  const { then, timeout } = spec.escalation ?? {};
+  if (then === undefined || timeout !== undefined) return null;
+  const after = parseDurationSeconds(then.after) ?? 0;
+  const late = membranes.filter(({ escalation }) => after >= escalation.timeout_seconds);
+  const [first] = late;
+  if (first === undefined) return null;
+  const message =
+    `The second reviewers would be asked after ${then.after}, but in the membrane ${first.name} the review ends after ` +
+    `${first.escalation.timeout_seconds} seconds.`;
+  const help = "Write a shorter duration, or give the policy a longer timeout.";
+  const about = { path: "/spec/escalation/then/after", line: null, column: null };
+  return { refuses: late.length === membranes.length, diagnostic: { ...about, code: "out_of_range", message, help } };
 }
 
 /**

@@ -3,6 +3,7 @@ import { cancelEscalation } from "../../operations/escalations/cancel-escalation
 import { decideEscalation } from "../../operations/escalations/decide-escalation.ts";
 import { getEscalation } from "../../operations/escalations/get-escalation.ts";
 import { listEscalations } from "../../operations/escalations/list-escalations.ts";
+import { readPace } from "../../operations/escalations/read-pace.ts";
 import { reassignEscalation } from "../../operations/escalations/reassign-escalation.ts";
 import { revokeApproval } from "../../operations/escalations/revoke-approval.ts";
 import { withdrawEscalation } from "../../operations/escalations/withdraw-escalation.ts";
@@ -20,6 +21,7 @@ type EscalationHandlers = Pick<
   | "withdrawEscalation"
   | "revokeApproval"
   | "reassignEscalation"
+  | "getReviewerPace"
 >;
 
 export function escalationRoutes(runtime: Runtime): EscalationHandlers {
@@ -50,6 +52,9 @@ export function escalationRoutes(runtime: Runtime): EscalationHandlers {
         status: 200,
         body: { escalation: await reassignEscalation(runtime, caller, params.escalation_id, body) },
       };
+    },
+    async getReviewerPace({ caller }) {
+      return { status: 200, body: { pace: await readPace(runtime, caller) } };
     },
   };
 }

@@ -6,7 +6,7 @@ import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf } from "../people/identity.ts";
 import { judgeOwnReview } from "../people/own-review.ts";
 import { isReviewer, unmetDemands } from "../people/reviewers.ts";
-import { absentFor, namedAbsent } from "../people/voting/standing.ts";
+import { absentFor, namedAbsent, standingReview } from "../people/voting/standing.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { LoadedReview } from "./review-steps.ts";
 import { unmetDemandsFault } from "./ruling-faults.ts";
@@ -35,9 +35,10 @@ export async function admitReviewer(
   const own = await judgeOwnReview(query, caller.org_id, reviewer, submitter);
   if (own.kind === "refused") throw own.fault;
   const absent = await absentFor(query, caller.org_id, reviewer.person, submitter.person);
-  await demandNamed(query, review.record.reviewers, caller, { person: reviewer.person, absent });
-  const { status, expires_at } = review.record;
-  if (status !== "pending" || isReached(expires_at, await databaseNow(query))) throw new Fault("escalation_closed");
+  const now = await databaseNow(query);
+  const { status, expires_at, reviewers } = (await standingReview(query, caller.org_id, review, now)).review.record;
+  await demandNamed(query, reviewers, caller, { person: reviewer.person, absent });
+  if (status !== "pending" || isReached(expires_at, now)) throw new Fault("escalation_closed");
   return { person: reviewer.person, self_reviewed: own.kind === "solo", absent };
 }
 

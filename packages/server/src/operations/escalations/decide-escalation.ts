@@ -1,6 +1,7 @@
 /** A reviewer's vote on a held action. */
 import type { Escalation, RulingInput } from "@countersign/contract";
-import { newDemands, reviewersChanges, workOutRuling } from "@countersign/core";
+import { type CountedDemand, newDemands, paceVote, reviewersChanges, workOutRuling } from "@countersign/core";
+import { measureVote, noteRuled } from "../../store/escalations/reviewer-times.ts";
 import { markUntold } from "../../store/people/mails.ts";
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import { demandApprovable } from "../freezes/frozen.ts";
@@ -13,13 +14,14 @@ import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/st
 import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { countForRulesOfNow } from "./rules-of-now.ts";
-import { overtakenFault, rulingFault } from "./ruling-faults.ts";
+import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
  * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
  * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
  * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
  * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, blocked_now, frozen,
+ * reason_required (faster than the pace of a rule, and without a reason),
  * idempotency_conflict, unavailable (stale each time).
  */
 export async function decideEscalation(
@@ -57,13 +59,12 @@ async function castVote(
   demandCurrentKey(locked.head, caller);
   if (input.outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
   const { at } = locked;
-  await demandNamed(query, locked.review.record.reviewers, caller, admitted);
+  const { review, lapsed } = await standingReview(query, org_id, locked.review, at);
+  await demandNamed(query, review.record.reviewers, caller, admitted);
   // Under the same lock, the second person ends solo mode, and absences change.
   const may_have_changed = admitted.self_reviewed || admitted.absent.length > 0;
-  const again = { review: locked.review, intent: action };
-  const reviewer = may_have_changed ? await admitReviewer(query, caller, again) : admitted;
+  const reviewer = may_have_changed ? await admitReviewer(query, caller, { review, intent: action }) : admitted;
   const { person, self_reviewed } = reviewer;
-  const { review, lapsed } = await standingReview(query, org_id, locked.review);
   if (input.outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
@@ -86,17 +87,26 @@ async function castVote(
   // A vote that would let the action through is decided again, and counted for the rules of now.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
-  const closing = { action, present, review, vote, reviewer, demands: proposed.demands };
+  const measured = await measureVote(query, org_id, escalation_id, person, at);
+  const paced = (demands: readonly CountedDemand[], meets: readonly number[]) =>
+    paceVote(demands, meets, measured, input);
+  const closing = { action, present, review, vote, paced, reviewer, demands: proposed.demands };
   const counted = await countForRulesOfNow(query, caller, closing);
+  const { review: counted_review, places, ...by_now } = counted;
+  const { marks, lacking } = paced(counted_review.demands, places.meets);
+  if (lacking !== null) throw tooFastFault(lacking, measured);
 
   // Take a step of the state machine, and write the result.
-  const { review: counted_review, places, ...by_now } = counted;
+  const { fast } = marks;
   const own = {
     ...(self_reviewed ? { self_reviewed } : {}),
+    ...(fast === undefined ? {} : { fast }),
     ...(lapsed.length === 0 ? {} : { lapsed: lapsed.map(lapsedVote) }),
   };
   const data = { person, outcome, comment, ...said, modifications, ...own };
-  const step = { ...vote, ...places, ...by_now };
+  const ruled = { at, approved: outcome !== "block", fast: fast !== undefined };
+  await noteRuled(query, org_id, escalation_id, person, ruled);
+  const step = { ...vote, ...marks, ...places, ...by_now };
   if (lapsed.length > 0) await markUntold(query, org_id, escalation_id);
   return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
 }

@@ -2,6 +2,7 @@ import { type Escalation, roleMeets } from "@countersign/contract";
 import { Fault, type Present, type Review } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readNobodyWaits, readReview } from "../../store/escalations/escalations.ts";
+import { noteShown, wasShown } from "../../store/escalations/reviewer-times.ts";
 import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
 import { isSolo } from "../../store/people/solo.ts";
@@ -18,18 +19,18 @@ import { blocksNow } from "./rules-of-now.ts";
 
 /**
  * Returns one escalation. While it is pending, reviewers also see what would refuse an approval now, and whether people are left who may
- * approve. Faults: not_found.
+ * approve. The first time that a person reads it is noted for the pace of the person's ruling (decision 0039). Faults: not_found.
  */
 export async function getEscalation(
   runtime: Pick<Runtime, "db" | "orgStates">,
-  caller: Pick<Caller, "org_id" | "role">,
+  caller: Pick<Caller, "org_id" | "role" | "lineage_id">,
   escalation_id: string,
 ): Promise<Escalation> {
-  const { org_id, role } = caller;
+  const { org_id, role, lineage_id } = caller;
   const { review, nobody_waits, stopped } = await runtime.db.tenant(org_id, async (query) => {
     const stored = await readReview(query, org_id, escalation_id);
     if (stored === undefined) throw new Fault("not_found");
-    const { review } = await standingReview(query, org_id, stored);
+    const { review } = await standingReview(query, org_id, stored, await databaseNow(query));
     return {
       review,
       nobody_waits: await readNobodyWaits(query, org_id, escalation_id),
@@ -43,6 +44,9 @@ export async function getEscalation(
   const is_outdated = await runtime.orgStates.isOutdated(org_id, cached);
   const state = is_outdated ? await runtime.orgStates.get(org_id) : cached;
   return runtime.db.tenant(org_id, async (query) => {
+    const { person } = await identityOf(query, org_id, lineage_id);
+    if (!(await wasShown(query, org_id, escalation_id, person)))
+      await noteShown(query, org_id, escalation_id, person, await databaseNow(query));
     const action = await readAction(query, org_id, review);
     const present = await readPresent(query, org_id, action, state, await databaseNow(query));
     const blocked_now = blocksNow(action, review.ruling, present);

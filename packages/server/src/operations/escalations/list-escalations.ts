@@ -9,7 +9,8 @@ import {
 import { readStoppedReviews } from "../../store/freezes/freezes.ts";
 import { readRotations } from "../../store/keys/keys.ts";
 import { decodeCursor, idPlace, type Page, page } from "../../store/rows/cursor.ts";
-import { standingRecords } from "../people/voting/standing.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
+import { standingReviews } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
@@ -41,8 +42,8 @@ export async function listEscalations(
     const found = await readPage(query, org_id, { ...others, reviewers }, after, limit + 1);
     const pending = found.rows.flatMap(({ record }) => (record.status === "pending" ? [record.escalation_id] : []));
     const stopped = pending.length === 0 ? new Set<string>() : await readStoppedReviews(query, org_id, pending);
-    const records = await standingRecords(query, org_id, found.rows);
-    return { rows: records.map((each) => withFreeze(each, stopped)), more: found.more };
+    const standing = await standingReviews(query, org_id, found.rows, await databaseNow(query));
+    return { rows: standing.map(({ record }) => withFreeze(record, stopped)), more: found.more };
   });
   const placeOf = ({ expires_at, escalation_id }: Escalation) =>
     filter.order === undefined ? escalation_id : `${expires_at} ${escalation_id}`;

@@ -42,7 +42,7 @@ async function reassignReview(
 
   const found = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(found.head, caller);
-  const locked = { ...found, review: (await standingReview(query, org_id, found.review)).review };
+  const locked = { ...found, review: (await standingReview(query, org_id, found.review, found.at)).review };
   const {
     demands,
     record: { status, votes, quorum },

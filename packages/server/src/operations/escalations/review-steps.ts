@@ -8,6 +8,7 @@ import {
   hasTurn,
   hiddenTextsInAction,
   hiddenTextsInChange,
+  openTiers,
   type Review,
   type ReviewStep,
   redactedRemark,
@@ -72,7 +73,7 @@ export function shownText(
 }
 
 /**
- * Locks the organization's head, then reads the review. From the lock to the commit, the organization's decisions wait.
+ * Locks the organization's head, then reads the review as it is at that moment, with the second tiers that are open. From the lock to the commit, the organization's decisions wait.
  * Faults: not_found.
  */
 export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
@@ -80,7 +81,8 @@ export async function lockReview(query: Query, org_id: string, escalation_id: st
   const stored = await readReview(query, org_id, escalation_id);
   if (stored === undefined) throw new Fault("not_found");
   const review = await withPresentPersons(query, org_id, stored);
-  return { head, review, at: await databaseNow(query) };
+  const at = await databaseNow(query);
+  return { head, review: openTiers(review, at), at };
 }
 
 /** Returns the review with the present names of the people who voted, so that nobody counts twice. */

@@ -3,8 +3,10 @@ import {
   askedRuling,
   type BlockedBy,
   type CountedDemand,
+  countedDemand,
   decideAgain,
   newDemands,
+  type PacedVote,
   type Present,
   type Review,
   type ReviewDemand,
@@ -31,6 +33,8 @@ interface ClosingVote {
   readonly present: Present;
   readonly review: Review;
   readonly vote: Omit<ClosingStep, "meets" | "in_place_of" | "party">;
+  /** Judges the vote by the pace of the demands that it counts for. */
+  readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
   readonly reviewer: AdmittedReviewer;
   /** Of policies that hold the changed action. The reviewer meets them. */
   readonly demands: readonly ReviewDemand[];
@@ -45,7 +49,7 @@ interface ClosingVote {
 export async function countForRulesOfNow(
   query: Query,
   caller: Caller,
-  { action, present, review, vote, reviewer, demands: met }: ClosingVote,
+  { action, present, review, vote, paced, reviewer, demands: met }: ClosingVote,
 ): Promise<{ readonly review: Review; readonly places: PartyPlaces } & Pick<ClosingStep, "approval_valid_seconds">> {
   const { org_id } = caller;
   const countIn = async (demands: Review["demands"]): Promise<PartyPlaces> =>
@@ -56,7 +60,7 @@ export async function countForRulesOfNow(
       await placesOf(query, demands, caller, reviewer),
     );
   const places = await countIn(review.demands);
-  const stepped = stepReview(review, { ...vote, ...places });
+  const stepped = stepReview(review, { ...vote, ...paced(review.demands, places.meets).marks, ...places });
   const closes = stepped.kind === "moved" && stepped.review.record.status === "decided";
   if (vote.ruling === null || !closes) return { review, places };
 
@@ -64,7 +68,8 @@ export async function countForRulesOfNow(
   if (again.blocked.length > 0) throw blockedNowFault(again.blocked);
   const further = newDemands(action, again.demands, review.demands).map((demand): CountedDemand => {
     const is_met = met.some(({ policy }) => policy === demand.policy);
-    return { ...demand, quorum: is_met ? 1 : demand.quorum, approved_by: [] };
+    const counted = countedDemand(demand, vote.at, review.record.expires_at);
+    return is_met ? { ...counted, quorum: 1 } : counted;
   });
   const { approval_valid_seconds } = again;
   if (further.length === 0) return { review, places, approval_valid_seconds };

@@ -1,5 +1,13 @@
 /** The faults of a refused vote: a code and a text for each refusal of the core. */
-import { Fault, faultAt, panelsOf, type RulingRefusal, type StepRefusal } from "@countersign/core";
+import {
+  type FastApproval,
+  Fault,
+  faultAt,
+  type MeasuredVote,
+  missingText,
+  type RulingRefusal,
+  type StepRefusal,
+} from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
 /** Faults: invalid_request, masked_value_changed, modified_action_blocked naming the policies, state_conflict. */
@@ -57,11 +65,28 @@ export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: numbe
   return new Fault("modified_action_blocked", { details });
 }
 
+/** The approval is faster than the pace of a rule, and has no reason. Faults: reason_required. */
+export function tooFastFault(
+  { pace, because }: FastApproval,
+  { shown_seconds, approvals_in_five_minutes }: MeasuredVote,
+): Fault {
+  const shown =
+    shown_seconds === null
+      ? "You have not read this escalation (GET /v1/escalations/{escalation_id})"
+      : `You read this escalation first ${shown_seconds.toFixed(1)} s ago`;
+  const said = {
+    too_soon: `${shown}; an approval within ${pace.min_seconds} s needs a reason.`,
+    too_many: `This would be your approval number ${approvals_in_five_minutes} within five minutes; from number ${pace.reason_from} on, each needs a reason.`,
+  };
+  const todo = "Write it in `comment`, or send `second_person: true` to ask for one more person.";
+  const details = because.map((code) => ({ path: "/comment", code, message: `${said[code]} ${todo}` }));
+  return new Fault("reason_required", { details });
+}
+
 /** Faults: escalation_closed, state_conflict (others approved something else, or the reviewer's turn has not come). */
 export function stepFault(refusal: StepRefusal): Fault {
   if (refusal.because === "before_turn") {
-    const [panel] = panelsOf([refusal.after]);
-    const missing = panel?.missing ?? "its own turn";
+    const missing = missingText(refusal.after) ?? "its own turn";
     const message =
       `Your turn has not come: the reviewers of ${refusal.after.policy} approve first. Missing there: ${missing}. ` +
       "Approve after that, or decide block now.";

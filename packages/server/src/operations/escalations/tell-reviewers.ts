@@ -1,9 +1,10 @@
-import { roleMeets } from "@countersign/contract";
-import { type CountedDemand, hasTurn, isMet } from "@countersign/core";
+import { type Reviewer, roleMeets } from "@countersign/contract";
+import { type CountedDemand, hasTurn, isMet, nextNoticeAt, openTiers } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readAbsentNow, type StoredAbsence } from "../../store/people/absences.ts";
-import { readNotified, takeUntold, type UntoldEscalation, writeTold } from "../../store/people/mails.ts";
+import { readNotified, takeUntold, type WaitingEscalation, writeNotices, writeTold } from "../../store/people/mails.ts";
 import { byOrganization } from "../../store/rows/by-organization.ts";
+import { databaseNow } from "../../store/rows/database-now.ts";
 import { type Identity, identityOf, isAmong } from "../people/identity.ts";
 import { writeMail } from "../people/mail.ts";
 import { judgeOwnReview } from "../people/own-review.ts";
@@ -15,49 +16,29 @@ const listed_max = 20;
 
 /**
  * Mails reviewers about live escalations that wait for them: one mail for each person, with all escalations since the last
- * pass except the person's own. While a reviewer is absent, the delegate gets the mail instead. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
+ * pass except the person's own. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
  * further turns have come, in the transaction that marks it as mailed. Returns true if there may be more.
  */
 export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
     const untold = await takeUntold(query, at_once_max);
+    const now = await databaseNow(query);
     let mails = 0;
     for (const [org_id, escalations] of byOrganization(untold)) {
-      const submitters = new Map<string | null, Identity>();
-      for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
-        submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
-      const people = (await readNotified(query, org_id)).filter(({ role }) => roleMeets(role, ["reviewer"]));
-      const absences = await readAbsentNow(query, org_id);
-      for (const person of people) {
-        const { user_id, email } = person;
-        const theirs = [];
-        for (const each of escalations) {
-          const submitter = submitters.get(each.lineage_id);
-          if (submitter === undefined) continue;
-          // Nobody decides about the own action through a delegate.
-          const others = absences.filter((absence) => absence.user_id !== submitter.person);
-          const rules = rulesFor(each, person, people, others);
-          if (rules.length === 0) continue;
-          if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
-        }
-        if (theirs.length === 0) continue;
-        const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record, rules }) => ({
-          escalation_id,
-          agent_id: record.agent_id,
-          type: record.action.type,
-          verb: record.action.verb,
-          expires_at: record.expires_at,
-          rules,
-        }));
-        const more = theirs.length - waiting.length;
-        await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
-        mails += 1;
-      }
+      const asking = escalations
+        .map((each) => openTiers(each, now))
+        .map((each) => ({ ...each, asks: asksUntold(each) }));
+      mails += await mailReviewers(runtime, query, org_id, asking);
       for (const each of escalations) {
         const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
         // Without an order all demands are told at once, and `notified` says so.
         if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
       }
+      await writeNotices(
+        query,
+        org_id,
+        escalations.map((each) => ({ ...each, notice_at: nextNoticeAt(each, now) })),
+      );
     }
     return { taken: untold.length, written: mails };
   });
@@ -65,9 +46,71 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
   return taken === at_once_max;
 }
 
-/** Whether the reviewers of a demand are to be told: it is not met, its turn has come, and they were not told before. */
-function isToTell(demand: CountedDemand, { demands }: UntoldEscalation): boolean {
-  return demand.told !== true && !isMet(demand) && hasTurn(demand, demands);
+/** An escalation that a mail asks people to review. */
+export interface AskingEscalation extends WaitingEscalation {
+  /** Whether somebody is to be asked for this demand. `areThey`: whether these reviewers include that person. */
+  readonly asks: (demand: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean) => boolean;
+  /** How much of the time is over, if that is the reason for the mail. */
+  readonly reminder?: "half" | "tenth";
+}
+
+/**
+ * Writes one mail for each person of an organization whom these escalations ask: about all of them, except those that the person
+ * submitted or voted on. While a reviewer is absent, the delegate gets the mail instead. Returns the number of mails. System scope.
+ */
+export async function mailReviewers(
+  runtime: Pick<Runtime, "ids" | "sealer">,
+  query: Query,
+  org_id: string,
+  escalations: readonly AskingEscalation[],
+): Promise<number> {
+  const submitters = new Map<string | null, Identity>();
+  for (const lineage_id of new Set(escalations.map((each) => each.lineage_id)))
+    submitters.set(lineage_id, await identityOf(query, org_id, lineage_id));
+  const people = (await readNotified(query, org_id)).filter(({ role }) => roleMeets(role, ["reviewer"]));
+  const absences = await readAbsentNow(query, org_id);
+  let mails = 0;
+  for (const person of people) {
+    const { user_id, email } = person;
+    const theirs = [];
+    for (const each of escalations) {
+      const submitter = submitters.get(each.lineage_id);
+      if (submitter === undefined) continue;
+      // Nobody decides about the own action through a delegate.
+      const others = absences.filter((absence) => absence.user_id !== submitter.person);
+      const rules = rulesFor(each, person, people, others);
+      if (rules.length === 0) continue;
+      if (await mayRule(query, org_id, user_id, submitter)) theirs.push({ ...each, rules });
+    }
+    if (theirs.length === 0) continue;
+    const waiting = theirs.slice(0, listed_max).map(({ escalation_id, record, rules, reminder }) => ({
+      escalation_id,
+      agent_id: record.agent_id,
+      type: record.action.type,
+      verb: record.action.verb,
+      expires_at: record.expires_at,
+      rules,
+      ...(reminder === undefined ? {} : { reminder }),
+    }));
+    const more = theirs.length - waiting.length;
+    await writeMail(runtime, query, "escalations", { to: email, org_id, user_id, waiting, more });
+    mails += 1;
+  }
+  return mails;
+}
+
+/** Whether a demand waits for its reviewers: it is not met, and its turn has come. */
+export function isOpen(demand: CountedDemand, demands: readonly CountedDemand[]): boolean {
+  return !isMet(demand) && hasTurn(demand, demands);
+}
+
+/** Whether the reviewers of a demand are to be told: it waits for them, and they were not told before. */
+function isToTell(demand: CountedDemand, { demands }: WaitingEscalation): boolean {
+  return demand.told !== true && isOpen(demand, demands);
+}
+
+function asksUntold(escalation: WaitingEscalation): AskingEscalation["asks"] {
+  return (demand, areThey) => isToTell(demand, escalation) && areThey(demand.reviewers);
 }
 
 type Notified = Awaited<ReturnType<typeof readNotified>>[number];
@@ -77,7 +120,7 @@ type Notified = Awaited<ReturnType<typeof readNotified>>[number];
  * the person is. Leaves out a rule of the absent person if the delegate gets the mail about it.
  */
 function rulesFor(
-  escalation: UntoldEscalation,
+  escalation: AskingEscalation,
   person: Notified,
   people: readonly Notified[],
   absences: readonly StoredAbsence[],
@@ -97,27 +140,22 @@ function rulesFor(
 }
 
 /** Returns the names of the rules that name this absent person, for whom the delegate is asked. */
-function askedByName(escalation: UntoldEscalation, absent: string): string[] {
-  return escalation.demands.flatMap((demand) =>
-    isToTell(demand, escalation) && demand.reviewers.some(({ type, id }) => type === "user" && id === absent)
-      ? [demand.policy]
-      : [],
-  );
+function askedByName({ demands, asks }: AskingEscalation, absent: string): string[] {
+  const areThey = (reviewers: readonly Reviewer[]): boolean =>
+    reviewers.some(({ type, id }) => type === "user" && id === absent);
+  return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
 /** Whether a person has a vote that did not lapse. */
-function hasVoted({ votes }: UntoldEscalation["record"], person: string): boolean {
+function hasVoted({ votes }: WaitingEscalation["record"], person: string): boolean {
   return votes.some(({ reviewer, lapsed }) => reviewer === person && lapsed === undefined);
 }
 
 /** Returns the names of the rules for which this person is to be asked; none if the person may not vote or has voted. */
-function askedFor(escalation: UntoldEscalation, { user_id, role }: Notified): string[] {
-  const { record, demands } = escalation;
-  const may_vote = isAmong(record.reviewers, user_id, role);
-  if (!may_vote || hasVoted(record, user_id)) return [];
-  return demands.flatMap((demand) =>
-    isToTell(demand, escalation) && isAmong(demand.reviewers, user_id, role) ? [demand.policy] : [],
-  );
+function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: Notified): string[] {
+  const areThey = (reviewers: readonly Reviewer[]): boolean => isAmong(reviewers, user_id, role);
+  if (!areThey(record.reviewers) || hasVoted(record, user_id)) return [];
+  return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
 /** Whether this person may rule on what `submitter` submitted. */

@@ -1,8 +1,8 @@
 /** The rows that go with a decision: its event, and the escalation that it opens. */
 import type { Decision, Escalation, EventType, IntentSubmission } from "@countersign/contract";
 import {
-  type CountedDemand,
   clipText,
+  countedDemand,
   type Decided,
   decisionEventTimestamp,
   type Electorate,
@@ -67,7 +67,7 @@ export function openedEscalation(
   const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
   // The record goes into events, mails and pages, and an agent may say in its summary what a policy redacts in the content.
   const shown = <T>(value: T): T => maskedValue(withoutTexts(value, decided.hidden_texts), []);
-  const demands: CountedDemand[] = electorate.demands.map((demand) => ({ ...demand, approved_by: [] }));
+  const demands = electorate.demands.map((demand) => countedDemand(demand, formatTimestampUs(created_us), expires_at));
   const record: Escalation = {
     escalation_id,
     intent_id: decision.intent_id,
@@ -80,7 +80,7 @@ export function openedEscalation(
     risk_score: decision.risk_score,
     reviewers: electorate.reviewers,
     quorum: { required: electorate.required, approvals: 0, rejections: 0 },
-    panels: panelsOf(demands),
+    panels: panelsOf(demands, expires_at),
     votes: [],
     self_reviewed: false,
     resolution: null,

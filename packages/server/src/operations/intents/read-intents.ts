@@ -142,11 +142,16 @@ function noteWait(
 }
 
 /** Returns the data of an audit row without what people wrote to each other: only `message_to_agent` is for agents. */
-function withoutInternal({ comment: _comment, reason: _reason, ...data }: AuditRecord["data"]): AuditRecord["data"] {
+function withoutInternal({
+  comment: _comment,
+  reason: _reason,
+  fast: _fast,
+  ...data
+}: AuditRecord["data"]): AuditRecord["data"] {
   return data;
 }
 
-/** Lists the audit rows of an intent, in order; keys of agents do not get comments and reasons of people. Faults: not_found, invalid_request (cursor). */
+/** Lists the audit rows of an intent, in order; keys of agents do not get comments, reasons and pace of people. Faults: not_found, invalid_request (cursor). */
 export async function listIntentAudit(
   runtime: Pick<Runtime, "db">,
   caller: Caller,

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { OrganizationChange, OrganizationSettings } from "@countersign/contract";
 import { faultAt } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
 import { countFreezes } from "../../store/freezes/freezes.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
-import { readOrganizationSettings, setUnfreezeNeedsSecondPerson } from "../../store/organizations/organizations.ts";
+import { readOrganizationSettings, writeOrganizationSettings } from "../../store/organizations/organizations.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
@@ -31,11 +32,12 @@ export function changeSettings(
     const head = await lockHead(query, org_id);
     await refuseEnded(query, caller);
     const before = await readOrganizationSettings(query, org_id);
-    const { unfreeze_needs_second_person } = change;
-    if (before.unfreeze_needs_second_person === unfreeze_needs_second_person) return before;
-    if (!unfreeze_needs_second_person && (await countFreezes(query, org_id)) > 0)
+    const after = { ...before, ...change };
+    if (isDeepStrictEqual(after, before)) return before;
+    const ends_second = before.unfreeze_needs_second_person && !after.unfreeze_needs_second_person;
+    if (ends_second && (await countFreezes(query, org_id)) > 0)
       throw faultAt("state_conflict", "/unfreeze_needs_second_person", "not_allowed", "Unfreeze everything first.");
-    await setUnfreezeNeedsSecondPerson(query, org_id, unfreeze_needs_second_person);
+    await writeOrganizationSettings(query, after);
     const at = await databaseNow(query);
     const row = auditRow(runtime.ids, {
       intent_id: null,
@@ -45,6 +47,6 @@ export function changeSettings(
       data: { ...change },
     });
     await changeHead(query, head, { audit: [row] });
-    return { ...before, ...change };
+    return after;
   });
 }

@@ -187,6 +187,8 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
   });
 }
 
+const reminders = { half: "Half of the time is over", tenth: "A tenth of the time is left" } as const;
+
 /** Actions that wait for a reviewer. `token` is the one that stops these mails. */
 export function escalationsMail(
   public_url: string,
@@ -194,13 +196,15 @@ export function escalationsMail(
   token: string,
 ): Words {
   const count = waiting.length + more;
-  const subject = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
+  const waits = count === 1 ? "An action waits for your review" : `${count} actions wait for your review`;
+  const subject = waiting.every(({ reminder }) => reminder !== undefined) ? `Reminder: ${waits}` : waits;
   return written({
     subject,
-    paragraphs: [`${subject}. What the agent wants and why it was held is shown in the console.`],
-    items: waiting.map(({ escalation_id, agent_id, type, verb, expires_at, rules = [] }) => ({
+    paragraphs: [`${waits}. What the agent wants and why it was held is shown in the console.`],
+    items: waiting.map(({ escalation_id, agent_id, type, verb, expires_at, rules = [], reminder }) => ({
       text:
         `${shown(agent_id)}: ${shownDeed(type, verb)}, until ${expires_at.slice(0, 16).replace("T", " ")} UTC` +
+        `${reminder === undefined ? "" : `. ${reminders[reminder]}`}` +
         `${rules.length === 0 ? "" : `. You are asked for: ${rules.slice(0, rules_max).map(shown).join(", ")}`}`,
       url: `${public_url}/escalations/${escalation_id}`,
     })),

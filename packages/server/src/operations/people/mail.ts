@@ -81,6 +81,8 @@ interface WaitingAction {
   readonly expires_at: string;
   /** The names of the rules for which this reviewer is asked; absent in mails that an earlier version wrote. */
   readonly rules?: readonly string[];
+  /** The mail reminds of it: half of its time is over, or a tenth of it is left. Absent: it does not. */
+  readonly reminder?: "half" | "tenth";
 }
 
 /** A kind of mail. */

@@ -8,7 +8,7 @@ import { insertPolicyVersion, readPolicy, type StoredPolicy, updatePolicy } from
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Recording } from "../runtime.ts";
 import { refuseTakenName } from "./create-policy.ts";
-import { acceptedDocument, refuseRedTests } from "./policy-documents.ts";
+import { acceptedDocument, refuseLateTier, refuseRedTests } from "./policy-documents.ts";
 
 /**
  * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
@@ -29,6 +29,7 @@ export async function replacePolicy(
     const version = policy.version + 1;
     const after = { ...policy, name, title, version, sha256, document };
     await refuseTakenName(query, caller.org_id, after);
+    await refuseLateTier(query, caller.org_id, document);
     const created_by = caller.actor;
     await insertPolicyVersion(query, caller.org_id, {
       policy_id,

@@ -9,7 +9,7 @@ import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Recording } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
-import { acceptedDocument } from "./policy-documents.ts";
+import { acceptedDocument, refuseLateTier } from "./policy-documents.ts";
 
 /** Policies that an organization may have, beside retired ones: these are kept for ever, so they would end all room. */
 const policies_max = 1_000;
@@ -47,6 +47,7 @@ export async function createPolicy(
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
       await refuseTakenName(query, org_id, policy);
+      await refuseLateTier(query, org_id, document);
       await insertPolicy(query, org_id, policy);
       await insertPolicyVersion(query, org_id, {
         policy_id,

@@ -1,6 +1,14 @@
 /** What is wrong with the people whom a policy asks for, and with their order. It refuses nothing: people come and go. */
 import type { PolicyDiagnostic } from "@countersign/contract";
-import { demandOf, orderWarning, type PolicyDocument, packSources, reachWarning } from "@countersign/core";
+import {
+  demandOf,
+  lateTier,
+  orderWarning,
+  type PolicyDocument,
+  packSources,
+  reachWarning,
+  unitedReviewers,
+} from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readDocumentsInForce } from "../../store/policies/policies.ts";
@@ -29,7 +37,9 @@ export function panelWarnings(
       .map((each) => each.document)
       .filter((other) => other.metadata.name !== document.metadata.name);
     const reach = await firstOutOfReach(query, org_id, document, membranes);
-    return [orderWarning(document, others), reach].filter((each) => each !== null);
+    const late = lateTier(document, membranes);
+    const tier = late === null || late.refuses ? null : late.diagnostic;
+    return [orderWarning(document, others), reach, tier].filter((each) => each !== null);
   });
 }
 
@@ -43,8 +53,8 @@ async function firstOutOfReach(
   if (spec.effect !== "escalate" && spec.escalation === undefined) return null;
   const holding = { policy_id: "", name: metadata.name, escalation: spec.escalation ?? {}, approvals_min: 1 } as const;
   for (const { name, escalation } of membranes) {
-    const { reviewers, quorum } = demandOf(holding, escalation);
-    const people = await ableAmong(query, org_id, reviewers);
+    const { reviewers, quorum, tier } = demandOf(holding, escalation);
+    const people = await ableAmong(query, org_id, unitedReviewers(reviewers, tier?.reviewers ?? []));
     const warning = reachWarning(quorum, people.length, name);
     if (warning !== null) return warning;
   }

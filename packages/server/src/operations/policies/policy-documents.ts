@@ -4,12 +4,14 @@ import {
   type CheckedPolicy,
   checkPolicySteps,
   Fault,
+  lateTier,
   locateObject,
   type PolicyDocument,
   policyTestSteps,
   redTestDiagnostics,
   typedParameterSteps,
 } from "@countersign/core";
+import type { Query } from "../../ports.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
@@ -38,6 +40,13 @@ export async function refuseRedTests(document: PolicyDocument): Promise<void> {
   if (red.length > 0) throw invalid(red);
 }
 
+/** Faults: policy_invalid if the second tier of the policy could open in no membrane. */
+export async function refuseLateTier(query: Query, org_id: string, document: PolicyDocument): Promise<void> {
+  if (document.spec.escalation?.then === undefined) return;
+  const late = lateTier(document, await readMembranes(query, org_id));
+  if (late?.refuses === true) throw invalid([late.diagnostic]);
+}
+
 /**
  * Checks a policy and saves nothing. Red cases are among the diagnostics, since they refuse activation. Comparisons are checked against
  * the tools that the organization's membranes know, and panels against its people and policies.
@@ -55,7 +64,9 @@ export async function checkPolicyInput(
   const tools = membranes.flatMap(({ action_catalogue }) => action_catalogue);
   const typed = await inTurns(typedParameterSteps(document, located, tools));
   const panels = await panelWarnings({ db }, packs, org_id, document);
-  return { valid: red.length === 0, diagnostics: red, warnings: [...warnings, ...typed, ...panels] };
+  const late = lateTier(document, membranes);
+  const wrong = late?.refuses === true ? [...red, late.diagnostic] : red;
+  return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels] };
 }
 
 /** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */

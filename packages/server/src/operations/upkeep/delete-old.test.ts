@@ -137,7 +137,7 @@ describe("a pass", () => {
     return deleted;
   }
 
-  test("deletes what has expired by the database's time: answers, sessions, links, invitations, unused intakes", async () => {
+  test("deletes what has expired by the database's time: answers, sessions, links, invitations, unused intakes, times of reviewers", async () => {
     for (const [name, seconds] of [
       ["over", 0],
       ["good", 60],
@@ -165,6 +165,13 @@ describe("a pass", () => {
          values ('o', $2, 'a@b.c', 'agent', $3, 'u', now(), ${ends})`,
         [seconds, name, hash],
       );
+      await db.query(
+        `insert into reviewer_times (org_id, escalation_id, person, shown_at, ruled_at, approved)
+         select 'o', $2, p, shown, ruled, case when ruled is not null then true end
+         from (select ${ends} - interval '31 days' as at) t, lateral (values ('saw', at, null), ('ruled', at - interval '9 days', at),
+           ('saw again', at, at - interval '1 hour'), ('recent', at - interval '9 days', at + interval '1 day')) as v (p, shown, ruled)`,
+        [seconds, name],
+      );
       for (const org_id of [null, "org_1"])
         await db.query(
           `insert into onboarding_intakes values ($2, $3, '{}', '{}', ${ends} - make_interval(days => $4::integer))`,
@@ -173,12 +180,21 @@ describe("a pass", () => {
     }
     const kept = async (table: string, name: string) =>
       (await db.query<{ name: string }>(`select ${name} as name from ${table} order by 1`)).map((row) => row.name);
-    expect(await pass()).toEqual({ idempotency_key: 1, session: 1, token: 1, invitation: 1, intake: 1 });
+    expect(await pass()).toEqual({
+      idempotency_key: 1,
+      session: 1,
+      token: 1,
+      invitation: 1,
+      intake: 1,
+      reviewer_time: 3,
+    });
     expect(await kept("idempotency_keys", "idempotency_key")).toEqual(["good"]);
     expect(await kept("sessions", "session_id")).toEqual(["good"]);
     expect(await kept("session_index", "session_id")).toEqual(["good"]);
     expect(await kept("person_tokens", "subject ->> 'name'")).toEqual(["good"]);
     expect(await kept("invitations", "invitation_id")).toEqual(["good"]);
+    expect(await kept("reviewer_times where escalation_id = 'over'", "person")).toEqual(["recent"]);
+    expect(await kept("reviewer_times where escalation_id = 'good'", "person")).toHaveLength(4);
     expect(await kept("onboarding_intakes where org_id is null", "intake_id")).toEqual(["good null"]);
     expect(await kept("onboarding_intakes where org_id is not null", "intake_id")).toHaveLength(2);
     expect(await pass()).toEqual({});
@@ -257,7 +273,7 @@ test("the worker makes a pass a minute, tells of it, and a failed one does not e
   const aging = startAging({ db: failing, timers, log }, { deliveries_kept_days: 30, deleted: tell });
   turn?.();
   await expect.poll(() => waits.length).toBe(2);
-  expect(errors).toEqual(["deleting what is old failed"]);
+  expect(errors).toEqual(["deleting old rows failed"]);
   broken = false;
   turn?.();
   await expect.poll(() => waits.length).toBe(3);
@@ -294,7 +310,7 @@ test("years later an organization has lost nothing but what is named, and its fa
     return rows;
   };
   const may_shrink = new Set(["idempotency_keys", "sessions", "session_index", "person_tokens", "invitations"]);
-  for (const name of ["onboarding_intakes", "events", "deliveries"]) may_shrink.add(name);
+  for (const name of ["onboarding_intakes", "events", "deliveries", "reviewer_times"]) may_shrink.add(name);
   const before = await counts();
   await letPass(database.db, 3_650 * 86_400);
   await database.db.query("update idempotency_keys set created_at = created_at - interval '10 years'");

@@ -9,13 +9,22 @@ import {
   deleteOldDeliveries,
   deleteOldIntakes,
   deleteOldInvitations,
+  deleteOldReviewerTimes,
   deleteOldWaits,
   organizationsWithOldDeliveries,
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
 
 /** Kinds of rows that are deleted for their age. */
-export type Aging = "delivery" | "idempotency_key" | "session" | "token" | "invitation" | "intake" | "wait";
+export type Aging =
+  | "delivery"
+  | "idempotency_key"
+  | "session"
+  | "token"
+  | "invitation"
+  | "intake"
+  | "wait"
+  | "reviewer_time";
 
 /** Where a pass ended among the deliveries. */
 export interface PassEnd {
@@ -41,6 +50,8 @@ export const agingPages = { rows_max: 500, pages_max: 200 } as const;
 
 /** Kept an hour longer than promised: a key has the time of the node that wrote it, whose clock may be behind the database's. */
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
+/** Figures of pace look back 30 days, and no review is open for longer. */
+const reviewer_times_kept_days = 31;
 const start: PassEnd = { org_id: "", delivery_id: "" };
 
 /**
@@ -61,6 +72,9 @@ export async function deleteOld(
   await pages(terms, "invitation", () => db.system((query) => deleteOldInvitations(query, rows_max)));
   await pages(terms, "intake", () => db.system((query) => deleteOldIntakes(query, limits.intake_kept_days, rows_max)));
   await pages(terms, "wait", () => db.system((query) => deleteOldWaits(query, rows_max)));
+  await pages(terms, "reviewer_time", () =>
+    db.system((query) => deleteOldReviewerTimes(query, reviewer_times_kept_days, rows_max)),
+  );
   return deleteSettled(db, terms, from);
 }
 

@@ -63,7 +63,11 @@ export async function readReview(query: Query, org_id: string, escalation_id: st
 
 /** Returns the record with what records of an earlier version do not have. */
 function completed(record: StoredRecord, demands: readonly CountedDemand[]): Escalation {
-  return { ...record, panels: record.panels ?? panelsOf(demands), self_reviewed: record.self_reviewed ?? false };
+  return {
+    ...record,
+    panels: record.panels ?? panelsOf(demands, record.expires_at),
+    self_reviewed: record.self_reviewed ?? false,
+  };
 }
 
 /** A record as it is stored. */
@@ -97,7 +101,17 @@ export interface NamedFilter extends Omit<EscalationFilter, "reviewer"> {
   readonly reviewers: readonly string[] | null;
 }
 
-/** Returns up to `limit` escalations, without their rulings, after a place in the order of the filter. */
+/**
+ * SQL: the reviewers of the second tiers of the escalation `e` that are open. Steps write them to the record, but time opens them. A demand
+ * that is met keeps its tier closed.
+ */
+const open_tiers = `json_array_elements(d -> 'tier' -> 'reviewers') from json_array_elements(e.demands) as d
+  where e.status = 'pending'
+    and e.expires_at - (d ->> 'tier_left_us')::float8 * interval '1 microsecond' <= statement_timestamp()
+    and exists (select from json_array_elements(e.record -> 'panels') as p
+      where p ->> 'policy' = d ->> 'policy' and p ->> 'missing' is not null)`;
+
+/** Returns up to `limit` escalations as they are stored, without their rulings, after a place in the order of the filter. */
 export async function listEscalations(
   query: Query,
   org_id: string,
@@ -121,7 +135,8 @@ export async function listEscalations(
           select from escalations o where o.org_id = e.org_id and o.fingerprint = e.fingerprint and o.mode = e.mode
             and o.status = 'pending' and o.escalation_id > e.escalation_id))
         and ($6::text[] is null or (strpos(record::text, $10) > 0 or strpos(record::text, $11) > 0) and exists (
-          select from json_array_elements(record -> 'reviewers') as r
+          select from (select json_array_elements(record -> 'reviewers') as r
+            union all select ${open_tiers}) as named
           where r ->> 'id' = any ($6) or (r ->> 'type') || ':' || (r ->> 'id') = any ($6)))`,
       order: filter.order === "expires_at" ? "expires_at, escalation_id" : "escalation_id desc",
       limit: "$7::integer",

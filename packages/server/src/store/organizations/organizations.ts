@@ -78,19 +78,22 @@ export async function readOrganizationName(query: Query, org_id: string): Promis
 /** Returns the settings of an existing organization. */
 export async function readOrganizationSettings(query: Query, org_id: string): Promise<OrganizationSettings> {
   const [row] = await query<OrganizationSettings>(
-    "select org_id, name, unfreeze_needs_second_person from organizations where org_id = $1",
+    "select org_id, name, unfreeze_needs_second_person, reviewer_figures from organizations where org_id = $1",
     [org_id],
   );
   if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
   return row;
 }
 
-/** Sets whether a second person must confirm an unfreeze. */
-export async function setUnfreezeNeedsSecondPerson(query: Query, org_id: string, needed: boolean): Promise<void> {
-  await query("update organizations set unfreeze_needs_second_person = $2::boolean where org_id = $1", [
-    org_id,
-    needed,
-  ]);
+/** Writes what admins can set of an organization. */
+export async function writeOrganizationSettings(
+  query: Query,
+  { org_id, unfreeze_needs_second_person, reviewer_figures }: OrganizationSettings,
+): Promise<void> {
+  await query(
+    "update organizations set unfreeze_needs_second_person = $2::boolean, reviewer_figures = $3 where org_id = $1",
+    [org_id, unfreeze_needs_second_person, reviewer_figures],
+  );
 }
 
 /** Sets plan and included actions. Returns false if the organization does not exist. The hard limit is in the head. */

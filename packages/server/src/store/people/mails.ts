@@ -2,7 +2,7 @@
  * SQL for the mail queue. Contents are sealed, because they carry links that sign people in. The database's time decides when a
  * mail is due: by the clock of a node that is ahead, it would send a mail that another node is sending.
  */
-import type { Escalation, Reviewer, Role } from "@countersign/contract";
+import type { Escalation, Role } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
@@ -79,37 +79,32 @@ export async function putOffMail(query: Query, mail_id: string, wait_seconds: nu
   );
 }
 
-/** An escalation that the reviewers were not told of. */
-export interface UntoldEscalation {
+/** An escalation that waits for reviewers. */
+export interface WaitingEscalation {
   readonly org_id: string;
   readonly escalation_id: string;
   /** Whose action waits; null: open mode's. */
   readonly lineage_id: string | null;
-  /** The escalation record of api.md §6. */
-  readonly record: {
-    readonly agent_id: string;
-    readonly action: { readonly type: string; readonly verb: string };
-    readonly reviewers: readonly Reviewer[];
-    readonly votes: readonly Pick<Escalation["votes"][number], "reviewer" | "lapsed">[];
-    readonly expires_at: string;
-  };
+  readonly record: Escalation;
+  readonly created_at: string;
+  readonly expires_at: string;
   readonly demands: readonly CountedDemand[];
 }
 
 /** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
-export async function takeUntold(query: Query, limit: number): Promise<UntoldEscalation[]> {
+export async function takeUntold(query: Query, limit: number): Promise<WaitingEscalation[]> {
   const is_untold = "not notified and status = 'pending' and mode = 'live'";
   const untold = await query<{ org_id: string; escalation_id: string }>(
     `select org_id, escalation_id from escalations where ${is_untold} order by org_id, escalation_id limit $1::integer`,
     [limit],
   );
-  const taken: UntoldEscalation[] = [];
+  const taken: WaitingEscalation[] = [];
   for (const [org_id, escalations] of byOrganization(untold)) {
-    const rows = await query<UntoldEscalation>(
+    const rows = await query<WaitingEscalation>(
       `update escalations set notified = true where org_id = $1 and escalation_id in (
          select escalation_id from escalations where org_id = $1 and escalation_id = any($2::text[]) and ${is_untold}
          for update skip locked)
-       returning org_id, escalation_id, lineage_id, record, demands`,
+       returning org_id, escalation_id, lineage_id, record, created_at, expires_at, demands`,
       [org_id, escalations.map(({ escalation_id }) => escalation_id)],
     );
     taken.push(...rows);
@@ -121,12 +116,53 @@ export async function takeUntold(query: Query, limit: number): Promise<UntoldEsc
  * Writes which demands of a review are told, in the transaction of `takeUntold`, which holds its row. A vote that was on its way
  * may write the demands as they were before; some reviewers then get a second mail.
  */
-export async function writeTold(query: Query, { org_id, escalation_id, demands }: UntoldEscalation): Promise<void> {
+export async function writeTold(query: Query, { org_id, escalation_id, demands }: WaitingEscalation): Promise<void> {
   await query("update escalations set demands = $3::json where org_id = $1 and escalation_id = $2", [
     org_id,
     escalation_id,
     JSON.stringify(demands),
   ]);
+}
+
+/** A waiting escalation with a further mail that is due. */
+export interface NoticedEscalation extends WaitingEscalation {
+  /** Since when it is due. */
+  readonly notice_at: string;
+}
+
+/**
+ * Takes up to `limit` escalations with a further mail that is due `now`, for one node only: their rows are locked until the transaction
+ * ends, which must write when the next one is due. System scope.
+ */
+export async function takeDueNotices(query: Query, now: string, limit: number): Promise<NoticedEscalation[]> {
+  const is_due = "notice_at <= $1::timestamptz and status = 'pending'";
+  const due = await query<{ org_id: string; escalation_id: string }>(
+    `select org_id, escalation_id from escalations where ${is_due} order by notice_at limit $2::integer`,
+    [now, limit],
+  );
+  const taken: NoticedEscalation[] = [];
+  for (const [org_id, escalations] of byOrganization(due)) {
+    const rows = await query<NoticedEscalation>(
+      `select org_id, escalation_id, lineage_id, record, created_at, expires_at, demands, notice_at from escalations
+       where org_id = $2 and escalation_id = any($3::text[]) and ${is_due} order by escalation_id for update skip locked`,
+      [now, org_id, escalations.map(({ escalation_id }) => escalation_id)],
+    );
+    taken.push(...rows);
+  }
+  return taken;
+}
+
+/** Writes when the next further mails of these escalations are due; null: none is. */
+export async function writeNotices(
+  query: Query,
+  org_id: string,
+  notices: readonly { readonly escalation_id: string; readonly notice_at: string | null }[],
+): Promise<void> {
+  await query(
+    `update escalations e set notice_at = n.notice_at from unnest($2::text[], $3::timestamptz[]) as n (escalation_id, notice_at)
+     where e.org_id = $1 and e.escalation_id = n.escalation_id`,
+    [org_id, notices.map(({ escalation_id }) => escalation_id), notices.map(({ notice_at }) => notice_at)],
+  );
 }
 
 /** Reviewers of an escalation are to be told of it: they are others now, or their turn has come. */

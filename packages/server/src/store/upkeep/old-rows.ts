@@ -137,6 +137,27 @@ export async function deleteOldWaits(query: Query, rows: number): Promise<number
   return count;
 }
 
+/**
+ * Deletes the times of people who saw or ruled on reviews, last more than `kept_days` ago: of up to `rows` such times, and all that are as
+ * old of the same reviews. System scope.
+ */
+export async function deleteOldReviewerTimes(query: Query, kept_days: number, rows: number): Promise<number> {
+  const is_old = "greatest(shown_at, ruled_at) <= now() - make_interval(days => $1::integer)";
+  const old = await query<{ org_id: string; escalation_id: string }>(
+    `select org_id, escalation_id from reviewer_times where ${is_old} limit $2::integer`,
+    [kept_days, rows],
+  );
+  let count = 0;
+  for (const [org_id, times] of byOrganization(old)) {
+    const deleted = await query(
+      `delete from reviewer_times where org_id = $2 and escalation_id = any($3::text[]) and ${is_old} returning true as deleted`,
+      [kept_days, org_id, times.map(({ escalation_id }) => escalation_id)],
+    );
+    count += deleted.length;
+  }
+  return count;
+}
+
 /** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart used. System scope. */
 export async function deleteOldIntakes(query: Query, kept_days: number, rows: number): Promise<number> {
   const deleted = await query(

@@ -11,6 +11,8 @@ import {
   type PartyNames,
   panelsOf,
   type Review,
+  type ReviewDemand,
+  unitedReviewers,
 } from "@countersign/core";
 import type { Query } from "../../../ports.ts";
 import { readMembranes } from "../../../store/membranes/membranes.ts";
@@ -47,8 +49,8 @@ export async function rulesOutOfReach(query: Query, org_id: string): Promise<Out
   for (const { membrane_id, name, escalation } of membranes) {
     const demands = policies.map((policy) => demandOf({ ...policy, approvals_min: 1 }, escalation));
     for (const demand of [membraneDemand(escalation), ...demands]) {
-      const { policy, policy_id = null, reviewers, quorum } = demand;
-      const people = await countOf(reviewers);
+      const { policy, policy_id = null, quorum } = demand;
+      const people = await countOf(everyoneOf(demand));
       const key = policy_id ?? membrane_id;
       if (people >= quorum || found.has(key)) continue;
       found.set(key, { policy_id, policy, membrane_id, membrane: name, message: ruleMessage(demand, people, name) });
@@ -81,12 +83,13 @@ export async function reviewOutOfReach(
   { record, demands }: Review,
   { submitter, parties }: { readonly submitter: string | null; readonly parties: PartyNames },
 ): Promise<string | null> {
-  const voters = new Set(await ableAmong(query, org_id, record.reviewers));
-  const panels = panelsOf(demands);
+  const later = demands.flatMap(({ tier }) => tier?.reviewers ?? []);
+  const voters = new Set(await ableAmong(query, org_id, unitedReviewers(record.reviewers, later)));
+  const panels = panelsOf(demands, record.expires_at);
   for (const [place, demand] of demands.entries()) {
     const missing = missingApprovals(demand);
     if (missing === 0) continue;
-    const able = (await ableAmong(query, org_id, demand.reviewers)).filter(
+    const able = (await ableAmong(query, org_id, everyoneOf(demand))).filter(
       (person) => voters.has(person) && person !== submitter && !demand.approved_by.includes(person),
     );
     const enough = able.length >= missing && !(await areParties(query, org_id, demand, able, parties));
@@ -98,6 +101,11 @@ export async function reviewOutOfReach(
     return clipText(text, limits.comment_chars_max);
   }
   return null;
+}
+
+/** Returns the reviewers of a demand with those of its second tier, who may approve later. */
+function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): Reviewer[] {
+  return unitedReviewers(reviewers, tier?.reviewers ?? []);
 }
 
 /** Whether everybody who approved a demand, or may approve it, is a party of the action. */

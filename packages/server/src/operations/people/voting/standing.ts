@@ -1,8 +1,9 @@
 /** Who may vote now on a review: reviewers themselves, and delegates in place of absent reviewers. */
-import { type Escalation, idPrefixes, type Reviewer, roleMeets } from "@countersign/contract";
+import { idPrefixes, type Reviewer, roleMeets } from "@countersign/contract";
 import {
   type CountedDemand,
   type Credential,
+  openTiers,
   type Review,
   type ReviewDemand,
   type Standing,
@@ -17,7 +18,11 @@ import { type Caller, command_line_person, open_mode_actor } from "../../shared/
 import { isReviewer } from "../reviewers.ts";
 
 /** Reads what is known now about the people who voted on these reviews. */
-async function readStanding(query: Query, org_id: string, reviews: readonly Review[]): Promise<Standing> {
+async function readStanding(
+  query: Query,
+  org_id: string,
+  reviews: readonly Pick<Review, "demands">[],
+): Promise<Standing> {
   const demands = reviews.flatMap((review) => review.demands);
   const voters = [...new Set(demands.flatMap(({ approved_by }) => approved_by))];
   const absences = new Map<string, string[]>();
@@ -35,24 +40,38 @@ async function readStanding(query: Query, org_id: string, reviews: readonly Revi
   return { credentials, lineages: new Map(keys.map(({ id, lineage_id }) => [id, lineage_id])), absences, gone };
 }
 
-/** Returns the review without the approvals that do not count now, and the votes that lapsed by this. */
+/**
+ * Returns the review as it is at this moment of the database's clock, and the votes that lapsed by this: without the approvals that do not
+ * count now, and then with the second tiers that are open. A lapsed approval can open one.
+ */
 export async function standingReview(
   query: Query,
   org_id: string,
   review: Review,
-): Promise<ReturnType<typeof withoutLapsed>> {
-  if (review.record.status !== "pending" || review.record.votes.length === 0) return { review, lapsed: [] };
-  return withoutLapsed(review, await readStanding(query, org_id, [review]));
+  at: string,
+): Promise<ReturnType<typeof withoutLapsed<Review>>> {
+  if (!hasVotes(review)) return { review: openTiers(review, at), lapsed: [] };
+  const { review: standing, lapsed } = withoutLapsed(review, await readStanding(query, org_id, [review]));
+  return { review: openTiers(standing, at), lapsed };
 }
 
-/** Returns the records of these reviews; those of pending ones without the approvals that do not count now. */
-export async function standingRecords(query: Query, org_id: string, reviews: readonly Review[]): Promise<Escalation[]> {
-  const voted = reviews.filter(({ record }) => record.status === "pending" && record.votes.length > 0);
-  if (voted.length === 0) return reviews.map(({ record }) => record);
-  const standing = await readStanding(query, org_id, voted);
+/** Returns these reviews as `standingReview` does, in their order. */
+export async function standingReviews<R extends Pick<Review, "record" | "demands">>(
+  query: Query,
+  org_id: string,
+  reviews: readonly R[],
+  at: string,
+): Promise<R[]> {
+  const voted = reviews.filter(hasVotes);
+  const standing = voted.length === 0 ? null : await readStanding(query, org_id, voted);
   return reviews.map((review) =>
-    voted.includes(review) ? withoutLapsed(review, standing).review.record : review.record,
+    openTiers(standing !== null && hasVotes(review) ? withoutLapsed(review, standing).review : review, at),
   );
+}
+
+/** Whether approvals of an open review can have lapsed. */
+function hasVotes({ record }: Pick<Review, "record">): boolean {
+  return record.status === "pending" && record.votes.length > 0;
 }
 
 /** Returns the credentials of people that may decide, and those of them who have an account. */

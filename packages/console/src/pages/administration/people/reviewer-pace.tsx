@@ -1,0 +1,141 @@
+/** How fast reviewers rule and how much they approve: everybody for admins, and one's own. */
+import type { PaceFigures, ReviewerPace } from "@countersign/contract";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useClient, useMay, useSession } from "../../../api/session.tsx";
+import { Who } from "../../../parts/records/who.tsx";
+import { Loaded } from "../../../parts/states.tsx";
+import { Data } from "../../../parts/tables/data.tsx";
+import { ListTable } from "../../../parts/tables/list-table.tsx";
+import { spanText } from "../../../parts/time.tsx";
+import { useToasts } from "../../../parts/toasts.tsx";
+
+const queryKey = ["reviewer-pace"];
+const windows = [
+  ["last_7_days", "7 days"],
+  ["last_30_days", "30 days"],
+] as const;
+
+function usePace() {
+  const client = useClient();
+  return useQuery({ queryKey, queryFn: () => client.getReviewerPace() });
+}
+
+/** For admins: everybody, or the totals if the organization shows the team only. */
+export function ReviewerPaceCard() {
+  return (
+    <section className="card stack" aria-label="Pace of reviewers">
+      <h2>Pace of reviewers</h2>
+      <Loaded query={usePace()} what="the pace of reviewers">
+        {(pace) => <AllFigures pace={pace} />}
+      </Loaded>
+      <Level />
+    </section>
+  );
+}
+
+function AllFigures({ pace: { team, people, is_complete } }: { readonly pace: ReviewerPace }) {
+  return (
+    <>
+      <FiguresTable caption="Figures of reviewers">
+        {team !== null && <Rows who={<strong>All reviewers</strong>} figures={team} />}
+        {people.map((each) => (
+          <Rows
+            key={each.person}
+            who={each.email === null ? <Who id={each.person} /> : <Data text={each.email} />}
+            figures={each}
+          />
+        ))}
+      </FiguresTable>
+      {!is_complete && <p className="small muted">Only the newest rulings are counted.</p>}
+    </>
+  );
+}
+
+/** One's own figures. Nothing if the organization shows the team only. */
+export function OwnPaceCard() {
+  return (
+    <section className="card stack" aria-label="Your reviews">
+      <h2>Your reviews</h2>
+      <OwnPace />
+    </section>
+  );
+}
+
+function OwnPace() {
+  const { caller } = useSession();
+  return (
+    <Loaded query={usePace()} what="your pace">
+      {({ level, people }) => {
+        if (level === "team") return <p className="muted">Your organization shows the figures of the team only.</p>;
+        const own = people.find(({ person }) => person === caller?.person);
+        if (own === undefined) return <p className="muted">You ruled on nothing in the last 30 days.</p>;
+        return (
+          <FiguresTable caption="Your pace">
+            <Rows who="You" figures={own} />
+          </FiguresTable>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function FiguresTable({ caption, children }: { readonly caption: string; readonly children: React.ReactNode }) {
+  return (
+    <ListTable heads={["Reviewer", "Last", "Rulings", "Approved", "Fast", "Median time"]} numbers={4} caption={caption}>
+      {children}
+    </ListTable>
+  );
+}
+
+function Rows({
+  who,
+  figures,
+}: {
+  readonly who: React.ReactNode;
+  readonly figures: Readonly<Record<"last_7_days" | "last_30_days", PaceFigures>>;
+}) {
+  return windows.map(([key, name]) => {
+    const { rulings, fast, approval_share, median_seconds } = figures[key];
+    return (
+      <tr key={key}>
+        <td>{who}</td>
+        <td>{name}</td>
+        <td className="num">{rulings}</td>
+        <td className="num">{approval_share === null ? "–" : `${Math.round(approval_share * 100)} %`}</td>
+        <td className="num">{fast}</td>
+        <td className="num">{median_seconds === null ? "–" : spanText(median_seconds)}</td>
+      </tr>
+    );
+  });
+}
+
+function Level() {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const admin = useMay("admin");
+  const query = useQuery({ queryKey: ["organization"], queryFn: () => client.getOrganization() });
+  const change = useMutation({
+    mutationFn: (team: boolean) => client.changeOrganization({ reviewer_figures: team ? "team" : "person" }),
+    onSuccess: (settings) => {
+      queries.setQueryData(["organization"], settings);
+      void queries.invalidateQueries({ queryKey });
+    },
+    onError: toasts.failed,
+  });
+  return (
+    <Loaded query={query} what="the setting">
+      {({ reviewer_figures }) => (
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={change.isPending ? change.variables : reviewer_figures === "team"}
+            disabled={!admin || change.isPending}
+            onChange={(event) => change.mutate(event.target.checked)}
+          />
+          {" Show the totals of all reviewers only, and no person"}
+        </label>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,19 @@
+/** The pace of a rule, and of a fast approval, in words. */
+import type { FastVote, Pace } from "@countersign/contract";
+
+/** Says which approvals need a reason. */
+export function paceText({ min_seconds, reason_from }: Pace): string {
+  const when = [
+    ...(min_seconds === undefined ? [] : [`within ${min_seconds} s after the case was shown`]),
+    ...(reason_from === undefined ? [] : [`from number ${reason_from} within five minutes on`]),
+  ];
+  return when.length === 0 ? "" : `An approval needs a reason ${when.join(" and ")}.`;
+}
+
+/** Says how an approval was fast. */
+export function fastText({ shown_seconds, approvals_in_five_minutes, second_person }: FastVote): string {
+  const shown =
+    shown_seconds === null ? "without a look at the case" : `${shown_seconds.toFixed(1)} s after the case was shown`;
+  const reason = second_person ? "no reason, so one more person must approve" : "with the reason above";
+  return `Fast: ${shown}, approval ${approvals_in_five_minutes} within five minutes; ${reason}.`;
+}
