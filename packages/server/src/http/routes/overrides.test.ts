@@ -159,18 +159,6 @@ describe("an override", () => {
     }
   });
 
-  test.each([
-    ["a greater impact", { estimated_impact: { financial_exposure_usd: 5 } }],
-    ["another data class", { data_classes: ["other"] }],
-    ["another person on whose behalf it is", { agent: { ...plain.intent.agent, on_behalf_of: "somebody" } }],
-  ])("does not count for %s", async (_, more) => {
-    const org = await blocking();
-    await override(org, await blocked(org));
-    const body = { ...plain, intent: { ...plain.intent, ...more } };
-    expect((await post("/v1/intents", org.agent, body)).json.decision.verdict).toBe("block");
-    expect((await retry(org)).verdict).toBe("approve");
-  });
-
   test("is valid for 24 hours, excluding the end", async () => {
     const org = await blocking();
     const { json } = await override(org, await blocked(org));
