@@ -41,9 +41,12 @@ beforeAll(async () => {
 
 /** A key that has submitted an action, and was bound then. */
 async function boundKey(role: string, binding: Binding) {
-  const { api_key, key_id } = (await asAdmin("POST", "/v1/api-keys", { role })).json;
+  // A key of role host is always bound to agents.
+  const agents = role === "host" ? { agent_ids: ["bot"] } : {};
+  const made = role === "host" ? { role, bindings: agents } : { role };
+  const { api_key, key_id } = (await asAdmin("POST", "/v1/api-keys", made)).json;
   const { decision } = (await call(url, "POST", "/v1/intents", { key: api_key, body: submission })).json;
-  const bound = await asAdmin("PATCH", `/v1/api-keys/${key_id}`, { bindings: bindings()[binding] });
+  const bound = await asAdmin("PATCH", `/v1/api-keys/${key_id}`, { bindings: { ...agents, ...bindings()[binding] } });
   expect(bound.status).toBe(200);
   return { api_key, intent_id: decision.intent_id as string, escalation_id: decision.escalation_id as string };
 }

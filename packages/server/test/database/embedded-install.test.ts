@@ -139,7 +139,7 @@ describe("a database made by another major version", () => {
     const refused = started({ data_dir, search: no_system });
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow(
-      /was made by PostgreSQL 14, but this installation has 18\..*: install PostgreSQL 14 beside it, or export/,
+      /was created by PostgreSQL 14, but this installation has 18\..*: install PostgreSQL 14 beside it, or export/,
     );
     expect(await readdir(join(data_dir, "postgres/db"))).toEqual(["PG_VERSION"]);
     expect(await readdir(join(data_dir, "claims"))).toEqual([]);

@@ -81,7 +81,7 @@ describe("the embedded database", () => {
     process.kill(server.pid(), "SIGKILL");
     await expect.poll(() => stopped !== undefined, { timeout: 60_000 }).toBe(true);
     await stopped;
-    const [again, failed] = [/ended unexpectedly/, /did not start again/].map((each) => expect.stringMatching(each));
+    const [again, failed] = [/ended unexpectedly/, /could not be restarted/].map((each) => expect.stringMatching(each));
     expect(tries).toEqual([again, failed, again]);
     expect(await readdir(join(data_dir, "claims"))).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe("the embedded database", () => {
     const refused = socketDir(cluster);
     await expect(refused).rejects.toThrow(StartRefused);
     await expect(refused).rejects.toThrow(
-      /too long for a socket, and \/nonexistent cannot hold one \(ENOENT\): let TMPDIR name a folder that can be written/,
+      /too long for a socket, and \/nonexistent cannot hold one \(ENOENT\): set TMPDIR to a writable folder/,
     );
   });
 
@@ -118,7 +118,7 @@ describe("the embedded database", () => {
       const { answer } = await hosted({ data_dir }, 65_533);
       expect(answer).toEqual({
         name: "StartRefused",
-        refused: `COUNTERSIGN_DATA_DIR="${data_dir}": uid 65533 may not work in it (EACCES), it belongs to uid 0: run as a user who may, or name another directory`,
+        refused: `COUNTERSIGN_DATA_DIR="${data_dir}": uid 65533 may not use it (EACCES), it belongs to uid 0: run as a user who may, or name another directory`,
       });
     },
   );

@@ -172,9 +172,9 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   );
 
   await pair.promote();
-  expect(await exportSource(...sources)).toMatchObject({ passed_over: [{ reason: "it is no standby" }] });
+  expect(await exportSource(...sources)).toMatchObject({ passed_over: [{ reason: "it is not a standby" }] });
   expect(await inspectReplicas(...sources)).toMatchObject([{ state: { standby: false, same_system: true } }]);
-  const told = [{ reason: "it is no standby, but a primary" }];
+  const told = [{ reason: "it is a primary, not a standby" }];
   expect(await onStandby(db, org_id, { seq })).toBe(false);
   expect(warnings).toMatchObject(told);
   expect(db.reads()).toMatchObject({ replica: 1, replicas_in_use: 0 });

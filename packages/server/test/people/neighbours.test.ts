@@ -12,7 +12,7 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-/** Somebody with a second factor, recovery codes, a passkey, two sessions, a failed login and a link for a new password. */
+/** Somebody with a second factor, recovery codes, a passkey, two sessions, a failed login, an absence and a link for a new password. */
 async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   const { email, cookie, user_id } = await nodes.joined(admin.cookie, "operator");
   const { secret } = (await nodes.send("POST", "/v1/auth/totp/enrol", { cookie })).json;
@@ -31,6 +31,8 @@ async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   };
   const second = await verify(codes[0] as string);
   expect([second.status, (await verify("000000")).status]).toEqual([200, 401]);
+  const absence = { until: new Date(Date.now() + 3_600_000).toISOString(), delegate: admin.session.user.user_id };
+  expect((await nodes.send("PUT", `/v1/people/${user_id}/absence`, { cookie: on.cookie as string, body: absence })).status).toBe(200);
   await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
   const link = await nodes.mailed(email, /^Set a new/);
   const { session_id } = second.json.session;
