@@ -32,7 +32,9 @@ async function somebody(admin: Awaited<ReturnType<typeof nodes.signedUp>>) {
   const second = await verify(codes[0] as string);
   expect([second.status, (await verify("000000")).status]).toEqual([200, 401]);
   const absence = { until: new Date(Date.now() + 3_600_000).toISOString(), delegate: admin.session.user.user_id };
-  expect((await nodes.send("PUT", `/v1/people/${user_id}/absence`, { cookie: on.cookie as string, body: absence })).status).toBe(200);
+  expect(
+    (await nodes.send("PUT", `/v1/people/${user_id}/absence`, { cookie: on.cookie as string, body: absence })).status,
+  ).toBe(200);
   await nodes.send("POST", "/v1/auth/password/forgot", { body: { email } });
   const link = await nodes.mailed(email, /^Set a new/);
   const { session_id } = second.json.session;
