@@ -63,7 +63,7 @@ inBrowser("the pace of reviewers", () => {
     await card.getByText("All reviewers").first().waitFor();
     const rows = card.getByRole("row");
     await expect.poll(() => rows.count()).toBeGreaterThan(3);
-    await card.getByLabel("Show the totals of all reviewers only").check();
+    await card.getByLabel("Show the totals of all reviewers only").click();
     await expect.poll(() => rows.count()).toBe(3);
     expect(wrongs).toEqual([]);
   });
