@@ -117,7 +117,7 @@ const copyStatement = `with copies as (
   insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, mode, status, record, demands, created_at, expires_at,
     closed_at, resolution)
   select $1, c.escalation_id, c.intent_id, c.decision_id, c.agent_id, 'live', c.status,
-    json_build_object('escalation_id', c.escalation_id, 'intent_id', c.intent_id, 'status', c.status, 'reviewers', '[]'::json),
+    (e.record::jsonb || jsonb_build_object('escalation_id', c.escalation_id, 'intent_id', c.intent_id, 'status', c.status))::json,
     e.demands, c.at, c.at + interval '40 days', case when c.status <> 'pending' then c.at end,
     case when c.status <> 'pending' then '{"outcome":"block"}'::json end
   from copies c join escalations e on e.org_id = $1 and e.intent_id = $3 where c.escalation_id is not null`;
