@@ -1,14 +1,12 @@
 /** What is frozen, the switch for the whole organization, and whether unfreezing takes two people. */
 import type { Freeze } from "@countersign/contract";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useClient, useMay } from "../api/session.tsx";
+import { OrganizationSwitch } from "../parts/organization-switch.tsx";
 import { Badge } from "../parts/records/badge.tsx";
 import { Who } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { ListTable } from "../parts/tables/list-table.tsx";
 import { Time } from "../parts/time.tsx";
-import { useToasts } from "../parts/toasts.tsx";
 import { FreezeButton } from "./freeze-button.tsx";
 import { freezeOf, useFreezes } from "./frozen.ts";
 
@@ -32,7 +30,11 @@ export function FreezeSettings() {
           </>
         )}
       </Loaded>
-      <SecondPerson />
+      <OrganizationSwitch
+        label="A second, different person must confirm each unfreezing"
+        isOn={(settings) => settings.unfreeze_needs_second_person}
+        change={(on) => ({ unfreeze_needs_second_person: on })}
+      />
     </section>
   );
 }
@@ -64,33 +66,5 @@ function FreezeTable({ rows }: { readonly rows: readonly Freeze[] }) {
         </tr>
       ))}
     </ListTable>
-  );
-}
-
-function SecondPerson() {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const admin = useMay("admin");
-  const query = useQuery({ queryKey: ["organization"], queryFn: () => client.getOrganization() });
-  const change = useMutation({
-    mutationFn: (needed: boolean) => client.changeOrganization({ unfreeze_needs_second_person: needed }),
-    onSuccess: (settings) => queries.setQueryData(["organization"], settings),
-    onError: toasts.failed,
-  });
-  return (
-    <Loaded query={query} what="the setting">
-      {({ unfreeze_needs_second_person }) => (
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={change.isPending ? change.variables : unfreeze_needs_second_person}
-            disabled={!admin || change.isPending}
-            onChange={(event) => change.mutate(event.target.checked)}
-          />
-          {" A second, different person must confirm each unfreezing"}
-        </label>
-      )}
-    </Loaded>
   );
 }

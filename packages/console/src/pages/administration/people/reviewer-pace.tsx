@@ -1,13 +1,13 @@
 /** How fast reviewers rule and how much they approve: everybody for admins, and one's own. */
 import type { PaceFigures, ReviewerPace } from "@countersign/contract";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useClient, useMay, useSession } from "../../../api/session.tsx";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useClient, useSession } from "../../../api/session.tsx";
+import { OrganizationSwitch } from "../../../parts/organization-switch.tsx";
 import { Who } from "../../../parts/records/who.tsx";
 import { Loaded } from "../../../parts/states.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { ListTable } from "../../../parts/tables/list-table.tsx";
 import { spanText } from "../../../parts/time.tsx";
-import { useToasts } from "../../../parts/toasts.tsx";
 
 const queryKey = ["reviewer-pace"];
 const windows = [
@@ -22,13 +22,19 @@ function usePace() {
 
 /** For admins: everybody, or the totals if the organization shows the team only. */
 export function ReviewerPaceCard() {
+  const queries = useQueryClient();
   return (
     <section className="card stack" aria-label="Pace of reviewers">
       <h2>Pace of reviewers</h2>
       <Loaded query={usePace()} what="the pace of reviewers">
         {(pace) => <AllFigures pace={pace} />}
       </Loaded>
-      <Level />
+      <OrganizationSwitch
+        label="Show the totals of all reviewers only, and no person"
+        isOn={(settings) => settings.reviewer_figures === "team"}
+        change={(on) => ({ reviewer_figures: on ? "team" : "person" })}
+        onChanged={() => void queries.invalidateQueries({ queryKey })}
+      />
     </section>
   );
 }
@@ -107,35 +113,4 @@ function Rows({
       </tr>
     );
   });
-}
-
-function Level() {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const admin = useMay("admin");
-  const query = useQuery({ queryKey: ["organization"], queryFn: () => client.getOrganization() });
-  const change = useMutation({
-    mutationFn: (team: boolean) => client.changeOrganization({ reviewer_figures: team ? "team" : "person" }),
-    onSuccess: (settings) => {
-      queries.setQueryData(["organization"], settings);
-      void queries.invalidateQueries({ queryKey });
-    },
-    onError: toasts.failed,
-  });
-  return (
-    <Loaded query={query} what="the setting">
-      {({ reviewer_figures }) => (
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={change.isPending ? change.variables : reviewer_figures === "team"}
-            disabled={!admin || change.isPending}
-            onChange={(event) => change.mutate(event.target.checked)}
-          />
-          {" Show the totals of all reviewers only, and no person"}
-        </label>
-      )}
-    </Loaded>
-  );
 }
