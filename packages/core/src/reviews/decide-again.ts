@@ -69,9 +69,9 @@ export interface DecidedAgain {
   readonly demands: readonly ReviewDemand[];
   /** The changes that policies ask for now. */
   readonly asked: Ruling;
-  /** What the end of a review's time does by the rules of now; null: no rule holds the action. */
+  /** What the end of a review's time does by the current rules; null: no rule holds the action. */
   readonly on_timeout: "block" | "approve" | null;
-  /** How long an approval lives by the rules of now. */
+  /** How long an approval lives by the current rules. */
   readonly approval_valid_seconds: number;
 }
 

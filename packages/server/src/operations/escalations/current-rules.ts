@@ -1,4 +1,4 @@
-/** What the rules of now say about an action that waits for reviewers. */
+/** What the current rules say about an action that waits for reviewers. */
 import {
   askedRuling,
   type BlockedBy,
@@ -46,7 +46,7 @@ interface ClosingVote {
  * demand, because those who gave them did not know the rule. Returns the review to vote on, where the vote counts, and how long an
  * approval lives that it completes. Faults: blocked_now.
  */
-export async function countForRulesOfNow(
+export async function countForCurrentRules(
   query: Query,
   caller: Caller,
   { action, present, review, vote, paced, reviewer, demands: met }: ClosingVote,

@@ -12,8 +12,8 @@ import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
 import { readPresent } from "../shared/present.ts";
 import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/stale.ts";
 import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
+import { countForCurrentRules } from "./current-rules.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
-import { countForRulesOfNow } from "./rules-of-now.ts";
 import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
@@ -84,14 +84,14 @@ async function castVote(
   const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
-  // A vote that would let the action through is decided again, and counted for the rules of now.
+  // A vote that would let the action through is decided again, and counted for the current rules.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
   const measured = await measureVote(query, org_id, escalation_id, person, at);
   const paced = (demands: readonly CountedDemand[], meets: readonly number[]) =>
     paceVote(demands, meets, measured, input);
   const closing = { action, present, review, vote, paced, reviewer, demands: proposed.demands };
-  const counted = await countForRulesOfNow(query, caller, closing);
+  const counted = await countForCurrentRules(query, caller, closing);
   const { review: counted_review, places, ...by_now } = counted;
   const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);

@@ -14,8 +14,8 @@ import { standingReview } from "../people/voting/standing.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { readPresent } from "../shared/present.ts";
+import { blocksNow } from "./current-rules.ts";
 import { readAction } from "./review-steps.ts";
-import { blocksNow } from "./rules-of-now.ts";
 
 /**
  * Returns one escalation. While it is pending, reviewers also see what would refuse an approval now, and whether people are left who may
