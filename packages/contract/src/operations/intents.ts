@@ -125,8 +125,8 @@ export const intentOperations = {
     summary: "Claim an approved action before carrying it out",
     description:
       "The first claim wins. The same key repeats it with the same nonce; every other claim is refused with `already_claimed`, " +
-      "whatever its Idempotency-Key. The action is decided again under the rules, the stored facts and the time of now, and what " +
-      "blocks it refuses the claim, and so does an approval that expired, was revoked, or went to an equal action (`handed_on`). Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
+      "whatever its Idempotency-Key. The service decides the action again under the current rules, stored facts and time. It refuses " +
+      "the claim if a rule blocks the action now, or if the approval expired, was revoked, or went to an equal action (`handed_on`). Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
       "claimed whether or not its submission said `claim`.",
     auth: "any",
     rate: "general",

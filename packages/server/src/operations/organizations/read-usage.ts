@@ -5,7 +5,7 @@ import { readUsage } from "../../store/organizations/usage.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** The organization's usage in the calendar month (UTC) of now. */
+/** Returns the organization's usage in the current calendar month (UTC). */
 export async function getUsage(runtime: Pick<Runtime, "db" | "clock">, caller: Caller): Promise<Usage> {
   const now = formatTimestampUs(runtime.clock.now_us());
   const period = now.slice(0, 7);
