@@ -55,10 +55,10 @@ export const escalationOperations = {
     path: "/v1/escalations/{escalation_id}/decision",
     summary: "Vote on an escalation",
     description:
-      "One rejection closes it as block. Approvals close it when each rule that holds the action has those that it demands: " +
-      "of its own reviewers, as many different people as its quorum says. One approval counts for every rule that names the " +
-      "reviewer. A vote that would let the action through is decided again under the rules, the stored facts and the time of " +
-      "now: what blocks it now refuses the vote (`blocked_now`), and a rule that holds it now and did not before adds its reviewers. " +
+      "One rejection closes the review as block. Each rule that holds the action must be approved by as many different people of its " +
+      "reviewers as its quorum says; then the review closes. One approval counts for every rule that names the reviewer. Before a vote " +
+      "approves the action, the service decides the action again under the current rules, stored facts and time. If a rule blocks the " +
+      "action now, the vote is refused (`blocked_now`). If a further rule holds it now, that rule adds its reviewers. " +
       "An approval that is faster than the pace of a rule needs a typed reason in `comment`, or `second_person: true` (`reason_required`).",
     auth: ["reviewer"],
     idempotent: true,
