@@ -108,7 +108,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
       ? as_submitted
       : { ...again, intent: { ...submitted, payload: { ...submitted.payload, content } } };
   const changed_by_reviewer = modifications.some(({ policy_id }) => policy_id === null);
-  const decided = toldTo(for_agents, decide(changed_by_reviewer ? as_carried_out : as_submitted));
+  const decided = wordedFor(for_agents, decide(changed_by_reviewer ? as_carried_out : as_submitted));
   const asked = askedRuling(action, decided.content);
   const blocked = [...submitterBlock(present), ...blocksOf(decided)];
   if (changed_by_reviewer) {
@@ -117,7 +117,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     blocked.push(...changesOf(decided).filter(({ policy_id }) => !settled.has(policy_id)));
   } else if (blocked.length === 0 && canonicalJson(asked.modifications) !== canonicalJson(modifications)) {
     // Policies ask for other changes than before. That matters only if they would change what would be carried out.
-    const last = content === null ? decided : toldTo(for_agents, decide(as_carried_out));
+    const last = content === null ? decided : wordedFor(for_agents, decide(as_carried_out));
     blocked.push(...blocksOf(last), ...changesOf(last));
   }
   const hidden = hiddenTextsInAction(action);
@@ -133,7 +133,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
   };
 }
 
-function toldTo(for_agents: boolean, decided: Decided): Decided {
+function wordedFor(for_agents: boolean, decided: Decided): Decided {
   if (!for_agents) return decided;
   return { ...decided, content: { ...decided.content, reasons: [...decided.reasons_for_agents] } };
 }

@@ -28,7 +28,7 @@ import { blockedNowFault, readPresent } from "../shared/present.ts";
 import { type Attempt, demandCurrentKey, demandRulesInForce, untilFresh } from "../shared/stale.ts";
 import { presentDecision } from "./execution.ts";
 import { maySee } from "./read-intents.ts";
-import { isAgent, isToldAsSubmitter, toldTo } from "./readers.ts";
+import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 /**
  * Claims an action for the process that made up `nonce`, and returns the present decision as JSON text. The first claim wins. The
@@ -98,9 +98,9 @@ async function claim(
 
 /** Returns the decision as JSON text, as this caller is told it. */
 async function answerFor(caller: Caller, query: Query, stored: StoredDecision): Promise<string> {
-  if (isToldAsSubmitter(caller, stored.lineage_id)) return presentDecision(stored);
+  if (getsSubmittersWording(caller, stored.lineage_id)) return presentDecision(stored);
   const { intent } = demandStored(await readIntent(query, caller.org_id, stored.intent_id));
-  return JSON.stringify(toldTo(caller, JSON.parse(presentDecision(stored)) as Decision, intent.told_others));
+  return JSON.stringify(wordedFor(caller, JSON.parse(presentDecision(stored)) as Decision, intent.other_wording));
 }
 
 /** Faults: not_found (also where the caller may not see it), forbidden. */

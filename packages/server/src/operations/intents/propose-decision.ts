@@ -25,7 +25,7 @@ import type { Caller } from "../shared/caller.ts";
 import type { DecidingMembrane, OrgState, Pulled } from "../shared/node-services.ts";
 import { storedSources, subjectsOf } from "../shared/present.ts";
 import { decisionEvents, openedEscalation } from "./decision-rows.ts";
-import { isAgent, toldOthers } from "./readers.ts";
+import { isAgent, otherWording } from "./readers.ts";
 import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
 /** One submission, with what it is decided by. */
@@ -212,7 +212,7 @@ function rowsOf(
     fingerprint,
     at: decision.timestamp,
     // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts. The
-    // audit trail shows `shadow`: what policies in shadow would have done. `told_others` is for readers of the other kind.
+    // audit trail shows `shadow`: what policies in shadow would have done. `other_wording` is for the other kind of reader: people, or agents.
     intent: JSON.stringify({
       submitted: input.intent,
       decided_as: decided.decided_as,
@@ -223,7 +223,7 @@ function rowsOf(
       // The id of the audit record that says so.
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
-      told_others: toldOthers(caller, decided),
+      other_wording: otherWording(caller, decided),
     }),
     facts: factsText(input.facts),
     decision: JSON.stringify(decision),

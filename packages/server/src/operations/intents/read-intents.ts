@@ -39,7 +39,7 @@ import { type Caller, shownActor } from "../shared/caller.ts";
 import { readFirstOrNext } from "../shared/first-or-next.ts";
 import { storableTime } from "../shared/storable-time.ts";
 import { presentDecision, shownExecution } from "./execution.ts";
-import { isAgent, isToldAsSubmitter, toldTo } from "./readers.ts";
+import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 const isIntent = idPlace("intent");
 
@@ -120,10 +120,10 @@ export async function getDecision(
     await runtime.callers.reload(caller);
     row = (await read()) ?? row;
   }
-  if (isToldAsSubmitter(caller, row.lineage_id)) return presentDecision(row);
+  if (getsSubmittersWording(caller, row.lineage_id)) return presentDecision(row);
   const intent = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (intent === undefined) throw new Fault("not_found");
-  const decision = toldTo(caller, JSON.parse(presentDecision(row)) as Decision, intent.intent.told_others);
+  const decision = wordedFor(caller, JSON.parse(presentDecision(row)) as Decision, intent.intent.other_wording);
   // Whoever submitted the action runs it, so nothing is masked then.
   const is_whole = getsWhole(caller, row.lineage_id);
   return JSON.stringify(is_whole ? decision : decisionForPeople(decision, maskingOfAction(intent)));
@@ -187,7 +187,7 @@ export function maySee(
 
 /** Returns the present decision of an intent as this caller is told it. */
 export function decisionFor(caller: Caller, row: ListedIntent): Decision & { readonly execution: Execution } {
-  return toldTo(caller, decisionOf(row), row.intent.told_others);
+  return wordedFor(caller, decisionOf(row), row.intent.other_wording);
 }
 
 /** Returns the present decision of an intent, as its submitter is told it. */

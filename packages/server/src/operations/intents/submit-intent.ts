@@ -20,7 +20,7 @@ import type { OrgState, Pulled } from "../shared/node-services.ts";
 import { withExecution } from "./execution.ts";
 import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
-import { toldTo } from "./readers.ts";
+import { wordedFor } from "./readers.ts";
 import type { Resumed } from "./rest-on-equal.ts";
 
 /** What deciding on a submission needs. */
@@ -301,11 +301,13 @@ async function replay(
   stored: Extract<CommitOutcome, { outcome: "duplicate" }>,
 ): Promise<SubmissionAnswer> {
   if (stored.request_sha256 !== idempotency?.request_sha256) throw new Fault("idempotency_conflict");
-  const { decision, execution, told_others } = await runtime.db.tenant(caller.org_id, (query) =>
+  const { decision, execution, other_wording } = await runtime.db.tenant(caller.org_id, (query) =>
     readFirstAnswer(query, caller.org_id, stored.intent_id),
   );
   const first =
-    told_others === null ? decision : JSON.stringify(toldTo(caller, JSON.parse(decision) as Decision, told_others));
+    other_wording === null
+      ? decision
+      : JSON.stringify(wordedFor(caller, JSON.parse(decision) as Decision, other_wording));
   return { intent_id: stored.intent_id, decision_text: withExecution(first, execution), replayed: true };
 }
 

@@ -134,7 +134,7 @@ describe("one intent", () => {
       ...JSON.parse(decision),
       outcome: "block",
     });
-    expect(await first()).toEqual({ decision, execution: null, told_others: null });
+    expect(await first()).toEqual({ decision, execution: null, other_wording: null });
     expect(
       await db.system((query) =>
         readFinal(query, [

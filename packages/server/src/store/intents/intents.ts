@@ -42,12 +42,12 @@ interface IntentDocument {
   readonly masked?: readonly string[];
   /** The hash of the Idempotency-Key that names the action; absent: none does. */
   readonly named_by?: string;
-  /** What some readers are told in place of the stored reasons; absent: all are told the same. */
-  readonly told_others?: ToldOthers;
+  /** Other reasons for some readers in place of the stored ones; absent: all readers get the same. */
+  readonly other_wording?: OtherWording;
 }
 
 /** Reasons for agents where somebody else submitted, or for people where an agent did; by their place in the decision. */
-export interface ToldOthers {
+export interface OtherWording {
   readonly to: "agents" | "people";
   readonly reasons: Readonly<Record<number, Pick<Reason, "message" | "unknown_facts">>>;
 }
@@ -98,12 +98,12 @@ const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_i
   resolution, execution, created_at`;
 
 /** The first answer to an intent, byte for byte, what became of the action, and what other readers are told. */
-type FirstAnswer = Pick<StoredDecision, "decision" | "execution"> & { readonly told_others: ToldOthers | null };
+type FirstAnswer = Pick<StoredDecision, "decision" | "execution"> & { readonly other_wording: OtherWording | null };
 
 /** Returns the first answer to an intent. Throws if the intent is not stored. */
 export async function readFirstAnswer(query: Query, org_id: string, intent_id: string): Promise<FirstAnswer> {
   const [row] = await query<FirstAnswer>(
-    "select decision::text as decision, execution, intent -> 'told_others' as told_others from intents where org_id = $1 and intent_id = $2",
+    "select decision::text as decision, execution, intent -> 'other_wording' as other_wording from intents where org_id = $1 and intent_id = $2",
     [org_id, intent_id],
   );
   if (row === undefined) throw new Error(`${intent_id} is not stored`);
