@@ -72,7 +72,9 @@ function writePack(directory: string): string {
     version: "1.0.0",
     verified_on: "2026-11-21",
   };
-  const manifest = { apiVersion: "countersign/v1", kind: "Pack", metadata, spec: { policies: names } };
+  const categories = ["entity_state", "identity", "organizational", "security"];
+  const facts_from = Object.fromEntries(categories.map((category) => [category, "attested"]));
+  const manifest = { apiVersion: "countersign/v1", kind: "Pack", metadata, spec: { facts_from, policies: names } };
   writeFileSync(join(folder, "pack.yaml"), JSON.stringify(manifest)); // JSON is valid YAML.
   writeFileSync(join(folder, "cases.jsonl"), "");
   for (const [n, { action, effect, when }] of benchPolicies.entries()) {
