@@ -39,7 +39,8 @@ export async function recordPast({ db, clock, connection, ids }: OpenedDatabase,
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };
   const created = await db.system((query) => createOrganization({ clock, ids }, query, about));
-  const membrane: Membrane = { ...(created as Membrane), packs: [], status: "live" };
+  // The recorded facts are the agents' own reports, and all of them count.
+  const membrane: Membrane = { ...(created as Membrane), packs: [], facts_from: {}, status: "live" };
   const { membrane_id } = membrane;
   const begin_us = clock.now_us() - count * 1_000;
   const sources = benchPolicies(50).map((document) => ({
@@ -52,7 +53,7 @@ export async function recordPast({ db, clock, connection, ids }: OpenedDatabase,
     const at = formatTimestampUs(begin_us);
     const row = (type: "membrane_changed" | "policy_activated", data: object) =>
       auditRow(ids, { intent_id: null, at, actor: "bench", type, data: { ...data } });
-    const audit = [row("membrane_changed", { membrane_id, packs: [] })];
+    const audit = [row("membrane_changed", { membrane_id, packs: [], facts_from: {} })];
     await updateMembrane(query, org_id, membrane, at);
     for (const { policy_id, version, document } of sources) {
       const { name } = document.metadata;
