@@ -158,6 +158,7 @@ export { applyPatch } from "./values/json-patch.ts";
 export { linesOf } from "./values/lines-of.ts";
 export { parseItems } from "./values/parse-items.ts";
 export { type JsonInParts, parseInParts, parseJson, pointerPart } from "./values/parse-json.ts";
+export { readUrl } from "./values/read-url.ts";
 export { redacted_text, withoutTexts } from "./values/redacted-texts.ts";
 export { type AttemptResult, afterAttempt, delivery_waits_ms, judgeAnswer } from "./webhooks/delivery.ts";
 export {

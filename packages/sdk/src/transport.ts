@@ -96,11 +96,20 @@ export function createTransport(options: TransportOptions): Transport {
  */
 function baseOf(base_url: string): string {
   const base = `${base_url}`.trim().replace(/\/+$/, "");
-  const url = /^https?:\/\/[^\s?#]+$/i.test(base) && URL.canParse(base) ? new URL(base) : null;
+  const url = /^https?:\/\/[^\s?#]+$/i.test(base) ? readUrl(base) : null;
   if (url === null) throw new TypeError("base_url takes an address such as http://127.0.0.1:8080");
   if (url.username !== "" || url.password !== "")
     throw new TypeError("base_url takes an address without user and password: give the key as api_key");
   return base;
+}
+
+/** `URL.canParse` would refuse a host with a character from U+0080 to U+00FF in Node 20 once it is compiled. */
+function readUrl(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
 }
 
 /** `fetch` resolves `.` and `..` in a path, escaped or not, so the request would go to another operation. */

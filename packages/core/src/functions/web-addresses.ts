@@ -1,4 +1,5 @@
 import { type Unknown, unknown } from "@countersign/cel";
+import { readUrl } from "../values/read-url.ts";
 import { fileExtensions } from "./tables/file-extensions.ts";
 import { at, isRecord } from "./text.ts";
 
@@ -133,7 +134,7 @@ function* asAddress(text: string): Generator<string> {
   // A path on the same host, or a number that identifies something.
   if (/^[\\/](?![\\/])/.test(text) || /^\d{1,7}$/.test(text)) return;
   const hasScheme = /^[a-z][a-z0-9+.-]*:[\\/]{2}|^(?:https?|ftp|wss?):/iu.test(text);
-  const url = parsed(hasScheme ? text : `http://${text.replace(/^[\\/]+/, "")}`);
+  const url = readUrl(hasScheme ? text : `http://${text.replace(/^[\\/]+/, "")}`);
   if (url !== null && isPublicName(url.hostname, hasScheme)) yield spelled(url);
 }
 
@@ -155,7 +156,7 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
     else if (hostFirst.test(after) && !isFileName(hostOf(after))) yield address(`http://${after}`);
   }
   for (const { groups } of text.matchAll(unslashed)) {
-    const url = parsed(`http://${groups?.["after"]}`);
+    const url = readUrl(`http://${groups?.["after"]}`);
     if (url !== null && isPublicName(url.hostname, true)) yield spelled(url);
   }
   for (const [written] of text.matchAll(contact)) {
@@ -175,12 +176,10 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
 
 const hostOf = (written: string): string => hostFirst.exec(written)?.[0] ?? "";
 
-const parsed = (text: string): URL | null => (URL.canParse(text) ? new URL(text) : null);
-
 /** Returns an address in one spelling, or unchanged if no client can read it. */
 function address(written: string): string {
   const address = trimmed(written);
-  const url = parsed(address.replaceAll("\\", "/"));
+  const url = readUrl(address.replaceAll("\\", "/"));
   return url === null ? address.toLowerCase() : spelled(url);
 }
 

@@ -1,6 +1,7 @@
 /** Checks the URLs of receivers, as far as this is possible without network access. */
 import { limits } from "@countersign/contract";
 import type { NetworkList } from "../access/client-ip.ts";
+import { readUrl } from "../values/read-url.ts";
 import { addressRefusal } from "./public-address.ts";
 
 /** The exceptions that the instance's operator permits. */
@@ -73,8 +74,8 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHtt
   // The parser drops an empty userinfo. It also reads a backslash as the end of the host, which other programs do not.
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? "";
   if (authority.includes("@")) return { refused: "The URL has a user:password part." };
-  if (!URL.canParse(text)) return { refused: "The URL has no valid host or port." };
-  const url = new URL(text);
+  const url = readUrl(text);
+  if (url === null) return { refused: "The URL has no valid host or port." };
   if (url.href.length > limits.webhook_url_chars_max) {
     return { refused: `The URL is longer than ${limits.webhook_url_chars_max} characters.` };
   }

@@ -1,5 +1,6 @@
 /** Reads the text of a setting by its format. */
 import { type RateCategory, rateCategories, type SettingFormat } from "@countersign/contract";
+import { readUrl as parseUrl } from "@countersign/core";
 import ipaddr from "ipaddr.js";
 import { hostUrls } from "../../store/database/host-urls.ts";
 
@@ -51,7 +52,7 @@ function readUrl(text: string, schemes: readonly string[]): Reading {
   const lists = scheme.startsWith("postgres");
   const urls = lists ? hostUrls(text) : [text];
   // postgres://user@/db?host=/run/postgresql is a database on a socket, but not a URL by the WHATWG standard.
-  const readable = urls?.every((url) => URL.canParse(url) || URL.canParse(url.replace("@/", "@socket/")));
+  const readable = urls?.every((url) => (parseUrl(url) ?? parseUrl(url.replace("@/", "@socket/"))) !== null);
   if (readable) return { value: text };
   const hosts = lists ? "one host or a list such as a:5432,b:5432, ports" : "one host and a port";
   return { expected: `a URL with ${hosts} of digits, user and password percent-encoded where they need it` };

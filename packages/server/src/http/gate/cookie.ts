@@ -1,5 +1,5 @@
 /** The cookie that holds a session. */
-import { type Fault, faultAt } from "@countersign/core";
+import { type Fault, faultAt, readUrl } from "@countersign/core";
 import { isOwnMachine } from "./local.ts";
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -64,8 +64,9 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   if (site !== undefined) return site === "same-origin";
   const from = headers["origin"];
   if (from === undefined) return headers["cookie"] === undefined;
-  if (typeof from !== "string" || !URL.canParse(from)) return false;
-  const { origin, protocol, host, hostname } = new URL(from);
+  const url = typeof from === "string" ? readUrl(from) : null;
+  if (url === null) return false;
+  const { origin, protocol, host, hostname } = url;
   const own = new URL(public_url);
   if (host === own.host) return origin === own.origin;
   // The host differs from the public URL's. On this machine the scheme is http, elsewhere the public URL's.
