@@ -46,6 +46,7 @@ export const auditTypes = {
   webhook_changed: "a webhook was changed",
   webhook_secret_rotated: "a webhook was given a new signing secret",
   webhook_deleted: "a webhook was deleted",
+  agent_registered: "an agent was registered, or its entry in the register changed",
   frozen: "an agent, an API key or the organization was frozen",
   unfreeze_requested: "a person asked to unfreeze it, and a second one must confirm that",
   unfrozen: "it was unfrozen",

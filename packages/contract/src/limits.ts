@@ -104,6 +104,11 @@ export const limits = {
   // Freezes. Source: docs/decisions/0034
   freeze_reason_chars_max: 1_000,
   freezes_per_organization_max: 1_000,
+  agent_purpose_chars_max: 1_000,
+  agents_above_max: 8,
+  agents_with_parent_max: 10_000,
+  agent_decisions_read_max: 5_000,
+  session_window_days_max: 7,
   unfreeze_request_hours: 24,
   /** Newest decisions of the organization among which a preview counts. */
   freeze_preview_decisions_max: 50_000,

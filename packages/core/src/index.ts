@@ -1,3 +1,4 @@
+export { type Parents, registeredAbove, superiorsOf } from "./access/ancestors.ts";
 export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
 export {
   allowsAgent,
@@ -43,9 +44,11 @@ export {
 export { compilePolicySet, type PolicySet, type PreparedMembrane, policySetSteps } from "./deciding/policy-set.ts";
 export { redTestDiagnostics } from "./deciding/red-tests.ts";
 export { plainMembrane, policyTestSteps, runPolicyTests } from "./deciding/run-tests.ts";
+export type { StoredForAncestors } from "./facts/facts-of-now.ts";
 export {
   assuranceOf,
   type ContextSource,
+  type FactDocument,
   hidesValue,
   type InexactFacts,
   listFacts,

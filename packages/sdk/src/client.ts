@@ -1,5 +1,6 @@
 import type { Intake, IntakeInput, Quickstart, QuickstartInput } from "@countersign/contract";
 import { newIdempotencyKey } from "./idempotency-key.ts";
+import { agentCalls } from "./operations/agents.ts";
 import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
 import { escalationCalls } from "./operations/escalations.ts";
@@ -45,6 +46,7 @@ export function createClient(options: TransportOptions) {
     ...membraneCalls(call),
     ...escalationCalls(call),
     ...overrideCalls(call),
+    ...agentCalls(call),
     ...freezeCalls(call),
     ...policyCalls(call),
     ...webhookCalls(call),

@@ -1,6 +1,7 @@
 /** The API: every operation under the name of the use case that serves it. Source: contract §4 and api.md. */
 
 import type { Static, TSchema } from "typebox";
+import { agentOperations } from "./agents.ts";
 import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
@@ -29,6 +30,7 @@ export const operations = {
   ...membraneOperations,
   ...escalationOperations,
   ...overrideOperations,
+  ...agentOperations,
   ...freezeOperations,
   ...webhookOperations,
   ...policyOperations,

@@ -1,5 +1,6 @@
 /** The shapes of everything that goes over the wire: a TypeBox schema and its type under one name. */
 
+export * from "./agent.ts";
 export * from "./audit.ts";
 export * from "./backtest.ts";
 export * from "./context.ts";

@@ -37,6 +37,9 @@ export const Agent = closed(
     framework: Type.Optional(label()),
     session_id: Type.Optional(label()),
     on_behalf_of: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    parent: Type.Optional(
+      chosenName(limits.agent_id_chars_max, "the agent that this one works for; a parent in the register wins over it"),
+    ),
   },
   { title: "Agent" },
 );
@@ -194,7 +197,20 @@ export const UsedFacts = Type.Object(
 export type UsedFacts = Static<typeof UsedFacts>;
 
 /** Answer of GET /v1/intents/{intent_id}. */
-export const IntentAnswer = Type.Object({ intent: IntentRecord, facts: UsedFacts, decision: Decision });
+export const IntentAnswer = Type.Object({
+  intent: IntentRecord,
+  facts: UsedFacts,
+  decision: Decision,
+  ancestors: Type.Optional(
+    Type.Array(
+      Type.Object({
+        agent_id: text(limits.agent_id_chars_max),
+        source: oneOf(["register", "submitted"], { description: "who says that it is above the agent" }),
+      }),
+      { description: "the agents above the one that acts, whose rules counted too, the nearest first; absent: none" },
+    ),
+  ),
+});
 export type IntentAnswer = Static<typeof IntentAnswer>;
 
 /** One row of GET /v1/intents: the intent without its facts, and its decision in short. */
@@ -215,6 +231,13 @@ export type IntentListItem = Static<typeof IntentListItem>;
 /** Filters of GET /v1/intents. `from` is included, `to` is not. */
 export const IntentListQuery = listQuery({
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
+  session_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.label_chars_max,
+      description: `the run as agent.session_id names it; needs \`from\`, and at most ${limits.session_window_days_max} days up to \`to\``,
+    }),
+  ),
   verdict: Type.Optional(Verdict),
   mode: Type.Optional(PipelineMode),
   membrane_id: Type.Optional(givenId("prefix mem_")),

@@ -69,14 +69,24 @@ test("of any network that is kept, the first address is allowed and one of anoth
 
 test("agents are compared without case and in compatibility form, and no other name is allowed", () => {
   const bindings = bindingsOf({ ...none, agent_ids: ["Bot-ſ"] });
-  for (const name of ["bot-s", "BOT-S", "ｂｏｔ-s"]) expect(allowsAgent(bindings, name), name).toBe(true);
-  for (const name of ["bot-s2", "bot", "bоt-s", ""]) expect(allowsAgent(bindings, name), name).toBe(false);
+  for (const name of ["bot-s", "BOT-S", "ｂｏｔ-s"]) expect(allowsAgent(bindings, name, new Map()), name).toBe(true);
+  for (const name of ["bot-s2", "bot", "bоt-s", ""]) expect(allowsAgent(bindings, name, new Map()), name).toBe(false);
+});
+
+test("an agent below a named one is allowed", () => {
+  const bindings = bindingsOf({ ...none, agent_ids: ["Boss"] });
+  const parents = new Map([
+    ["worker", "lead"],
+    ["lead", "boss"],
+  ]);
+  expect(["worker", "LEAD", "boss"].every((name) => allowsAgent(bindings, name, parents))).toBe(true);
+  expect(allowsAgent(bindingsOf({ ...none, agent_ids: ["worker"] }), "lead", parents)).toBe(false);
 });
 
 test("what a key is not bound to is allowed", () => {
   for (const bindings of [null, bindingsOf(none)]) {
     expect(allowsMembrane(bindings, "mem_1")).toBe(true);
-    expect(allowsAgent(bindings, "a")).toBe(true);
+    expect(allowsAgent(bindings, "a", new Map())).toBe(true);
     expect(allowsSource(bindings, "unknown")).toBe(true);
   }
   expect(allowsMembrane(bindingsOf({ ...none, membrane_ids: ["mem_1"] }), "mem_2")).toBe(false);

@@ -1,6 +1,7 @@
 /** What an API key is bound to. Source: docs/decisions/0041. */
 import { foldName, type KeyBindings } from "@countersign/contract";
 import ipaddr from "ipaddr.js";
+import { type Parents, registeredAbove } from "./ancestors.ts";
 import { isTrusted, type NetworkList, networkList } from "./client-ip.ts";
 
 /** The bindings of one key, prepared for look-ups. Null: not bound in this way. */
@@ -29,9 +30,12 @@ export function allowsMembrane(bindings: Bindings | null, membrane_id: string): 
   return bindings?.membranes?.has(membrane_id) ?? true;
 }
 
-/** Whether the bindings allow this agent, however its name is spelled. */
-export function allowsAgent(bindings: Bindings | null, agent_id: string): boolean {
-  return bindings?.agents?.has(foldName(agent_id)) ?? true;
+/** Whether the bindings allow this agent, however its name is spelled: they name it, or an agent that is registered above it. */
+export function allowsAgent(bindings: Bindings | null, agent_id: string, parents: Parents): boolean {
+  const agents = bindings?.agents ?? null;
+  return (
+    agents === null || [agent_id, ...registeredAbove(parents, agent_id)].some((each) => agents.has(foldName(each)))
+  );
 }
 
 /** Whether the bindings allow a client at this address. A text that is no address is in no network. */

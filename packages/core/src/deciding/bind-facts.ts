@@ -132,9 +132,8 @@ export const unnamedAgent = unknown("agent.id", "unnamed");
 
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
   const { decided_as } = action;
-  const is_unnamed = action.key.agent_id === unnamed_agent_id;
-  const agent = is_unnamed ? { ...input.intent.agent, id: unnamedAgent } : input.intent.agent;
-  const intent = is_unnamed ? { ...input.intent, agent } : input.intent;
+  const agent = agentOf(input, action.key.agent_id === unnamed_agent_id);
+  const intent = agent === input.intent.agent ? input.intent : { ...input.intent, agent };
   const target = intent.action.target ?? empty;
   const is_submitted = content === (intent.payload?.content ?? null);
   return {
@@ -149,6 +148,17 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
     vars: null,
     memo: [],
     mode: input.mode,
+  };
+}
+
+/** Returns the agent as expressions read it: with the parent that counts, which may be another one than the submitted. */
+function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
+  const [parent] = facts.ancestors ?? [];
+  if (parent === undefined && !is_unnamed) return intent.agent;
+  return {
+    ...intent.agent,
+    ...(is_unnamed && { id: unnamedAgent }),
+    ...(parent !== undefined && { parent: parent.id, ancestors: facts.ancestors?.map(({ id }) => id) }),
   };
 }
 

@@ -2,7 +2,8 @@ import { look_alike_reason, type Verdict } from "@countersign/contract";
 import { default_verdict_name, type MembraneSettings, risk_threshold_name, stricter, strictness } from "./decision.ts";
 import { isOverridden, type Vote } from "./evaluate.ts";
 import type { Reevaluated } from "./evaluate-again.ts";
-import { readingsOf } from "./look-alikes.ts";
+import { asAncestor } from "./evaluate-readings.ts";
+import { lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
 
 /** The vote of the membrane itself: its default verdict, a threshold that the risk has reached, or names with too many readings. */
@@ -58,17 +59,13 @@ function contributionsOf(votes: readonly Vote[]): RiskContribution[] {
 
 function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContribution[]): MembraneVote[] {
   const { reevaluation } = record.modified;
-  const { overrides, look_alikes } = record.action;
+  const { overrides } = record.action;
   const { default_verdict, thresholds } = record.input.membrane;
   const votes: MembraneVote[] = [];
   if (default_verdict !== "approve" && !overrides.has(default_verdict_name)) {
     votes.push({ policy: default_verdict_name, effect: default_verdict, threshold: null, modified_risk: null });
   }
-  if (
-    look_alikes.length > 0 &&
-    !overrides.has(look_alike_reason) &&
-    readingsOf(record.input.intent, look_alikes) === null
-  )
+  if (!overrides.has(look_alike_reason) && hasTooManyReadings(record))
     votes.push({ policy: look_alike_reason, effect: "escalate", threshold: null, modified_risk: null });
   if (overrides.has(risk_threshold_name)) return votes;
   const reached = thresholdVote(thresholds, contributions);
@@ -80,6 +77,15 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
     votes.push({ ...modified, modified_risk: riskScore(modified_contributions) });
   }
   return votes;
+}
+
+/** Whether the names of the action, also as an agent above the acting one takes it, look like too many known names. */
+function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reevaluated): boolean {
+  if (look_alikes.length > 0 && readingsOf(input.intent, look_alikes) === null) return true;
+  return (input.facts.ancestors ?? []).some((ancestor) => {
+    const { intent } = asAncestor(input, ancestor);
+    return readingsOf(intent, lookAlikesOf(intent, prepared.names.live)) === null;
+  });
 }
 
 /** Returns the vote of the strictest threshold that the risk has reached, or null. */

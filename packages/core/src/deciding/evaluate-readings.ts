@@ -1,9 +1,10 @@
 import type { Cause } from "@countersign/cel";
 import { limits } from "@countersign/contract";
+import type { Ancestor } from "../facts/merge.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { type Bound, type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
 import { type Classified, classify } from "./classify.ts";
-import type { Content } from "./decision.ts";
+import type { Content, DecideInput } from "./decision.ts";
 import {
   type Evaluated,
   type Evaluation,
@@ -13,8 +14,8 @@ import {
   plainVote,
   type Vote,
 } from "./evaluate.ts";
-import { type LookAlike, readingsOf } from "./look-alikes.ts";
-import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
+import { type LookAlike, lookAlikesOf, readingsOf } from "./look-alikes.ts";
+import type { PolicyGroup } from "./policy-set.ts";
 
 /** Stage 3: evaluates the live policies that match the submitted action, or another reading of its names. */
 export function evaluate(record: Bound): Evaluated {
@@ -26,10 +27,95 @@ export function evaluate(record: Bound): Evaluated {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Evaluates a group of policies on this content of the action; `viewsFor` are its views. If names of the action look like known
- * ones, a policy that says something stricter on another reading is unknown (`mergedVote`). For `suppressed` see `evaluatePolicies`.
+ * Evaluates a group of policies on this content of the action; `viewsFor` are its views. A sub-agent's action is also evaluated as
+ * each agent above it, with that agent's facts; of the votes of one policy the strictest counts. For `suppressed` see
+ * `evaluatePolicies`.
  */
 export function evaluateReadings(
+  record: Classified,
+  group: PolicyGroup,
+  look_alikes: readonly LookAlike[],
+  content: Content | null,
+  viewsFor: ViewsByProfile,
+  suppressed: readonly number[] = none,
+): Evaluation {
+  const own = evaluateNames(record, group, look_alikes, content, viewsFor, suppressed);
+  const { ancestors } = record.input.facts;
+  if (ancestors === undefined) return own;
+  const budget = record.input.budget ?? { left: record.input.cost_budget ?? limits.policy_cost_budget };
+  const merged = mergedEvaluation(own);
+  for (const ancestor of ancestors) {
+    const above = classify({ ...asAncestor(record.input, ancestor), budget });
+    const views = viewsOfContent(above, content);
+    const { names } = above.action.prepared;
+    const known = group === record.input.policySet.shadow ? names.shadow : names.live;
+    const other = evaluateNames(above, group, lookAlikesOf(above.input.intent, known), content, views, suppressed);
+    merged.addRead(other);
+    merged.keepSuppressing(other.votes);
+    for (const vote of other.votes) {
+      const written = merged.votes.get(vote.placed);
+      merged.votes.set(vote.placed, strictestVote(written, { ...vote, ancestor: vote.ancestor ?? ancestor.id }));
+    }
+  }
+  return merged.evaluation();
+}
+
+/** Returns the action as if this agent above the acting one took it. */
+export function asAncestor(input: DecideInput, { id, facts }: Pick<Ancestor, "id" | "facts">): DecideInput {
+  const { parent: _, ...agent } = input.intent.agent;
+  const all = input.facts.ancestors ?? none;
+  const above = all.slice(all.findIndex((each) => each.id === id) + 1);
+  const intent = { ...input.intent, agent: { ...agent, id } };
+  return { ...input, facts: above.length === 0 ? facts : { ...facts, ancestors: above }, intent };
+}
+
+/** Returns the stricter of two votes of one policy. Changes that differ cannot both be made. The higher risk counts. */
+function strictestVote(own: Vote | undefined, above: Vote): Vote {
+  if (own === undefined) return { ...above, suppresses: none };
+  const risk = Math.max(own.risk, above.risk);
+  const suppresses = above.suppresses.length > 0 ? own.suppresses : none;
+  const both_change = own.effect === "approve_modified" && above.effect === "approve_modified";
+  if (both_change && !hasChangesOf(own, above))
+    return { ...obstructed(own, `it changes the action otherwise for the agent ${above.ancestor}`), risk, suppresses };
+  if (strictness[above.effect] <= strictness[own.effect]) return { ...own, risk, suppresses };
+  const changes = above.changes.length > 0 ? above.changes : own.placed.policy.redactions;
+  return { ...above, changes: own.changes.length > 0 ? changes : above.changes, risk, suppresses };
+}
+
+/** Evaluations of several readings of an action, merged. */
+function mergedEvaluation({ group, candidates, read: of_own, votes: own }: Evaluation) {
+  const read = new Map(candidates.map((place, at) => [place, of_own[at] as number]));
+  const votes = new Map(own.map((vote) => [vote.placed, vote]));
+  return {
+    votes,
+    addRead(other: Evaluation): void {
+      other.candidates.forEach((place, at) => {
+        read.set(place, Math.max(read.get(place) ?? 0, other.read[at] as number));
+      });
+    },
+    /** A policy suppresses others only if it fires on every reading. */
+    keepSuppressing(others: readonly Vote[]): void {
+      const suppressing = new Set(others.filter(({ suppresses }) => suppresses.length > 0).map(({ placed }) => placed));
+      for (const [placed, vote] of votes)
+        if (vote.suppresses.length > 0 && !suppressing.has(placed)) votes.set(placed, { ...vote, suppresses: none });
+    },
+    evaluation(): Evaluation {
+      const places = [...read.keys()].sort((a, b) => a - b);
+      return {
+        group,
+        candidates: places,
+        read: Uint8Array.from(places, (place) => read.get(place) as number),
+        votes: [...votes.values()].sort((a, b) => a.placed.place - b.placed.place),
+      };
+    },
+  };
+}
+
+/**
+ * Evaluates a group of policies for one agent. If names of the action look like known ones, a policy that says something stricter on
+ * another reading of the names is unknown (`mergedVote`).
+ */
+function evaluateNames(
   record: Classified,
   group: PolicyGroup,
   look_alikes: readonly LookAlike[],
@@ -43,33 +129,17 @@ export function evaluateReadings(
   if (look_alikes.length === 0) return written;
   // All readings share one budget, because their number depends on the caller.
   const budget = { left: input.cost_budget ?? limits.policy_cost_budget };
-  const read = new Map(written.candidates.map((place, at) => [place, written.read[at] as number]));
-  const votes = new Map(written.votes.map((vote) => [vote.placed, vote]));
+  const merged = mergedEvaluation(written);
   for (const { intent, causes } of readingsOf(input.intent, look_alikes) ?? none) {
     const reading = classify({ ...input, intent, budget: input.budget ?? budget });
     const views = viewsOfContent(reading, content);
     const other = evaluatePolicies(group, group.candidates(reading.action.key), views, now_us, suppressed);
-    other.candidates.forEach((place, at) => {
-      read.set(place, Math.max(read.get(place) ?? 0, other.read[at] as number));
-    });
-    mergeVotes(votes, other.votes, causes);
+    merged.addRead(other);
+    merged.keepSuppressing(other.votes);
+    for (const vote of other.votes)
+      merged.votes.set(vote.placed, mergedVote(merged.votes.get(vote.placed), vote, causes));
   }
-  const candidates = [...read.keys()].sort((a, b) => a - b);
-  return {
-    group,
-    candidates,
-    read: Uint8Array.from(candidates, (place) => read.get(place) as number),
-    votes: [...votes.values()].sort((a, b) => a.placed.place - b.placed.place),
-  };
-}
-
-/** Merges the votes on one reading into those on the action as it is written. */
-function mergeVotes(votes: Map<PlacedPolicy, Vote>, others: readonly Vote[], causes: readonly Cause[]): void {
-  const suppressing = new Set(others.filter(({ suppresses }) => suppresses.length > 0).map(({ placed }) => placed));
-  // A policy suppresses others only if it fires on every reading.
-  for (const [placed, vote] of votes)
-    if (vote.suppresses.length > 0 && !suppressing.has(placed)) votes.set(placed, { ...vote, suppresses: none });
-  for (const other of others) votes.set(other.placed, mergedVote(votes.get(other.placed), other, causes));
+  return merged.evaluation();
 }
 
 /**

@@ -42,6 +42,8 @@ export interface Vote {
   readonly missing: readonly Cause[];
   /** Places of the policies that lose their vote because of this one. */
   readonly suppresses: readonly number[];
+  /** The agent above the acting one for which the policy votes so. Absent: it votes so for the acting agent. */
+  readonly ancestor?: string;
   /** What used up the cost budget, if this vote lacks a value because of that; else empty. */
   readonly spenders: readonly Spender[];
 }

@@ -145,12 +145,12 @@ function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
   const viewsFor = shown.content === action.content ? record.viewsFor : viewsOfContent(record, shown.content);
-  const reasons = reasonsOf(plan.votes, action.overrides, viewsFor, { redacted: shown.texts, stored });
+  const reasons = reasonsOf(record, plan.votes, shown.content, viewsFor, { redacted: shown.texts, stored });
   if (reevaluation === null || objections.length === 0) return reasons;
   const after = shownContent(plan.content, hiding);
   const viewsAfter = after.content === plan.content ? reevaluation.viewsFor : viewsOfContent(record, after.content);
   const redacted = [...shown.texts, ...after.texts];
-  return [...reasons, ...reasonsOf(objections, action.overrides, viewsAfter, { redacted, stored })];
+  return [...reasons, ...reasonsOf(record, objections, after.content, viewsAfter, { redacted, stored })];
 }
 
 /**
@@ -192,5 +192,6 @@ function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_
   const viewsFor = viewsOfContent(record, shown.content);
   const look_alikes = lookAlikesOf(record.input.intent, record.action.prepared.names.shadow);
   const { votes } = evaluateReadings(record, shadow, look_alikes, shown.content, viewsFor);
-  return reasonsOf(votes, noOverrides, viewsFor, { redacted: shown.texts, stored: false }).sort(byEffect);
+  const bare = { ...record, action: { ...record.action, overrides: noOverrides } };
+  return reasonsOf(bare, votes, shown.content, viewsFor, { redacted: shown.texts, stored: false }).sort(byEffect);
 }

@@ -17,13 +17,28 @@ describe("freezesOf", () => {
   const organization = standing("organization", "escalate");
 
   test("finds an agent in any case and width, a key with those that it made, and everybody for the organization", () => {
-    const freezes = freezesOf([agent, key]);
+    const freezes = freezesOf([agent, key], new Map());
     expect(freezes.of({ agent_id: "ＡＧＥＮＴ-7", lineage_id: null })).toEqual([agent]);
     expect(freezes.of({ agent_id: "agent-8", lineage_id: "key_2" })).toEqual([key]);
     expect(freezes.of({ agent_id: "agent-7", lineage_id: "key_1" })).toEqual([key, agent]);
     expect(freezes.of({ agent_id: "agent-8", lineage_id: "key_3" })).toEqual([]);
-    expect(freezesOf([organization]).of({ agent_id: "agent-8", lineage_id: null })).toEqual([organization]);
+    expect(freezesOf([organization], new Map()).of({ agent_id: "agent-8", lineage_id: null })).toEqual([organization]);
   });
+});
+
+test("a freeze of an agent stops the agents below it, by the register or by what the action names", () => {
+  const agent = standing("agent", "block", { subject: "boss" });
+  const freezes = freezesOf(
+    [agent],
+    new Map([
+      ["worker", "Lead"],
+      ["lead", "Boss"],
+    ]),
+  );
+  expect(freezes.of({ agent_id: "WORKER", lineage_id: null })).toEqual([agent]);
+  expect(freezes.of({ agent_id: "other", lineage_id: null })).toEqual([]);
+  const facts = { ancestors: [{ id: "BOSS", source: "submitted" as const, facts: {} }] };
+  expect(freezes.of({ agent_id: "other", lineage_id: null, facts })).toEqual([agent]);
 });
 
 describe("decide", () => {

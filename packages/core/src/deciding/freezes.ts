@@ -1,5 +1,7 @@
 /** Freezes: people stop the actions of an agent, of a key or of a whole organization (docs/decisions/0034). */
 import { foldName, type Reason } from "@countersign/contract";
+import { type Parents, registeredAbove } from "../access/ancestors.ts";
+import type { MergedFacts } from "../facts/merge.ts";
 import { clipMessage } from "../policy/message.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 import type { EscalationTerms, StandingFreeze } from "./decision.ts";
@@ -9,6 +11,8 @@ export interface FreezableActor {
   readonly agent_id: string;
   /** Null in open mode. */
   readonly lineage_id: string | null;
+  /** The facts of the action, with the agents above this one that it was decided with. Registered ones count without them. */
+  readonly facts?: Pick<MergedFacts, "ancestors">;
 }
 
 /** The freezes of one organization, for look-ups. */
@@ -19,8 +23,8 @@ export interface Freezes {
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Prepares the freezes of an organization. */
-export function freezesOf(standing: readonly StandingFreeze[]): Freezes {
+/** Prepares the freezes of an organization. A freeze of an agent also stops the agents below it. */
+export function freezesOf(standing: readonly StandingFreeze[], parents: Parents): Freezes {
   if (standing.length === 0) return { of: () => none };
   const everywhere = standing.filter(({ kind }) => kind === "organization");
   const byAgent = new Map<string, StandingFreeze>();
@@ -30,10 +34,15 @@ export function freezesOf(standing: readonly StandingFreeze[]): Freezes {
     for (const lineage of freeze.lineages) byLineage.set(lineage, [...(byLineage.get(lineage) ?? []), freeze]);
   }
   return {
-    of({ agent_id, lineage_id }) {
-      const agent = byAgent.get(foldName(agent_id));
+    of({ agent_id, lineage_id, facts }) {
       const keys = (lineage_id === null ? undefined : byLineage.get(lineage_id)) ?? none;
-      return [...everywhere, ...keys, ...(agent === undefined ? none : [agent])];
+      if (byAgent.size === 0) return [...everywhere, ...keys];
+      const agents = new Set(
+        [agent_id, ...registeredAbove(parents, agent_id), ...(facts?.ancestors ?? none).map(({ id }) => id)].map(
+          foldName,
+        ),
+      );
+      return [...everywhere, ...keys, ...[...agents].flatMap((agent) => byAgent.get(agent) ?? none)];
     },
   };
 }

@@ -14,9 +14,12 @@ import { clipMessage, shownValue } from "../policy/message.ts";
 import { clipText } from "../values/clip-text.ts";
 import { jsonValue } from "../values/json-value.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
-import { bindVariables, runOn, type Views, type ViewsByProfile } from "./bind-facts.ts";
+import { bindVariables, runOn, type Views, type ViewsByProfile, viewsOfContent } from "./bind-facts.ts";
+import { type Classified, classify } from "./classify.ts";
 import type { Concluded, MembraneVote } from "./conclude.ts";
+import type { Content } from "./decision.ts";
 import { causeText, isOverridden, mergeCauses, type Vote } from "./evaluate.ts";
+import { asAncestor } from "./evaluate-readings.ts";
 import { freezeReasonName } from "./freezes.ts";
 import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
@@ -28,16 +31,32 @@ export interface Unquoted {
   readonly stored: boolean;
 }
 
-/** Returns the reasons of these votes. Messages read their values from `viewsFor`. */
+/**
+ * Returns the reasons of these votes on the record's action with this content. Messages read their values from `viewsFor`, or from the
+ * views of the agent above the acting one that a vote is about.
+ */
 export function reasonsOf(
+  record: Classified,
   votes: readonly Vote[],
-  overrides: ReadonlySet<string>,
+  content: Content | null,
   viewsFor: ViewsByProfile,
   unquoted: Unquoted,
 ): Reason[] {
+  const { input, action } = record;
+  const above = new Map<string, ViewsByProfile>();
+  const viewsAbove = (id: string): ViewsByProfile => {
+    const ancestor = input.facts.ancestors?.find((each) => each.id === id);
+    const views =
+      above.get(id) ??
+      (ancestor === undefined ? viewsFor : viewsOfContent(classify(asAncestor(input, ancestor)), content));
+    above.set(id, views);
+    return views;
+  };
   const reasons: Reason[] = [];
   for (const vote of votes) {
-    if (isReason(vote, overrides)) reasons.push(reasonOf(vote, viewsFor(vote.placed.profile), unquoted));
+    if (!isReason(vote, action.overrides)) continue;
+    const views = vote.ancestor === undefined ? viewsFor : viewsAbove(vote.ancestor);
+    reasons.push(reasonOf(vote, views(vote.placed.profile), unquoted));
   }
   return reasons;
 }
@@ -59,10 +78,15 @@ function reasonOf(vote: Vote, views: Views, unquoted: Unquoted): Reason {
     policy: policy.name,
     version: policy.version,
     effect: vote.effect,
-    message: clipMessage(messageOf(vote, unknowns, views, unquoted) + spentText(vote)),
+    message: clipMessage(messageOf(vote, unknowns, views, unquoted) + spentText(vote) + aboveText(vote, redacted)),
     citations: policy.citations as string[],
     unknown_facts: unknownFacts(unknowns, missing, redacted, views.facts),
   };
+}
+
+/** Names the agent above the acting one that a vote is about. */
+function aboveText({ ancestor }: Vote, redacted: readonly string[]): string {
+  return ancestor === undefined ? "" : withoutTexts(` (for the agent ${ancestor} above this one)`, redacted);
 }
 
 /** The message of an error may contain any value, so readers without stored facts get only that there was one. */

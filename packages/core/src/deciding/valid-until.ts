@@ -21,10 +21,12 @@ export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPoli
       if (seen[number] === 1 || slot === undefined) continue;
       seen[number] = 1;
       const limits = action.prepared.limits[slot.profile] as FactLimits;
-      const fields = slot.field === every_field ? Object.keys(facts[slot.category]?.values ?? {}) : [slot.field];
-      for (const field of fields) {
-        const until_us = freshUntilUs(facts, limits, slot.category, field, now_us);
-        if (until_us !== null && until_us < earliest_us) earliest_us = until_us;
+      for (const each of [facts, ...(facts.ancestors ?? []).map((ancestor) => ancestor.facts)]) {
+        const fields = slot.field === every_field ? Object.keys(each[slot.category]?.values ?? {}) : [slot.field];
+        for (const field of fields) {
+          const until_us = freshUntilUs(each, limits, slot.category, field, now_us);
+          if (until_us !== null && until_us < earliest_us) earliest_us = until_us;
+        }
       }
     }
   };

@@ -18,6 +18,9 @@ const hours_a_day = 24;
 /** Sources whose facts came with the submission. All others are stored, and may have changed since. */
 const submittedSourceNames = ["pulled", "inline"] as const satisfies readonly FactSource[];
 
+/** The documents that are stored now for agents above the one that acts, by their id. */
+export type StoredForAncestors = ReadonlyMap<string, readonly ContextSource[]>;
+
 /**
  * Returns the facts for deciding an action again at `now_us`: what came with its submission, and what is `stored` now, merged as
  * at a submission. Facts do not age while the action waits: each is as old at `now_us` as it was at `decided_us`. A clock hour
@@ -28,6 +31,7 @@ export function factsOfNow(
   decided_us: number,
   stored: readonly ContextSource[],
   now_us: number,
+  for_ancestors: StoredForAncestors = new Map(),
 ): MergedFacts {
   const merged = mergeFacts([...stored, ...submittedSources(decided)], decided.not_pulled ?? null);
   const carried: { [category in FactCategoryName]?: CategoryFacts } = {};
@@ -35,7 +39,15 @@ export function factsOfNow(
     const found = merged[category];
     if (found !== undefined) carried[category] = carriedOn(found, category, decided_us, Math.max(decided_us, now_us));
   }
-  return { ...merged, ...carried };
+  const facts = { ...merged, ...carried };
+  const { ancestors } = decided;
+  if (ancestors === undefined) return facts;
+  const shared = stored.filter(({ source }) => source !== "agent");
+  const again = ancestors.map((each) => {
+    const own = [...shared, ...(for_ancestors.get(each.id) ?? [])];
+    return { ...each, facts: factsOfNow(each.facts, decided_us, own, now_us) };
+  });
+  return { ...facts, ancestors: again };
 }
 
 /** Returns the facts that came with a submission, one document for each source and category. */

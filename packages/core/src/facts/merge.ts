@@ -84,7 +84,18 @@ export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFa
   readonly not_pulled?: PullFailure;
   /** These facts are unknown, and their values count where they forbid something. */
   readonly respelled?: RespelledFacts;
+  /** The agents above the one that acts, the nearest first, with the facts of each. Absent: there is none. */
+  readonly ancestors?: readonly Ancestor[];
 };
+
+/** An agent above the one that acts. */
+export interface Ancestor {
+  readonly id: string;
+  /** Who says that this agent is above the acting one. */
+  readonly source: "register" | "submitted";
+  /** The facts of the action, with those that are stored for this agent. */
+  readonly facts: MergedFacts;
+}
 
 /**
  * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
@@ -193,9 +204,11 @@ export function originIn({ origins, origin }: CategoryFacts, field: string): Fac
  * they forbid something, because otherwise their values could be found by trying. Returns `facts` itself if it has none.
  */
 export function withoutValues(facts: MergedFacts): MergedFacts {
-  if (!hidesAny(facts)) return facts;
-  const { respelled = {}, ...others } = facts;
+  if (!hidesAny(facts) && !facts.ancestors?.some((each) => hidesAny(each.facts))) return facts;
+  const { respelled = {}, ancestors, ...others } = facts;
   const shown: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = { ...others };
+  if (ancestors !== undefined)
+    shown.ancestors = ancestors.map((each) => ({ ...each, facts: withoutValues(each.facts) }));
   for (const category of factCategoryNames) {
     const found = facts[category];
     const names = Object.keys(found?.values ?? {});

@@ -1,6 +1,6 @@
 /** Merged facts as they are stored with a decision: each origin once. */
 import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
-import type { CategoryFacts, FactOrigin, MergedFacts, RespelledFacts } from "./merge.ts";
+import type { Ancestor, CategoryFacts, FactOrigin, MergedFacts, RespelledFacts } from "./merge.ts";
 
 /** Facts of one category. Numbers are places in the list of origins. */
 interface StoredCategory {
@@ -16,16 +16,21 @@ type StoredFacts = { readonly [category in FactCategoryName]?: StoredCategory } 
   readonly origins: readonly FactOrigin[];
   readonly not_pulled?: PullFailure;
   readonly respelled?: RespelledFacts;
+  readonly ancestors?: readonly (Pick<Ancestor, "id" | "source"> & { readonly facts: StoredFacts })[];
 };
 
 /** Returns the facts as JSON text. */
 export function factsText(facts: MergedFacts): string {
+  return JSON.stringify(storedFacts(facts));
+}
+
+function storedFacts(facts: MergedFacts): StoredFacts {
   const origins: FactOrigin[] = [];
   const placeOf = (origin: FactOrigin): number => {
     const known = origins.findIndex((each) => isSameOrigin(each, origin));
     return known === -1 ? origins.push(origin) - 1 : known;
   };
-  const stored: Record<string, unknown> = { origins };
+  const stored: { -readonly [member in keyof StoredFacts]: StoredFacts[member] } = { origins };
   for (const category of factCategoryNames) {
     const found = facts[category];
     if (found === undefined) continue;
@@ -39,7 +44,9 @@ export function factsText(facts: MergedFacts): string {
   }
   if (facts.not_pulled !== undefined) stored.not_pulled = facts.not_pulled;
   if (facts.respelled !== undefined) stored.respelled = facts.respelled;
-  return JSON.stringify(stored);
+  if (facts.ancestors !== undefined)
+    stored.ancestors = facts.ancestors.map((each) => ({ ...each, facts: storedFacts(each.facts) }));
+  return stored;
 }
 
 function isSameOrigin(a: FactOrigin, b: FactOrigin): boolean {
@@ -49,10 +56,18 @@ function isSameOrigin(a: FactOrigin, b: FactOrigin): boolean {
 /** Returns the facts of a stored document; null: it has another form. */
 export function factsOf(stored: unknown): MergedFacts | null {
   if (!isStoredFacts(stored)) return null;
-  const { origins, not_pulled, respelled } = stored;
+  const { origins, not_pulled, respelled, ancestors } = stored;
   const facts: { -readonly [member in keyof MergedFacts]: MergedFacts[member] } = {};
   if (not_pulled !== undefined) facts.not_pulled = not_pulled;
   if (respelled !== undefined) facts.respelled = respelled;
+  if (ancestors !== undefined) {
+    const read = ancestors.flatMap((each) => {
+      const of_ancestor = factsOf(each.facts);
+      return of_ancestor === null ? [] : [{ ...each, facts: of_ancestor }];
+    });
+    if (read.length < ancestors.length) return null;
+    facts.ancestors = read;
+  }
   for (const category of factCategoryNames) {
     const found = stored[category];
     if (found === undefined) continue;

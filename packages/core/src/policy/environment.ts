@@ -44,7 +44,10 @@ function categoryType(name: (typeof factCategoryNames)[number]): Type {
 const variables: Readonly<Record<string, Type>> = {
   intent: anyObject,
   agent: objectOf(
-    { id: STRING, framework: maybe(STRING), session_id: maybe(STRING), on_behalf_of: maybe(STRING) },
+    {
+      ...{ id: STRING, framework: maybe(STRING), session_id: maybe(STRING), on_behalf_of: maybe(STRING) },
+      ...{ parent: maybe(STRING), ancestors: maybe(listOf(STRING)) },
+    },
     { name: "agent" },
   ),
   action: objectOf({ type: STRING, verb: STRING, target: maybe(anyObject) }, { name: "action" }),

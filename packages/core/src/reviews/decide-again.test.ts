@@ -33,7 +33,7 @@ function now(
 ): Present {
   const { policySet, membrane } = inputOf(policies);
   const rules = { membrane: () => ({ policySet, membrane: { ...membrane, ...more.membrane } }) };
-  return { rules, now_us: hours(noon), stored: [], submitter: null, ...more };
+  return { rules, now_us: hours(noon), stored: [], for_ancestors: new Map(), submitter: null, ...more };
 }
 
 const blocksOf = (...[policies, present, from]: [TestPolicy[], Present, TestPolicy[]?]) => {

@@ -14,7 +14,7 @@ import {
 } from "../deciding/decision.ts";
 import { isFreezeReason } from "../deciding/freezes.ts";
 import type { PolicySet } from "../deciding/policy-set.ts";
-import { factsOfNow } from "../facts/facts-of-now.ts";
+import { factsOfNow, type StoredForAncestors } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
 import { mask_text } from "../masks/mask.ts";
 import { approvalValidSeconds, membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
@@ -51,6 +51,8 @@ export interface Present {
   readonly now_us: number;
   /** The documents that are stored now for the organization, the agent and the target of the action. */
   readonly stored: readonly ContextSource[];
+  /** Those of the agents above it. */
+  readonly for_ancestors: StoredForAncestors;
   /** Why whoever submitted the action may submit nothing now; null: it may. */
   readonly submitter: "revoked" | "expired" | "removed" | null;
 }
@@ -172,13 +174,13 @@ export function askedRuling(
 /** Returns the input for a second decision, without the intent. */
 export function inputAgain(
   { intent_id, membrane_id, facts, mode, created_at }: StoredAction,
-  { rules, now_us, stored }: Present,
+  { rules, now_us, stored, for_ancestors }: Present,
 ): Omit<DecideInput, "intent"> {
   const deciding = rules.membrane(membrane_id);
   if (deciding === undefined) throw new Error(`${intent_id} has no membrane ${membrane_id}`);
   const { policySet, membrane } = deciding;
   const decided_us = parseTimestampUs(created_at) ?? 0;
-  return { facts: factsOfNow(facts, decided_us, stored, now_us), mode, now_us, policySet, membrane };
+  return { facts: factsOfNow(facts, decided_us, stored, now_us, for_ancestors), mode, now_us, policySet, membrane };
 }
 
 /** Returns the input for deciding the action as one that a person reviewed. */

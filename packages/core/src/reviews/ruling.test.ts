@@ -36,6 +36,7 @@ const by = (rules: RulesInForce): Present => ({
   rules,
   now_us: parseTimestampUs(noon) ?? 0,
   stored: [],
+  for_ancestors: new Map(),
   submitter: null,
 });
 

@@ -32,6 +32,7 @@ export interface IntentQuery extends PageQuery {
   readonly to?: string;
   /** `unknown`: claimed, and nobody reported an outcome in time. */
   readonly execution?: "unknown";
+  readonly session_id?: string;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Filters of lists: one that the contract has and the service passed over would show more than was asked for. */
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
+import type { listAgents } from "../../src/operations/agents/read-agents.ts";
 import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
 import type { listPeople } from "../../src/operations/people/people.ts";
 import type { listPolicies } from "../../src/operations/policies/read-policies.ts";
@@ -19,6 +20,7 @@ interface Narrowing {
   listOverrides: OverrideFilter;
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
+  listAgents: Parameters<typeof listAgents>[2];
   listPeople: Parameters<typeof listPeople>[2];
   listPolicies: Parameters<typeof listPolicies>[2];
   getOverview: Parameters<typeof readOverview>[3];

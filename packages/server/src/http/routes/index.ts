@@ -10,6 +10,7 @@ import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 import { refuseProblems } from "../request/body-problems.ts";
 import { compileCheck } from "../request/validate.ts";
+import { agentRoutes } from "./agents.ts";
 import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
 import { escalationRoutes } from "./escalations.ts";
@@ -69,6 +70,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...escalationRoutes(runtime),
     ...organizationRoutes(runtime, packs),
     ...overrideRoutes(runtime),
+    ...agentRoutes(runtime),
     ...freezeRoutes(runtime),
     ...peopleRoutes(runtime, cookies),
     ...passkeyRoutes(runtime, cookies),

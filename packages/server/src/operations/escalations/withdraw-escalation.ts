@@ -39,7 +39,7 @@ async function withdrawReview(
   const { review, at } = locked;
   const intent = await readAction(query, org_id, review);
   if (!maySee(caller, intent)) throw new Fault("not_found");
-  demandBoundAction(caller, intent);
+  await demandBoundAction(query, caller, intent);
   if (intent.lineage_id !== lineage_id) {
     const message =
       "Only the key that submitted the action can withdraw it, or a rotation of that key. Operators can cancel it.";

@@ -1,4 +1,5 @@
 /** Figures equal a full count, whatever happens while they are kept. */
+
 import type { Overview, PipelineMode, Verdict } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,6 +7,7 @@ import { runs } from "../../../../../scripts/property-runs.ts";
 import { createClock } from "../../edge/clock.ts";
 import { timers } from "../../edge/timers.ts";
 import type { Db } from "../../ports.ts";
+import { listAgents } from "../../store/agents/agents.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { addDecided, type Decided } from "../../testing/database/decided.ts";
 import { type RecountedWindow, recount } from "../../testing/database/recount.ts";
@@ -68,10 +70,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** A node that loses its database session at the given statement, before it is sent or after its commit. */
-function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system"> {
+function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system" | "tenant"> {
   let statements = 0;
   return {
     system: (work) => db.system(work),
+    tenant: (id, work) => db.tenant(id, work),
     async queued(statement, params) {
       statements += 1;
       if (statements !== at) return db.queued(statement, params);
@@ -82,7 +85,7 @@ function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "que
 }
 
 /** One pass of a node that was told of the organization, with pages of four seqs. */
-function pass(org_id: string, node: Pick<Db, "queued" | "system"> = db): Promise<void> {
+function pass(org_id: string, node: Pick<Db, "queued" | "system" | "tenant"> = db): Promise<void> {
   const keeper = createFiguresKeeper(node, { seqs: 4, rows: 7 });
   keeper.decided(org_id);
   return keeper.pass(never);
@@ -145,6 +148,23 @@ async function expectExact(
   if (overview.bucket_seconds === 3_600) expect(hourly(overview)).toEqual(verdicts);
 }
 
+/** The register has each agent that acted, from its first decision to a minute before its newest one at least. */
+async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision">>[]) {
+  const noted = await db.tenant(org_id, (query) => listAgents(query, org_id, "", null, 100));
+  const times = (agent_id: string) =>
+    all
+      .filter((each) => each.agent_id === agent_id)
+      .map((each) => each.at)
+      .sort();
+  expect(noted.map((each) => each.agent_id)).toEqual([...new Set(all.map((each) => each.agent_id))].sort());
+  for (const { agent_id, first_seen_at, last_seen_at } of noted) {
+    expect(first_seen_at).toBe(times(agent_id)[0]);
+    const late_ms = Date.parse(times(agent_id).at(-1) ?? "") - Date.parse(last_seen_at ?? "");
+    expect(late_ms).toBeGreaterThanOrEqual(0);
+    expect(late_ms).toBeLessThanOrEqual(60_000);
+  }
+}
+
 const at = (hours: number) => new Date(begun_ms + hours * hour_ms).toISOString();
 const windows = fc.record(
   {
@@ -183,6 +203,7 @@ describe("figures", () => {
           await check();
           await pass(org_id);
           await check();
+          await expectNoted(org_id, all);
         },
       ),
       { numRuns: runs(150) },
@@ -251,8 +272,9 @@ describe("a keeper", () => {
     );
     await addDecided(db, short, [{ at: at(0) }]);
     const turns: unknown[] = [];
-    const watched: Pick<Db, "queued" | "system"> = {
+    const watched: Pick<Db, "queued" | "system" | "tenant"> = {
       system: (work) => db.system(work),
+      tenant: (id, work) => db.tenant(id, work),
       queued(statement, params) {
         turns.push(params[0]);
         return db.queued(statement, params);

@@ -29,7 +29,10 @@ const looked_up_max = 500;
 const resting_passes = 120;
 
 /** Creates the keeper of one node. */
-export function createFiguresKeeper(db: Pick<Db, "queued" | "system">, page: PageSize = largestPage): FiguresKeeper {
+export function createFiguresKeeper(
+  db: Pick<Db, "queued" | "system" | "tenant">,
+  page: PageSize = largestPage,
+): FiguresKeeper {
   /** Organizations with work, and how many entries each is behind, as far as this node knows. */
   const behind = new Map<string, number>();
   let after = "";

@@ -25,7 +25,7 @@ const busy_wait_ms = 100;
  * continues it, too. `told` hears the progress after each step.
  */
 export async function rebuildFigures(
-  { db, timers }: { readonly db: Pick<Db, "queued" | "system">; readonly timers: Timers },
+  { db, timers }: { readonly db: Pick<Db, "queued" | "system" | "tenant">; readonly timers: Timers },
   org_id: string,
   told: (progress: FiguresProgress) => void,
   page: PageSize = largestPage,

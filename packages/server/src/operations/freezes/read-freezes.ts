@@ -2,6 +2,7 @@
 import { type Freeze, type FreezePreview, type FreezePreviewQuery, limits } from "@countersign/contract";
 import { faultAt, freezesOf } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { readParents } from "../../store/agents/agents.ts";
 import {
   type Counted,
   countDecisionsSince,
@@ -37,7 +38,7 @@ async function count(query: Query, org_id: string, target: FreezeTarget): Promis
   const subject = await subjectOf(query, org_id, target);
   const lineages = target.kind === "key" ? await readLineagesOf(query, org_id, subject.subject) : [];
   const unwritten = { mode: "block", reason: "", frozen_by: "", frozen_at: "" } as const;
-  const freezes = freezesOf([{ ...subject, ...unwritten, lineages }]);
+  const freezes = freezesOf([{ ...subject, ...unwritten, lineages }], await readParents(query, org_id));
   const stopped = (counted: readonly Counted[]): number =>
     counted.reduce((sum, each) => sum + (freezes.of(each).length > 0 ? each.count : 0), 0);
 

@@ -60,7 +60,7 @@ async function claim(
   const { org_id, actor, lineage_id } = caller;
 
   // Check that the caller may claim it, so that nobody else can hold the lock.
-  demandClaimer(caller, await readDecision(query, org_id, intent_id));
+  await demandClaimer(query, caller, await readDecision(query, org_id, intent_id));
 
   // Lock. From here on nothing changes.
   const head = await lockHead(query, org_id);
@@ -104,9 +104,9 @@ async function answerFor(caller: Caller, query: Query, stored: StoredDecision): 
 }
 
 /** Faults: not_found (also where the caller may not see it), forbidden. */
-function demandClaimer(caller: Caller, stored: StoredDecision | undefined): void {
+async function demandClaimer(query: Query, caller: Caller, stored: StoredDecision | undefined): Promise<void> {
   if (stored === undefined || !maySee(caller, stored)) throw new Fault("not_found");
-  demandBoundAction(caller, stored);
+  await demandBoundAction(query, caller, stored);
   if (roleMeets(caller.role, ["operator"]) || stored.lineage_id === caller.lineage_id) return;
   const message = "Only the key that submitted the action, its rotations, and operators may claim it.";
   throw faultAt("forbidden", "", "not_allowed", message);

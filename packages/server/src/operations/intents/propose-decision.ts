@@ -8,6 +8,7 @@ import {
   type Decided,
   type DecideInput,
   decide,
+  type FactDocument,
   Fault,
   factsText,
   faultAt,
@@ -15,6 +16,7 @@ import {
   goesThrough,
   mergeFacts,
   normalizeContext,
+  superiorsOf,
   wouldApproveIf,
 } from "@countersign/core";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
@@ -89,7 +91,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
     now_us,
     attested: attests(caller),
     agents_with_facts: state.agentsWithFacts(),
-    freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id }),
+    freezes: state.freezes.of({ agent_id: intent.agent.id, lineage_id: caller.lineage_id, facts }),
   };
   const first = decide(input);
   const fingerprint = goesThrough(first.content.verdict)
@@ -122,12 +124,34 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled }
   const stored = await state.storedContext(subjectsOf(submission.intent));
   const now_us = runtime.clock.now_us();
   const sources = storedSources(stored, now_us);
-  if (inline !== undefined) {
+  const document = withPrincipal(inline === undefined ? undefined : normalizeContext(inline), submission.intent);
+  if (document !== undefined) {
     const assurance = attestsFacts(caller.role) ? "attested" : "reported";
-    sources.push({ source: "inline", document: normalizeContext(inline), received_us: now_us, assurance });
+    sources.push({ source: "inline", document, received_us: now_us, assurance });
   }
   if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
-  return { now_us, facts: mergeFacts(sources, pullFailureOf(pulled)) };
+  const facts = mergeFacts(sources, pullFailureOf(pulled));
+  const superiors = superiorsOf(state.parents, submission.intent.agent);
+  if (superiors.length === 0) return { now_us, facts };
+  const shared = sources.filter(({ source }) => source !== "agent");
+  const ancestors = await Promise.all(
+    superiors.map(async (each) => {
+      const own = await state.storedContext([{ scope: "agent", agent_id: each.id }]);
+      return { ...each, facts: mergeFacts([...shared, ...storedSources(own, now_us)], pullFailureOf(pulled)) };
+    }),
+  );
+  return { now_us, facts: { ...facts, ancestors } };
+}
+
+/** Adds the person whom the action is for to the facts, so that rules can ask how sure that is. */
+function withPrincipal(
+  inline: FactDocument | undefined,
+  { agent }: IntentSubmission["intent"],
+): FactDocument | undefined {
+  const { on_behalf_of } = agent;
+  if (on_behalf_of === undefined) return inline;
+  const identity = { on_behalf_of, ...inline?.facts.identity };
+  return { ...inline, facts: { ...inline?.facts, identity } };
 }
 
 function pullFailureOf(pulled: Pulled | null) {

@@ -3,8 +3,10 @@ import {
   type AuditRecord,
   type Decision,
   type Execution,
+  type IntentAnswer,
   type IntentListItem,
   type IntentRecord,
+  limits,
   onlySubmits,
   type UsedFact,
   type UsedFacts,
@@ -22,6 +24,8 @@ import {
   listFacts,
   type MergedFacts,
   maskingOfAction,
+  parseTimestampUs,
+  us_per_day,
 } from "@countersign/core";
 
 import { readAuditPage } from "../../store/audit/audit.ts";
@@ -48,16 +52,17 @@ export async function getIntent(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
   intent_id: string,
-): Promise<{ intent: IntentRecord; facts: UsedFacts; decision: Decision }> {
+): Promise<IntentAnswer> {
   const row = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (row === undefined || !maySee(caller, row)) throw new Fault("not_found");
   const own = { intent: intentRecord(row), facts: shownFacts(caller, row.facts), decision: decisionFor(caller, row) };
-  if (getsWhole(caller, row.lineage_id)) return own;
+  if (getsWhole(caller, row.lineage_id)) return { ...own, ...ancestorsOf(row.facts) };
   const masking = maskingOfAction(row);
   return {
     intent: intentForPeople(own.intent, masking),
     facts: factsForPeople(own.facts, masking),
     decision: decisionForPeople(own.decision, masking),
+    ...ancestorsOf(row.facts),
   };
 }
 
@@ -66,7 +71,7 @@ export async function getIntent(
  * (a key of one agent asks for another).
  */
 export async function listOwnIntents(
-  runtime: Pick<Runtime, "db">,
+  runtime: Pick<Runtime, "clock" | "db">,
   caller: Caller,
   filter: IntentFilter,
   limit: number,
@@ -79,6 +84,7 @@ export async function listOwnIntents(
       "agent",
       `This key speaks for the agent ${JSON.stringify(caller.agent_id)} only.`,
     );
+  refuseLongRun(runtime.clock.now_us(), filter);
   const before = decodeCursorSince(cursor, isIntent);
   const own: IntentFilter = {
     ...filter,
@@ -96,6 +102,17 @@ export async function listOwnIntents(
     return getsWhole(caller, row.lineage_id) ? item : intentForPeople(item, maskingOfAction(row));
   });
   return { rows, next_cursor: cut.next_cursor };
+}
+
+/** Refuses to look for a run in a long time: no index has the runs, so all intents of that time are read. Faults: invalid_request. */
+function refuseLongRun(now_us: number, { session_id, from, to }: IntentFilter): void {
+  if (session_id === undefined) return;
+  const days_max = limits.session_window_days_max;
+  const from_us = from === undefined ? Number.NEGATIVE_INFINITY : (parseTimestampUs(from) ?? 0);
+  const to_us = to === undefined ? now_us : (parseTimestampUs(to) ?? now_us);
+  if (to_us - from_us <= days_max * us_per_day) return;
+  const message = `With session_id, give from and to at most ${days_max} days apart.`;
+  throw faultAt("invalid_request", "/session_id", "not_allowed", message);
 }
 
 /**
@@ -217,6 +234,10 @@ function listItem(row: ListedIntent): IntentListItem {
 }
 
 /** Returns the facts as this caller gets them: agents get no stored and pulled values. */
+function ancestorsOf({ ancestors }: MergedFacts): Pick<IntentAnswer, "ancestors"> {
+  return ancestors === undefined ? {} : { ancestors: ancestors.map(({ id, source }) => ({ agent_id: id, source })) };
+}
+
 function shownFacts(caller: Caller, facts: MergedFacts): UsedFacts {
   const shown: Record<string, Record<string, UsedFact>> = {};
   for (const { path, value, ...origin } of listFacts(facts)) {

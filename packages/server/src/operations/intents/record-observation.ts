@@ -55,7 +55,7 @@ export async function recordObservation(
   const admit = async (query: Query): Promise<void> => {
     const decision = await readDecision(query, caller.org_id, intent_id);
     if (decision === undefined || !maySee(caller, decision)) throw new Fault("not_found");
-    demandBoundAction(caller, decision);
+    await demandBoundAction(query, caller, decision);
   };
   let contradiction: Contradiction | null = null;
   const terms = { operation: "record_observation", idempotency_key, request, admit };

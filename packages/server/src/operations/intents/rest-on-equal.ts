@@ -18,7 +18,7 @@ import { readIntent, type StoredIntent } from "../../store/intents/intents.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { OrgState } from "../shared/node-services.ts";
-import { storedSources, subjectsOf } from "../shared/present.ts";
+import { storedForAncestors, storedSources, subjectsOf } from "../shared/present.ts";
 
 /** The pending review that the action joins. */
 export interface Joined {
@@ -121,6 +121,7 @@ async function passesAgain(
     {
       ...{ rules: state, now_us, submitter: null },
       stored: storedSources(await state.storedContext(subjectsOf(submission.intent)), now_us),
+      for_ancestors: await storedForAncestors(input.facts, now_us, (subject) => state.storedContext([subject])),
     },
   );
   return again.blocked.length === 0 && newDemands(action, again.demands, counted).length === 0;

@@ -160,7 +160,7 @@ class Submission {
     const { orgStates } = this.#runtime;
     const { org_id } = this.#caller;
     const state = await orgStates.get(org_id);
-    if (this.#bindingRefusal(state) !== null) await this.#demandBound(state);
+    if (!(await this.#demandBound(state))) return null;
     const pulled = state.source === null ? null : await this.#pull(state);
     if (pulled === "replaced") {
       orgStates.forget(org_id, state);
@@ -180,16 +180,25 @@ class Submission {
     return (
       sourceRefusal(this.#caller, client_ip()) ??
       modeRefusal(this.#caller, mode) ??
-      agentRefusal(this.#caller, submission.intent.agent.id, "/intent/agent/id") ??
+      agentRefusal(this.#caller, submission.intent.agent.id, "/intent/agent/id", state.parents) ??
       membraneRefusal(this.#caller, membrane_id, "/membrane_id")
     );
   }
 
-  /** Reads the key again and refuses by its bindings: a key from memory may have been bound otherwise since. Faults: forbidden, the 401 faults. */
-  async #demandBound(state: OrgState): Promise<void> {
+  /**
+   * Refuses by the bindings of the key. Before that, reads the key again, because it may have been bound otherwise since. Returns false if
+   * the state is outdated, because an agent may have another parent now. Faults: forbidden, the 401 faults.
+   */
+  async #demandBound(state: OrgState): Promise<boolean> {
+    return this.#bindingRefusal(state) === null || (await this.#reloadBound(state));
+  }
+
+  async #reloadBound(state: OrgState): Promise<boolean> {
     this.#caller = await this.#runtime.callers.reload(this.#caller);
     const refusal = this.#bindingRefusal(state);
-    if (refusal !== null) throw refusal;
+    if (refusal === null) return true;
+    if (await this.#runtime.orgStates.isOutdated(this.#caller.org_id, state)) return false;
+    throw refusal;
   }
 
   async #propose(state: OrgState, pulled: Pulled | null): Promise<Proposed | null> {
@@ -218,7 +227,7 @@ class Submission {
         return { intent_id, decision_text: withExecution(decision, null), replayed: false };
       case "duplicate":
         // The first answer may have been committed under other bindings.
-        await this.#demandBound(state);
+        if (!(await this.#reloadBound(state))) return null;
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
       case "approval_gone":

@@ -1,5 +1,7 @@
 /** Refusals by what a key is bound to, each null if the key is not bound away. Source: docs/decisions/0041. */
-import { allowsAgent, allowsMembrane, allowsSource, type Fault, faultAt } from "@countersign/core";
+import { allowsAgent, allowsMembrane, allowsSource, type Fault, faultAt, type Parents } from "@countersign/core";
+import type { Query } from "../../ports.ts";
+import { readParents } from "../../store/agents/agents.ts";
 import type { Caller } from "./caller.ts";
 
 type Bound = Pick<Caller, "bindings">;
@@ -17,8 +19,8 @@ export function modeRefusal({ bindings }: Bound, asked_mode: "shadow" | undefine
 }
 
 /** Refuses other agents than those that the key is bound to. */
-export function agentRefusal({ bindings }: Bound, agent_id: string, path: string): Fault | null {
-  if (allowsAgent(bindings, agent_id)) return null;
+export function agentRefusal({ bindings }: Bound, agent_id: string, path: string, parents: Parents): Fault | null {
+  if (allowsAgent(bindings, agent_id, parents)) return null;
   const message = `This key may not be used for the agent ${JSON.stringify(agent_id)}: it is bound to other agents.`;
   return refusal(path, message);
 }
@@ -31,11 +33,14 @@ export function membraneRefusal({ bindings }: Bound, membrane_id: string | null,
 }
 
 /** Refuses an action of another agent or membrane than those that the key is bound to. Faults: forbidden. */
-export function demandBoundAction(
-  caller: Bound,
+export async function demandBoundAction(
+  query: Query,
+  caller: Bound & Pick<Caller, "org_id">,
   { agent_id, membrane_id }: { readonly agent_id: string; readonly membrane_id: string },
-): void {
-  const fault = agentRefusal(caller, agent_id, "") ?? membraneRefusal(caller, membrane_id, "");
+): Promise<void> {
+  if (caller.bindings === null) return;
+  const parents = await readParents(query, caller.org_id);
+  const fault = agentRefusal(caller, agent_id, "", parents) ?? membraneRefusal(caller, membrane_id, "");
   if (fault !== null) throw fault;
 }
 

@@ -6,6 +6,7 @@ import type {
   Candidate,
   Freezes,
   InexactFacts,
+  Parents,
   PolicySet,
   PreparedMembrane,
 } from "@countersign/core";
@@ -33,6 +34,8 @@ export interface OrgState {
   readonly overrides: boolean;
   /** What people froze. Each change of it raises the policy epoch. */
   readonly freezes: Freezes;
+  /** The registered parents of agents. Each change of them raises the policy epoch. */
+  readonly parents: Parents;
   /** The endpoint that returns facts. A change of it raises the context epoch. */
   readonly source: ContextSourceRow | null;
   /** Returns the membrane with this id, or the default membrane for undefined. Undefined: there is none. */

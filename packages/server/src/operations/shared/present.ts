@@ -1,6 +1,14 @@
 /** What holds now for an action: the rules, the stored facts, and whether its submitter may still submit. */
 import { type IntentSubmission, idPrefixes } from "@countersign/contract";
-import { type BlockedBy, type ContextSource, Fault, type Present, parseTimestampUs } from "@countersign/core";
+import {
+  type BlockedBy,
+  type ContextSource,
+  Fault,
+  type MergedFacts,
+  type Present,
+  parseTimestampUs,
+  type StoredForAncestors,
+} from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { type ContextFor, type ContextSubject, readContextFor } from "../../store/context/stored-context.ts";
 import type { StoredIntent } from "../../store/intents/intents.ts";
@@ -15,14 +23,26 @@ import type { OrgState } from "./node-services.ts";
 export async function readPresent(
   query: Query,
   org_id: string,
-  { intent, lineage_id }: Pick<StoredIntent, "intent" | "lineage_id">,
+  { intent, facts, lineage_id }: Pick<StoredIntent, "intent" | "facts" | "lineage_id">,
   rules: OrgState,
   at: string,
 ): Promise<Present> {
   const now_us = parseTimestampUs(at) ?? 0;
   const stored = await readContextFor(query, org_id, subjectsOf(intent.submitted));
   const submitter = await submitterState(query, org_id, lineage_id);
-  return { rules, now_us, stored: storedSources(stored, now_us), submitter };
+  const for_ancestors = await storedForAncestors(facts, now_us, (subject) => readContextFor(query, org_id, [subject]));
+  return { rules, now_us, stored: storedSources(stored, now_us), for_ancestors, submitter };
+}
+
+/** Returns the stored facts of each agent above the one that acts, by its id. `read` returns the documents of one agent. */
+export async function storedForAncestors(
+  { ancestors = [] }: MergedFacts,
+  now_us: number,
+  read: (subject: ContextSubject) => Promise<readonly ContextFor[]>,
+): Promise<StoredForAncestors> {
+  const found = new Map<string, readonly ContextSource[]>();
+  for (const { id } of ancestors) found.set(id, storedSources(await read({ scope: "agent", agent_id: id }), now_us));
+  return found;
 }
 
 /** What holds now blocks the action. Names what blocks it. */

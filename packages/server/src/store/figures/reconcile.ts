@@ -3,6 +3,7 @@
  * `as_of` change together, and two nodes never add the same decisions.
  */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
+import { noteAgentsSeen, noteSeen, type SeenAgent } from "../agents/agents.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { countedDecisions } from "./counted-decisions.ts";
 
@@ -53,8 +54,15 @@ const countStatement: QueueStatement = {
     from asked a, page p, state s),
   done as (
     update figures_state f set as_of = n.as_of, as_of_at = greatest(f.as_of_at, n.as_of_at), rebuild_to = n.rebuild_to
-    from after n where f.org_id = $1 and (n.as_of > n.as_of_before or n.rebuild_to is distinct from n.rebuild_before))
-  select as_of, head, rebuild_to from after`,
+    from after n where f.org_id = $1 and (n.as_of > n.as_of_before or n.rebuild_to is distinct from n.rebuild_before)),
+  seen as materialized (
+    select agent_id, min(at) as first_at, max(at) as last_at, agent_id ~ '^[ -~]*$' as is_ascii
+    from rated where kept group by agent_id),
+  noted as (
+    ${noteSeen(`(select lower(agent_id collate "C"), agent_id, first_at, last_at from seen where is_ascii)`)})
+  select as_of, head, rebuild_to, (
+    select json_agg(json_build_object('agent_id', agent_id, 'first_at', first_at, 'last_at', last_at)) from seen where not is_ascii) as unnoted
+  from after`,
 };
 
 const clearStatement: QueueStatement = {
@@ -74,12 +82,17 @@ const clearStatement: QueueStatement = {
  * progress after the step. Null: another node works on this organization, or it has no state yet.
  */
 export async function takeStep(
-  db: Pick<Db, "queued">,
+  db: Pick<Db, "queued" | "tenant">,
   org_id: string,
   { seqs, rows }: PageSize,
 ): Promise<FiguresProgress | null> {
-  const [counted] = await db.queued<FiguresProgress>(countStatement, [org_id, seqs]);
-  if (counted !== undefined) return counted;
+  const [counted] = await db.queued<FiguresProgress & { unnoted: SeenAgent[] | null }>(countStatement, [org_id, seqs]);
+  if (counted !== undefined) {
+    const { unnoted, ...progress } = counted;
+    // Their ids are folded here. After a crash before this, they are noted with their next decision.
+    if (unnoted !== null) await db.tenant(org_id, (query) => noteAgentsSeen(query, org_id, unnoted));
+    return progress;
+  }
   const [cleared] = await db.queued<FiguresProgress>(clearStatement, [org_id, rows]);
   return cleared ?? null;
 }

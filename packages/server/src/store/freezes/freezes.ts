@@ -2,6 +2,7 @@
 import { type Freeze, limits } from "@countersign/contract";
 import { type Freezes, freezesOf, type StandingFreeze } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { parentsOf, registered_parents } from "../agents/agents.ts";
 
 /** Names one freeze of an organization. */
 export type FreezeKey = Pick<StandingFreeze, "kind" | "subject">;
@@ -32,8 +33,11 @@ function chains(first: string): string {
 
 /** Reads what is frozen. Exact only under the head's lock. */
 export async function readFreezes(query: Query, org_id: string): Promise<Freezes> {
-  const [row] = await query<{ freezes: StandingFreeze[] | null }>(`select ${standing_freezes} as freezes`, [org_id]);
-  return freezesOf(row?.freezes ?? []);
+  const [row] = await query<{ freezes: StandingFreeze[] | null; parents: [string, string][] | null }>(
+    `select ${standing_freezes} as freezes, ${registered_parents} as parents`,
+    [org_id],
+  );
+  return freezesOf(row?.freezes ?? [], parentsOf(row?.parents ?? null));
 }
 
 /** Returns the chain of rotations of a key and the chains of all keys that it made, directly or not. */

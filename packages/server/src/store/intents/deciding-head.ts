@@ -1,6 +1,7 @@
 /** SQL for what a decision depends on besides membranes, policies and stored documents. */
-import { type Freezes, freezesOf, type StandingFreeze } from "@countersign/core";
+import { type Freezes, freezesOf, type Parents, type StandingFreeze } from "@countersign/core";
 import type { Query } from "../../ports.ts";
+import { parentsOf, registered_parents } from "../agents/agents.ts";
 import { settingsTypes } from "../audit/audit.ts";
 import type { ContextSourceRow } from "../context/context-source.ts";
 import { standing_freezes } from "../freezes/freezes.ts";
@@ -17,18 +18,20 @@ export interface DecidingHead {
   /** True: an active override may exist. */
   readonly overrides: boolean;
   readonly freezes: Freezes;
+  readonly parents: Parents;
   /** The endpoint to ask for facts, or null. */
   readonly source: ContextSourceRow | null;
   /** `<scope> <subject>` of every stored document, as it is and in its folded spelling; null when there are more than asked for. */
   readonly subjects: ReadonlySet<string> | null;
 }
 
-type Row = Omit<DecidingHead, "source" | "subjects" | "heard" | "freezes"> &
+type Row = Omit<DecidingHead, "source" | "subjects" | "heard" | "freezes" | "parents"> &
   ContextSourceRow & {
     readonly has_source: boolean;
     readonly subjects: readonly (readonly [string, string])[] | null;
     readonly heard: readonly string[] | null;
     readonly freezes: readonly StandingFreeze[] | null;
+    readonly parents: readonly (readonly [string, string])[] | null;
   };
 
 /**
@@ -46,7 +49,7 @@ export async function readDecidingHead(
         where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
        (select audit_id from ledger where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
-       ${standing_freezes} as freezes,
+       ${standing_freezes} as freezes, ${registered_parents} as parents,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(json_build_array(name, folded_name)) from (
           select scope || ' ' || subject as name, scope || ' ' || folded as folded_name
@@ -55,12 +58,25 @@ export async function readDecidingHead(
     [org_id, subjects_max],
   );
   if (row === undefined) return undefined;
-  const { has_source, url, timeout_ms, secret_sealed, created_at, subjects, heard, freezes, ...head } = row;
+  const {
+    has_source,
+    url,
+    timeout_ms,
+    secret_sealed,
+    created_at,
+    subjects,
+    heard,
+    freezes,
+    parents: registered,
+    ...head
+  } = row;
+  const parents = parentsOf(registered);
   const listed = subjects ?? [];
   return {
     ...head,
     heard: new Set(heard),
-    freezes: freezesOf(freezes ?? []),
+    freezes: freezesOf(freezes ?? [], parents),
+    parents,
     source: has_source ? { url, timeout_ms, secret_sealed, created_at } : null,
     subjects: listed.length > subjects_max ? null : new Set(listed.flat()),
   };

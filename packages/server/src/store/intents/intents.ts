@@ -85,6 +85,8 @@ export interface IntentFilter {
   readonly to?: string | undefined;
   /** `unknown`: claimed, and nobody reported an outcome in time. */
   readonly execution?: "unknown" | undefined;
+  /** The run that the agent named. There is no index of runs, so give a short time with it. */
+  readonly session_id?: string | undefined;
 }
 
 /** SQL: all decisions, or those whose actions were claimed and have no report. Their index has them in the order of lists. */
@@ -198,7 +200,8 @@ export function listIntents(
           and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
           and ($8::text is null or intent_id >= $8) and ($9::text is null or intent_id < $9)
           and ($10::text is null or lineage_id = $10) and ($11::text is null or membrane_id = $11)
-          and ($13::text is null or execution ->> 'status' = $13)`,
+          and ($13::text is null or execution ->> 'status' = $13)
+          and ($14::text is null or intent #>> '{submitted,agent,session_id}' = $14)`,
       order: "intent_id desc",
       limit: "$12::integer",
     },
@@ -216,6 +219,7 @@ export function listIntents(
       filter.membrane_id ?? null,
       limit,
       filter.execution ?? null,
+      filter.session_id ?? null,
     ],
   );
 }

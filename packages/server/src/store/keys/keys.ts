@@ -142,6 +142,19 @@ export function listKeys(query: Query, org_id: string, limit: number, before: st
   );
 }
 
+/** A key that is bound to some agents. */
+export type KeyOfAgents = Pick<ApiKey, "key_id" | "name" | "role" | "agent_id" | "bindings">;
+
+/** Returns the keys that are of scope agent or have bindings, newest first. Revoked and expired ones are left out. */
+export function readKeysOfAgents(query: Query, org_id: string): Promise<KeyOfAgents[]> {
+  return query<KeyOfAgents>(
+    `select key_id, name, role, agent_id, bindings from api_keys k
+     where org_id = $1 and revoked_at is null and ${is_valid} and (agent_id is not null or bindings is not null)
+     order by key_id desc`,
+    [org_id],
+  );
+}
+
 /** What rotation and revocation need to know of a key. */
 export interface KeyRow extends Omit<ApiKey, "expires_in_days" | "warnings"> {
   readonly lineage_id: string;

@@ -1,0 +1,116 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../limits.ts";
+import { roleNames } from "../roles.ts";
+import type { Verdict } from "./decision.ts";
+import { Freeze } from "./freeze.ts";
+import { chosenName, closed, filledText, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
+
+const agentId = () => text(limits.agent_id_chars_max);
+const count = () => Type.Integer({ minimum: 0 });
+
+/** Body of PUT /v1/agents/{agent_id}. A field that is left out is cleared. */
+export const AgentInput = closed(
+  {
+    owner: Type.Optional(nullable(filledText(limits.name_chars_max, { description: "who answers for the agent" }))),
+    purpose: Type.Optional(nullable(filledText(limits.agent_purpose_chars_max))),
+    parent_id: Type.Optional(
+      nullable(
+        chosenName(
+          limits.agent_id_chars_max,
+          `the agent above this one, which the register must have already; at most ${limits.agents_above_max} agents stand above each other`,
+        ),
+      ),
+    ),
+  },
+  { title: "AgentInput" },
+);
+export type AgentInput = Static<typeof AgentInput>;
+
+/** One agent of the register. Source: docs/decisions/0043. */
+export const RegisteredAgent = Type.Object(
+  {
+    agent_id: text(limits.agent_id_chars_max, {
+      description: "as it was first written; other cases and widths are the same agent",
+    }),
+    owner: nullable(text(limits.name_chars_max)),
+    purpose: nullable(text(limits.agent_purpose_chars_max)),
+    parent_id: nullable(text(limits.agent_id_chars_max, { description: "the agent above this one" })),
+    registered_by: nullable(
+      text(limits.label_chars_max, { description: "who registered it last; null: it is known from its actions only" }),
+    ),
+    registered_at: nullable(timestamp()),
+    first_seen_at: nullable(timestamp("its first decision, up to 30 seconds late; null: it has not acted")),
+    last_seen_at: nullable(timestamp("its newest decision, up to a minute late")),
+    status: oneOf(["active", "frozen"]),
+    freezes: Type.Array(Type.Pick(Freeze, ["kind", "name", "mode", "reason", "frozen_by", "frozen_at"]), {
+      description: "what stops its actions: freezes of the agent, of agents above it and of the organization",
+    }),
+  },
+  { title: "RegisteredAgent" },
+);
+export type RegisteredAgent = Static<typeof RegisteredAgent>;
+
+/** Query of GET /v1/agents. */
+export const AgentListQuery = listQuery({
+  prefix: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.agent_id_chars_max,
+      description: "how the agent_id begins, in any case",
+    }),
+  ),
+});
+
+/** What an agent did in a window of time. */
+const AgentActivity = Type.Object(
+  {
+    from: timestamp(),
+    to: timestamp(),
+    decisions: count(),
+    complete: Type.Boolean({
+      description: `false: there are more; the newest ${limits.agent_decisions_read_max} decisions were counted`,
+    }),
+    verdicts: Type.Object(
+      Object.fromEntries(
+        ["approve", "approve_modified", "escalate", "block"].map((verdict) => [verdict, count()]),
+      ) as Record<Static<typeof Verdict>, ReturnType<typeof count>>,
+    ),
+    risk: nullable(
+      Type.Object({ average: Type.Number(), highest: Type.Number() }, { description: "null: there are no decisions" }),
+    ),
+    tools: Type.Array(
+      Type.Object({
+        verb: text(limits.verb_chars_max),
+        count: count(),
+        named: Type.Boolean({ description: "false: no rule in force names the tool or its type" }),
+      }),
+      { description: "used most first, at most 100" },
+    ),
+  },
+  { title: "AgentActivity" },
+);
+
+/** One agent, with what it did, its keys and its open reviews. */
+export const AgentDetails = Type.Object(
+  {
+    ...RegisteredAgent.properties,
+    ancestors: Type.Array(agentId(), { description: "the registered agents above it, the nearest first" }),
+    children: Type.Array(agentId(), { description: "the agents registered directly below it, at most 100" }),
+    activity: AgentActivity,
+    keys: Type.Array(
+      Type.Object({
+        key_id: id("api_key"),
+        name: nullable(text(limits.name_chars_max)),
+        role: oneOf(roleNames),
+      }),
+      { description: "keys that are bound to this agent or to an agent above it, newest first; revoked ones left out" },
+    ),
+    open_reviews: Type.Object({
+      count: count(),
+      limit: Type.Integer({ description: "at this number, further actions that need a review are refused" }),
+      escalation_ids: Type.Array(id("escalation"), { description: "the newest, at most 20" }),
+    }),
+  },
+  { title: "AgentDetails" },
+);
+export type AgentDetails = Static<typeof AgentDetails>;

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { registeredAbove, superiorsOf } from "./ancestors.ts";
+
+const parents = new Map([
+  ["worker", "Lead"],
+  ["lead", "Boss"],
+]);
+const named = (id: string, parent?: string) => superiorsOf(parents, { id, parent });
+
+test("the agents above an agent are found in any case, the nearest first", () => {
+  expect(registeredAbove(parents, "WORKER")).toEqual(["Lead", "Boss"]);
+  expect(registeredAbove(parents, "boss")).toEqual([]);
+});
+
+test("the parent in the register wins over the submitted one", () => {
+  expect(named("worker", "helper")).toEqual([
+    { id: "Lead", source: "register" },
+    { id: "Boss", source: "register" },
+  ]);
+});
+
+test("a submitted parent is followed by the agents that are registered above it", () => {
+  expect(named("new", "worker")).toEqual(["worker", "Lead", "Boss"].map((id) => ({ id, source: "submitted" })));
+  expect(named("new")).toEqual([]);
+});
+
+test("no agent is above itself, whatever an action says", () => {
+  expect(named("new", "NEW")).toEqual([]);
+  expect(named("boss", "worker").map(({ id }) => id)).toEqual(["worker", "Lead"]);
+  const circle = new Map([
+    ["a", "b"],
+    ["b", "a"],
+  ]);
+  expect(registeredAbove(circle, "a")).toEqual(["b"]);
+});
