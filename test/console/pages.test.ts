@@ -84,6 +84,8 @@ inBrowser("every page", () => {
       "/packs",
       "/membranes",
       "/backtest",
+      "/agents",
+      "/agent?id=support-bot",
       "/overrides",
       "/webhooks",
       "/keys",

@@ -97,6 +97,8 @@ try {
     ["membranes-shadow", "/membranes", "shadow"],
     ["membrane-new", "/membranes", "key", "Add a membrane"],
     ["backtest", "/backtest"],
+    ["agents", "/agents"],
+    ["agent", "/agent?id=support-bot"],
     ["overrides", "/overrides"],
     ["webhooks", "/webhooks"],
     ["keys", "/keys"],

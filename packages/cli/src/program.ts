@@ -1,16 +1,17 @@
 import { product_version } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
 import { CommandFailed, isStartRefused } from "./command-failed.ts";
-import { addApprovals } from "./commands/approvals.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExport } from "./commands/export.ts";
 import { addFigures } from "./commands/figures.ts";
-import { addFreeze } from "./commands/freeze.ts";
-import { addIntents } from "./commands/intents.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
+import { addAgents } from "./commands/operate/agents.ts";
+import { addApprovals } from "./commands/operate/approvals.ts";
+import { addFreeze } from "./commands/operate/freeze.ts";
+import { addIntents } from "./commands/operate/intents.ts";
 import { addOrgs } from "./commands/orgs.ts";
 import { addPacks } from "./commands/packs.ts";
 import { addPolicies } from "./commands/policies.ts";
@@ -46,7 +47,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addFreeze, addIntents, addApprovals],
+    ...[addAgents, addFreeze, addIntents, addApprovals],
   ])
     add(program, terminal);
   return program;

@@ -138,6 +138,21 @@ const rules = [
 const organization = [
   createRoute({
     getParentRoute: inFrame,
+    path: "/agents",
+    component: lazyRouteComponent(() => import("./pages/agents.tsx"), "AgentsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/agent",
+    component: lazyRouteComponent(() => import("./pages/agent.tsx"), "AgentPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
+    path: "/run",
+    component: lazyRouteComponent(() => import("./pages/run.tsx"), "RunPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
     path: "/overrides",
     component: lazyRouteComponent(() => import("./pages/overrides.tsx"), "OverridesPage"),
   }),

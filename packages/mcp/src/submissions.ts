@@ -8,6 +8,8 @@ export interface SubmissionOptions {
   /** Null: the name that the client gives itself. */
   readonly agent_id: string | null;
   readonly session_id: string;
+  /** The agent that this one works for. */
+  readonly parent_id?: string | undefined;
   readonly membrane_id?: string | undefined;
   /** Facts that are sent with every call. */
   readonly context?: ContextDocument | undefined;
@@ -53,13 +55,13 @@ export class Submissions {
     content: JsonObject,
     meta: JsonObject,
   ): IntentSubmission {
-    const { agent_id, trust_annotations, membrane_id, session_id, context: given } = this.#options;
+    const { agent_id, trust_annotations, membrane_id, session_id, parent_id, context: given } = this.#options;
     const id = agent_id ?? nameIn(meta[metaKeys.client]) ?? this.#client_name ?? unnamed_agent_id;
     const context = trust_annotations ? withSideEffect(given, !reads_only) : given;
     const identifier = this.#server_name === null ? {} : { identifier: this.#server_name };
     return {
       intent: {
-        agent: { id, framework: "mcp", session_id },
+        agent: { id, framework: "mcp", session_id, ...(parent_id !== undefined && { parent: parent_id }) },
         action: { verb: name, target: { type: "mcp_server", ...identifier } },
         payload: { content, ...(title !== null && { summary: title }) },
         ...(trust_annotations && { estimated_impact: { reversible: !destroys } }),

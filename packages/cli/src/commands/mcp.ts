@@ -13,6 +13,7 @@ import { wholeFrom } from "../whole-number.ts";
 
 interface McpOptions extends ServiceOptions {
   readonly agent?: string;
+  readonly parentAgent?: string;
   readonly membrane?: string;
   readonly mode?: string;
   readonly wait: number;
@@ -57,6 +58,7 @@ export function addMcp(program: Command, terminal: Terminal): void {
       300,
     )
     .option("--context <file>", "a context document (JSON) that goes along with every call")
+    .option("--parent-agent <id>", "the agent that this one works for; the register's parent wins over it")
     .option(
       "--trust-annotations",
       "take the server's word for which tools only read (fact security.side_effect) and which can be undone",
@@ -78,7 +80,7 @@ async function govern(
   args: readonly string[],
   options: McpOptions,
 ): Promise<number> {
-  const { agent, membrane, mode, wait, trustAnnotations, withdraw } = options;
+  const { agent, parentAgent, membrane, mode, wait, trustAnnotations, withdraw } = options;
   if (mode !== undefined && mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   const context = options.context === undefined ? undefined : await contextIn(options.context);
   const ending = new AbortController();
@@ -89,6 +91,7 @@ async function govern(
       ...{ command, args, context, mode },
       client: serviceClient(terminal, options),
       agent_id: agent ?? null,
+      parent_id: parentAgent,
       session_id: randomUUID(),
       membrane_id: membrane,
       trust_annotations: trustAnnotations,

@@ -48,7 +48,8 @@ export function useFreezing(target: FreezeTarget, onDone: () => void) {
   const queries = useQueryClient();
   const toasts = useToasts();
   const settle = () => {
-    for (const queryKey of [["freezes"], ["escalations"], ["intents"]]) void queries.invalidateQueries({ queryKey });
+    for (const queryKey of [["freezes"], ["escalations"], ["intents"], ["agents"]])
+      void queries.invalidateQueries({ queryKey });
   };
   const begin = useMutation({
     mutationFn: (input: FreezeInput) => freeze(client, target, input),

@@ -17,6 +17,7 @@ import { Said } from "../parts/tables/scrolls.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
 import { ApprovalNote } from "../review/approval.tsx";
 import { OverrideOf } from "../review/override.tsx";
+import { AgentLink } from "./agents/agent-link.tsx";
 
 export function DecisionPage() {
   const { intent_id } = useParams({ from: "/frame/decisions/$intent_id" });
@@ -38,7 +39,7 @@ export function DecisionPage() {
   );
 }
 
-function Whole({ answer: { intent, facts, decision } }: { readonly answer: IntentAnswer }) {
+function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readonly answer: IntentAnswer }) {
   const trail = useTrail(intent.intent_id, decision.status === "pending");
   const contradiction = trail.rows.find(({ type }) => type === "contradicted");
   return (
@@ -87,6 +88,7 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
         <h2>The action</h2>
         <Payload decision={decision} content={intent.payload?.content} />
         <IntentFields intent={intent} />
+        <Above ancestors={ancestors} />
       </section>
       <section className="card stack tight">
         <h2>Facts</h2>
@@ -107,10 +109,27 @@ function Whole({ answer: { intent, facts, decision } }: { readonly answer: Inten
   );
 }
 
+/** The agents above the acting one, whose rules counted too. */
+function Above({ ancestors }: { readonly ancestors: NonNullable<IntentAnswer["ancestors"]> }) {
+  if (ancestors.length === 0) return null;
+  return (
+    <p className="small row">
+      {"Rules about these agents counted, too: "}
+      {ancestors.map(({ agent_id, source }) => (
+        <span key={agent_id}>
+          <AgentLink agent_id={agent_id} />
+          {source === "submitted" && <span className="muted">, as the agent says</span>}
+        </span>
+      ))}
+    </p>
+  );
+}
+
 function FreezeAgent({ agent_id }: { readonly agent_id: string }) {
   return (
     <span className="row">
       <span className="small muted">This agent:</span>
+      <AgentLink agent_id={agent_id} />
       <FreezeButton target={{ kind: "agent", id: agent_id }} />
     </span>
   );

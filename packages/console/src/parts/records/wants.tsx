@@ -6,6 +6,7 @@ import {
   limits,
   unclassified_action_type,
 } from "@countersign/contract";
+import { Link } from "@tanstack/react-router";
 import { Data, Given } from "../tables/data.tsx";
 
 const words = {
@@ -156,7 +157,9 @@ export function IntentFields({ intent }: { readonly intent: IntentRecord }) {
         <>
           <dt>Agent session</dt>
           <dd className="mono">
-            <Data text={agent.session_id} />
+            <Link to="/run" search={{ session_id: agent.session_id, at: intent.submitted_at } as never}>
+              <Data text={agent.session_id} more={false} />
+            </Link>
           </dd>
         </>
       )}

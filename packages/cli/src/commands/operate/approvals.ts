@@ -1,9 +1,9 @@
 import type { CancelInput } from "@countersign/contract";
 import { type Command, Option } from "commander";
-import { CommandFailed } from "../command-failed.ts";
-import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
-import type { Terminal } from "../terminal.ts";
-import { visible } from "../visible.ts";
+import { CommandFailed } from "../../command-failed.ts";
+import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../../service.ts";
+import type { Terminal } from "../../terminal.ts";
+import { visible } from "../../visible.ts";
 
 interface RevokeOptions extends ServiceOptions {
   readonly reason?: string;

@@ -1,11 +1,11 @@
 import type { Freeze, FreezeKind, FreezeMode, FreezePreview } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { type Command, Option } from "commander";
-import { CommandFailed } from "../command-failed.ts";
-import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
-import { formatTable } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { visible } from "../visible.ts";
+import { CommandFailed } from "../../command-failed.ts";
+import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../../service.ts";
+import { formatTable } from "../../table.ts";
+import type { Terminal } from "../../terminal.ts";
+import { visible } from "../../visible.ts";
 
 interface FreezeOptions extends ServiceOptions {
   readonly reason: string;

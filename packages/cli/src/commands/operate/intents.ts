@@ -1,11 +1,11 @@
 import type { ObservationInput } from "@countersign/contract";
 import { pagesOf } from "@countersign/sdk";
 import { type Command, Option } from "commander";
-import { CommandFailed } from "../command-failed.ts";
-import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../service.ts";
-import { formatTable } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { visible } from "../visible.ts";
+import { CommandFailed } from "../../command-failed.ts";
+import { answered, keyOption, type ServiceOptions, serviceClient, strangerText, urlOption } from "../../service.ts";
+import { formatTable } from "../../table.ts";
+import type { Terminal } from "../../terminal.ts";
+import { visible } from "../../visible.ts";
 
 interface SettleOptions extends ServiceOptions, ObservationInput {}
 
