@@ -28,7 +28,7 @@ export function AgentsPage() {
   });
   return (
     <>
-      <PageHead title="Agents" about="Every agent that acted or was registered. A new one appears within 30 seconds.">
+      <PageHead title="Agents" about="Every agent that acted or was registered.">
         {may && (
           <button type="button" className="button" onClick={() => setAdding(true)}>
             Register an agent

@@ -39,7 +39,7 @@ export const RegisteredAgent = Type.Object(
       text(limits.label_chars_max, { description: "who registered it last; null: it is known from its actions only" }),
     ),
     registered_at: nullable(timestamp()),
-    first_seen_at: nullable(timestamp("its first decision, up to 30 seconds late; null: it has not acted")),
+    first_seen_at: nullable(timestamp("its first decision; null: it has not acted")),
     last_seen_at: nullable(timestamp("its newest decision, up to a minute late")),
     status: oneOf(["active", "frozen"]),
     freezes: Type.Array(Type.Pick(Freeze, ["kind", "name", "mode", "reason", "frozen_by", "frozen_at"]), {

@@ -1,6 +1,5 @@
 /** Tests the register of agents and sub-agents over HTTP on two nodes: one changes the register, the other decides. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { createFiguresKeeper } from "../../operations/figures/keep-figures.ts";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
 import { serviceNode } from "../../testing/nodes/service-node.ts";
@@ -37,18 +36,10 @@ const freeze = (of: Reviewed, agent: string) =>
 const policy = (of: Reviewed, name: string, when: string, effect: "block" | "escalate" = "block") =>
   activatePayPolicy(urls[0], of, name, { when, effect, escalation: {} });
 
-/** Counts what was decided, as the worker does within 30 seconds. */
-async function count(of: Reviewed): Promise<void> {
-  const keeper = createFiguresKeeper(db);
-  keeper.decided(of.org.org_id);
-  await keeper.pass(() => false);
-}
-
 describe("the register", () => {
   test("has the agents that acted, in any spelling, and those that people registered", async () => {
     const of = await open();
     for (const id of ["Invoice-Bot", "invoice-bot", "Größe"]) await submit(of.agent, pay(id, 1));
-    await count(of);
     const registered = await register(of, "INVOICE-BOT", { owner: "Ann", purpose: "Pays invoices" });
     expect(registered.status).toBe(200);
     await register(of, "planner");
@@ -78,7 +69,6 @@ describe("the register", () => {
     await submit(of.agent, pay("bot", 1));
     const held = await submit(of.agent, pay("bot", 20));
     await submit(of.agent, { intent: { agent: { id: "BOT" }, action: { verb: "read_page" } } });
-    await count(of);
     await freeze(of, "lead");
     const { agent } = (await get(of.reviewer, "Bot")).json;
     expect(agent).toMatchObject({

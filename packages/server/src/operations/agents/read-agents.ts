@@ -26,6 +26,7 @@ import { readFreezes } from "../../store/freezes/freezes.ts";
 import { readKeysOfAgents } from "../../store/keys/keys.ts";
 import { readAlongIndexes } from "../../store/membranes/overview.ts";
 import { decodeCursor, type Page, page } from "../../store/rows/cursor.ts";
+import { countNewest } from "../figures/keep-figures.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import type { OrgState } from "../shared/node-services.ts";
@@ -48,6 +49,7 @@ export async function listAgents(
   cursor: string | undefined,
 ): Promise<Page<RegisteredAgent>> {
   const after = decodeCursor(cursor, isPlace);
+  if (after === null) await countNewest(runtime.db, org_id);
   return runtime.db.tenant(org_id, async (query) => {
     const { rows, next_cursor } = page(await listRows(query, org_id, prefix, after, limit + 1), limit, ({ agent_id }) =>
       foldName(agent_id),
@@ -77,6 +79,7 @@ export async function getAgent(
   { org_id }: Pick<Caller, "org_id">,
   agent_id: string,
 ): Promise<AgentDetails> {
+  await countNewest(runtime.db, org_id);
   const now_us = runtime.clock.now_us();
   const [from, to] = [formatTimestampUs(now_us - activity_days * us_per_day), formatTimestampUs(now_us)];
   const read = await runtime.db.tenant(org_id, async (query) => {

@@ -5,6 +5,7 @@ import { countWithParent, readAgent, readParents, writeAgent } from "../../store
 import { auditRow } from "../../store/audit/audit.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
+import { countNewest } from "../figures/keep-figures.ts";
 import { refuseEnded } from "../people/caller-ended.ts";
 import { identityOf } from "../people/identity.ts";
 import type { Runtime } from "../runtime.ts";
@@ -16,12 +17,14 @@ import { withStatus } from "./read-agents.ts";
  * Registers an agent, or replaces its entry. Once this has resolved, every decision on any node follows the new parent. Faults:
  * invalid_request (the parent), state_conflict (too many agents with a parent), those of refuseEnded, unavailable (stale each time).
  */
-export function registerAgent(
+export async function registerAgent(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,
   caller: Caller,
   agent_id: string,
   input: AgentInput,
 ): Promise<RegisteredAgent> {
+  // So that a parent which has just acted is known.
+  await countNewest(runtime.db, caller.org_id);
   return untilFresh(runtime, caller, (current) =>
     runtime.db.tenant(caller.org_id, (query) => write(runtime, query, current, agent_id, input)),
   );

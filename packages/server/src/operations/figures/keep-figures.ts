@@ -87,3 +87,12 @@ export function createFiguresKeeper(
     },
   };
 }
+
+/**
+ * Counts one page of an organization's newest decisions now, for a reader who expects to see them. Does nothing while another node counts
+ * for this organization.
+ */
+export async function countNewest(db: Pick<Db, "queued" | "tenant">, org_id: string): Promise<void> {
+  if ((await takeStep(db, org_id, largestPage)) !== null) return;
+  if (await db.tenant(org_id, (query) => createState(query, org_id))) await takeStep(db, org_id, largestPage);
+}
