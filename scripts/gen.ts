@@ -32,6 +32,7 @@ import {
   type Setting,
   type SettingFormat,
   settings,
+  tokenProblems,
   usStateCodes,
   warningCodes,
 } from "@countersign/contract";
@@ -154,6 +155,13 @@ function errorsPage(): string {
     table(
       ["code", "meaning"],
       Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    "With `invalid_agent_token` the code says why the token proves nothing ([who needs it](verified-identity.md)):",
+    table(
+      ["code", "meaning"],
+      Object.entries(tokenProblems)
+        .filter(([code]) => code !== "keys_unreachable")
+        .map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
     "On another status `details` may hold `{path, code, message}`, too: the reason, if the code of the error alone does not say it.",
     table(

@@ -162,7 +162,7 @@ export const IntentRecord = Type.Object(
 export type IntentRecord = Static<typeof IntentRecord>;
 
 /** Where a fact may come from, most trusted first. Source: api.md §5. */
-export const FactSource = oneOf(["pulled", "target", "agent", "org", "inline"]);
+export const FactSource = oneOf(["token", "pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
 /** How sure a fact is, least first. */

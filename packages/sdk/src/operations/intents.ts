@@ -69,6 +69,7 @@ export function intentCalls(call: Transport) {
         body: submission,
         query: { mode },
         idempotency_key: key,
+        agent_token: true,
         signal,
       });
     },
@@ -86,6 +87,7 @@ export function intentCalls(call: Transport) {
         body: { intents },
         query: { mode },
         repeatable: true,
+        agent_token: true,
         signal,
       });
     },
