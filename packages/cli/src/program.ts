@@ -17,6 +17,7 @@ import { addPolicies } from "./commands/policies.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
+import { addIssuers } from "./commands/tokens/issuers.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { type Output, processTerminal, type Terminal } from "./terminal.ts";
 
@@ -46,7 +47,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addFreeze, addIntents, addApprovals],
+    ...[addFreeze, addIntents, addApprovals, addIssuers],
   ])
     add(program, terminal);
   return program;

@@ -313,8 +313,13 @@ function idempotencyOf(
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
-/** Refusals by membranes and token issuers, which may have changed since the state was read. */
-const restingCodes: ReadonlySet<string> = new Set(["not_found", "state_conflict", "invalid_agent_token"]);
+/** Refusals by membranes and token issuers (`unavailable`: their keys cannot be fetched), which may have changed since the state was read. */
+const restingCodes: ReadonlySet<string> = new Set([
+  "not_found",
+  "state_conflict",
+  "invalid_agent_token",
+  "unavailable",
+]);
 
 function restsOnState(error: unknown): boolean {
   return error instanceof Fault && restingCodes.has(error.code);
