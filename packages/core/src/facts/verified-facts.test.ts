@@ -6,8 +6,14 @@ import { assuranceOf, type ContextSource, type FactSource, mergeFacts, originOf 
 import { rawView } from "./staleness.ts";
 import { factsOf, factsText } from "./stored-facts.ts";
 
-const of = (source: FactSource, identity: object, more: Partial<ContextSource> = {}): ContextSource => ({
-  ...{ source, received_us: 1, document: { facts: { identity } } },
+const of = (
+  source: FactSource,
+  identity: Readonly<Record<string, unknown>>,
+  more: Pick<ContextSource, "unproved"> = {},
+): ContextSource => ({
+  source,
+  received_us: 1,
+  document: { facts: { identity } },
   ...more,
 });
 const others = [

@@ -1,6 +1,7 @@
 /** The caller, the looks, and a first decision for those who are new. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
+import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
 import { useMay, useReads, useSession, useSubmits } from "../../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
 import { FreezeSettings } from "../../freezes/freeze-settings.tsx";
@@ -82,6 +83,7 @@ export function SettingsPage() {
       {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
       {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}
+      {admin && <TokenIssuerSettings />}
       {submits && <TestIntent api_key={null} />}
       {admin && (
         <p className="small muted">

@@ -121,7 +121,8 @@ describe("who is proved", () => {
   });
 
   test("a chain has at most eight members", async () => {
-    const nested = (depth: number): object => (depth === 0 ? {} : { act: { sub: `a${depth}`, ...nested(depth - 1) } });
+    const nested = (depth: number): JWTPayload =>
+      depth === 0 ? {} : { act: { sub: `a${depth}`, ...nested(depth - 1) } };
     expect(await chainOf(nested(limits.delegation_chain_max - 1))).toHaveLength(limits.delegation_chain_max + 1);
     expect(await chainOf(nested(limits.delegation_chain_max))).toBe("malformed");
   });
