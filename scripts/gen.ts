@@ -303,7 +303,7 @@ function factsPage(): string {
     "The service can also ask for facts: register your endpoint with `PUT /v1/context/source`. Before each decision it gets " +
       'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
       `within ${limits.context_source_timeout_ms_max} ms and ${limits.context_source_answer_bytes_max} bytes. Its facts are ` +
-      `the most trusted ones. An answer is reused for the same intent while its facts are fresh, ` +
+      `the most trusted ones after those of a token ([verified identity](verified-identity.md)). An answer is reused for the same intent while its facts are fresh, ` +
       `${limits.context_source_kept_seconds_max} seconds at most. Without an answer the decision is made without these facts; ` +
       "`unknown_facts[].reason` and the audit row `decided` give the reason:",
     table(

@@ -50,9 +50,9 @@ function IssuerTable({
   readonly onRemove: (issuer: TokenIssuer) => void;
 }) {
   return (
-    <Wide label="Token issuers">
+    <Wide label="Trusted issuers">
       <table className="list">
-        <caption className="sr">Token issuers</caption>
+        <caption className="sr">Trusted issuers</caption>
         <thead>
           <tr>
             <th scope="col">Issuer</th>
