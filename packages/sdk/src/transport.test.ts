@@ -24,34 +24,6 @@ test("a submission carries the key, JSON, and an idempotency key that its retrie
   expect(received[1]?.headers["idempotency-key"]).toBe(received[0]?.headers["idempotency-key"]);
 });
 
-test("a submission carries the agent's token, which is asked for again before each attempt; other calls carry none", async () => {
-  let tokens = 0;
-  const { base_url, received } = await serve(
-    refusal(503, "unavailable", { "retry-after": "1" }),
-    json(201, { intent_id: "int_1" }),
-    json(200, { results: [], total: 0, succeeded: 0, failed: 0 }),
-    json(200, { usage: {} }),
-  );
-  const agent_token = async () => `token-${++tokens}\n`;
-  const client = createClient({ base_url, agent_token, wait: async () => undefined });
-  await client.submitIntent(submission);
-  await client.submitIntentBatch([]);
-  await client.getUsage();
-  expect(received.map(({ headers }) => headers["agent-token"])).toEqual(["token-1", "token-2", "token-3", undefined]);
-});
-
-test.each(["", "two words", "Grüße"])(
-  "an agent token that no header can hold is not sent and not quoted: %j",
-  async (text) => {
-    const { base_url, received } = await serve(json(201, {}));
-    const client = createClient({ base_url, agent_token: text });
-    const error = await client.submitIntent(submission).catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(TypeError);
-    if (text !== "") expect((error as Error).message).not.toContain(text);
-    expect(received).toEqual([]);
-  },
-);
-
 test("every item of a batch has an idempotency key; a given one is kept", async () => {
   const { client, received } = await serve(json(200, { results: [], total: 2, succeeded: 2, failed: 0 }));
   await client.submitIntentBatch([submission, { ...submission, idempotency_key: "mine" }]);

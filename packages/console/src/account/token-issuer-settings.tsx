@@ -10,14 +10,14 @@ import { Data } from "../parts/tables/data.tsx";
 import { Wide } from "../parts/tables/scrolls.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-const query_key = ["token-issuers"];
+const issuersKey = ["token-issuers"];
 const nameOf = ({ issuer, trust_domain }: TokenIssuer) => issuer ?? `spiffe://${trust_domain}`;
 
 export function TokenIssuerSettings() {
   const { client } = useSession();
   const [adds, setAdds] = useState(false);
   const [removed, setRemoved] = useState<TokenIssuer | null>(null);
-  const query = useQuery({ queryKey: query_key, queryFn: () => client.listTokenIssuers() });
+  const query = useQuery({ queryKey: issuersKey, queryFn: () => client.listTokenIssuers() });
   return (
     <section className="card stack" aria-label="Token issuers">
       <div className="row between">
@@ -96,7 +96,7 @@ function RemoveDialog({ issuer, onClose }: { readonly issuer: TokenIssuer; reado
     onError: toasts.failed,
     onSettled: () => {
       onClose();
-      void queries.invalidateQueries({ queryKey: query_key });
+      void queries.invalidateQueries({ queryKey: issuersKey });
     },
   });
   return (
@@ -137,7 +137,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
     mutationFn: async (form: FormData) => client.addTokenIssuer(inputOf(form)),
     onSuccess: () => {
       toasts.done("Issuer added");
-      void queries.invalidateQueries({ queryKey: query_key });
+      void queries.invalidateQueries({ queryKey: issuersKey });
       onClose();
     },
   });
@@ -169,7 +169,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
           name="keys"
           rows={4}
           required
-          wrong={is_no_json ? "Give an https address, or a JSON Web Key Set." : undefined}
+          wrong={is_no_json ? "Give an https address, or a JSON Web Key Set." : null}
         />
         {add.error !== null && !is_no_json && <Failed error={add.error} />}
         <FormActions action="Add" disabled={add.isPending} onClose={onClose} />

@@ -13,11 +13,11 @@ export interface FactDocument {
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** Facts, by category, whose numbers a double would round. The document of their source has null in their place. */
-export type InexactFacts = { readonly [category in FactCategoryName]?: readonly string[] };
+/** Names of facts, by category. */
+type FactNames = { readonly [category in FactCategoryName]?: readonly string[] };
 
-/** Facts, by category, that a token should have proved and did not. */
-export type UnprovedFacts = InexactFacts;
+/** Facts whose numbers a double would round. The document of their source has null in their place. */
+export type InexactFacts = FactNames;
 
 /** One document to merge, with the time of its receipt. */
 export interface ContextSource {
@@ -26,7 +26,7 @@ export interface ContextSource {
   readonly received_us: number;
   readonly inexact?: InexactFacts | undefined;
   /** Only of the source `token`: the facts that the token did not prove. No other source gives them. */
-  readonly unproved?: UnprovedFacts | undefined;
+  readonly unproved?: FactNames | undefined;
   /** Absent: that of the source. */
   readonly assurance?: Assurance | undefined;
   /** Whether the document is stored for another spelling of the agent's id or of the target. */

@@ -83,13 +83,8 @@ export function intentCalls(call: Transport) {
         ...item,
         idempotency_key: item.idempotency_key ?? `retry-${newIdempotencyKey()}`,
       }));
-      return call<BatchAnswer>("POST", "/v1/intents/batch", {
-        body: { intents },
-        query: { mode },
-        repeatable: true,
-        agent_token: true,
-        signal,
-      });
+      const terms = { query: { mode }, repeatable: true, agent_token: true, signal };
+      return call<BatchAnswer>("POST", "/v1/intents/batch", { body: { intents }, ...terms });
     },
 
     /** Lists intents with their verdicts, newest first. */

@@ -82,14 +82,23 @@ export function SettingsPage() {
       {reviews && <OwnPaceCard />}
       {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
-      {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}
-      {admin && <TokenIssuerSettings />}
+      {admin && <TrustedIssuers is_open={caller.type === "open_mode"} />}
       {submits && <TestIntent api_key={null} />}
       {admin && (
         <p className="small muted">
           The API is described in <a href="/openapi.json">openapi.json</a>.
         </p>
       )}
+    </>
+  );
+}
+
+/** Whose word counts for people and for agents. Open mode has no single sign-on. */
+function TrustedIssuers({ is_open }: { readonly is_open: boolean }) {
+  return (
+    <>
+      {!is_open && <SingleSignOnSettings />}
+      <TokenIssuerSettings />
     </>
   );
 }
