@@ -32,6 +32,7 @@ import {
   type Setting,
   type SettingFormat,
   settings,
+  tokenProblems,
   usStateCodes,
   warningCodes,
 } from "@countersign/contract";
@@ -154,6 +155,13 @@ function errorsPage(): string {
     table(
       ["code", "meaning"],
       Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    "With `invalid_agent_token` the code says why the token proves nothing ([who needs it](verified-identity.md)):",
+    table(
+      ["code", "meaning"],
+      Object.entries(tokenProblems)
+        .filter(([code]) => code !== "keys_unreachable")
+        .map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
     "On another status `details` may hold `{path, code, message}`, too: the reason, if the code of the error alone does not say it.",
     table(
@@ -295,7 +303,7 @@ function factsPage(): string {
     "The service can also ask for facts: register your endpoint with `PUT /v1/context/source`. Before each decision it gets " +
       'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
       `within ${limits.context_source_timeout_ms_max} ms and ${limits.context_source_answer_bytes_max} bytes. Its facts are ` +
-      `the most trusted ones. An answer is reused for the same intent while its facts are fresh, ` +
+      `the most trusted ones after those of a token ([verified identity](verified-identity.md)). An answer is reused for the same intent while its facts are fresh, ` +
       `${limits.context_source_kept_seconds_max} seconds at most. Without an answer the decision is made without these facts; ` +
       "`unknown_facts[].reason` and the audit row `decided` give the reason:",
     table(

@@ -101,6 +101,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     waits: unused,
     reviewWaits: unused,
     contextPauses: createContextPauses(timers),
+    agentTokens: { check: async () => ({ problem: "issuer_unknown" }) },
     pulls: createContextPulls({
       ...{ clock, ids, timers, log, sealer, httpOut, metrics },
       isRegistered: (org_id, source) => isRegistered(db, org_id, source),

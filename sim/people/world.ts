@@ -210,7 +210,8 @@ class PeopleWorld {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
       const claim = claims ? { claim: "required" as const } : {};
       const submission = { intent, membrane_id: membranes[membrane] as string, ...claim };
-      const request = { submission, mode: undefined, idempotency_key: undefined, batch_size: 1, client_ip: () => "" };
+      const none = { mode: undefined, idempotency_key: undefined, agent_token: undefined };
+      const request = { submission, ...none, batch_size: 1, client_ip: () => "" };
       const { intent_id, decision_text } = await submitIntent(node.runtime, agents[mode], request);
       await this.#source.demandCurrent(this.#db, org_id, intent_id);
       const { verdict, escalation_id, human_override_id } = JSON.parse(decision_text);

@@ -13,6 +13,7 @@ import { createClient } from "../../packages/sdk/src/index.ts";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
 import { serviceNode } from "../../packages/server/src/testing/nodes/service-node.ts";
 import { reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
+import { tokenKey } from "../../packages/server/src/testing/tokens.ts";
 import { whenFileIsDone } from "../../packages/server/src/testing/when-file-is-done.ts";
 
 const database = await testDatabase();
@@ -248,6 +249,28 @@ test("the server does not get the key, and what it says of its tools counts only
   expect(await latest()).toMatchObject({ agent: { id: "clerk" }, estimated_impact: { reversible: true } });
   await usual().client.callTool({ name: "balance" });
   expect(await facts()).toEqual({});
+});
+
+test("the token of --agent-token-file proves the agent, and is read again for every call", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-mcp-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const key = await tokenKey("k1");
+  const iss = "https://idp.example";
+  await admin.addTokenIssuer({ issuer: iss, jwks: { keys: [key.jwk] }, audience: ["countersign"] });
+  const token_file = join(directory, "token");
+  const write = async (sub: string) =>
+    writeFileSync(token_file, `${await key.sign({ iss, sub, aud: "countersign", exp: Date.now() / 1_000 + 600 })}\n`);
+  const proved = async () =>
+    (await admin.getIntent((await latest())?.intent_id ?? "")).facts.identity?.["authenticated_agent_id"];
+  await write("clerk");
+  const { client } = await governed(["--agent", "clerk", "--agent-token-file", token_file]);
+  await client.callTool({ name: "balance" });
+  expect(await proved()).toMatchObject({ value: "clerk", assurance: "verified" });
+  await write("other");
+  await client.callTool({ name: "balance" });
+  expect(await proved()).toMatchObject({ value: "other", assurance: "verified" });
+  rmSync(token_file);
+  expect(await client.callTool({ name: "balance" })).toMatchObject({ isError: true });
 });
 
 test("a client that goes leaves no server behind, and calls that hang are recorded as failed", async () => {

@@ -18,6 +18,7 @@ import { addPolicies } from "./commands/policies.ts";
 import { addReplay } from "./commands/replay.ts";
 import { addSecrets } from "./commands/secrets.ts";
 import { addServe } from "./commands/serve.ts";
+import { addIssuers } from "./commands/tokens/issuers.ts";
 import { addWebhooks } from "./commands/webhooks.ts";
 import { type Output, processTerminal, type Terminal } from "./terminal.ts";
 
@@ -47,7 +48,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addAgents, addFreeze, addIntents, addApprovals],
+    ...[addAgents, addFreeze, addIntents, addApprovals, addIssuers],
   ])
     add(program, terminal);
   return program;

@@ -48,7 +48,7 @@ function serviceUrl(text: string): string {
 export function serviceClient(
   { env }: Terminal,
   { url, apiKey }: ServiceOptions,
-  options: Pick<TransportOptions, "retries_max" | "fetch" | "wait"> = {},
+  options: Pick<TransportOptions, "retries_max" | "fetch" | "wait" | "agent_token"> = {},
 ): Client {
   const api_key = apiKey ?? env["COUNTERSIGN_API_KEY"];
   return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });

@@ -97,7 +97,7 @@ describe("error codes", () => {
     const counts: Record<number, number> = {};
     for (const { status } of Object.values(errorCodes)) counts[status] = (counts[status] ?? 0) + 1;
     expect(counts).toEqual({
-      400: 5,
+      400: 6, // with invalid_agent_token, which docs/decisions/0044 adds
       401: 4, // with invalid_credentials, which docs/decisions/0016 adds
       402: 1,
       403: 3,

@@ -24,6 +24,11 @@ export const errorCodes = {
     meaning: "The context document breaks a rule of its contract.",
     advice: "Mend every entry of `details`, or try the document with POST /v1/context/validate first.",
   },
+  invalid_agent_token: {
+    status: 400,
+    meaning: "The Agent-Token does not prove who the agent is; nothing was stored.",
+    advice: "`details` names the cause. Get a new token from the issuer and send the action again with it.",
+  },
   unknown_event_type: {
     status: 400,
     meaning: "A webhook registration names an event type that does not exist.",

@@ -20,6 +20,7 @@ export const idPrefixes = {
   backtest: "bkt_",
   intake: "ink_",
   invitation: "inv_",
+  token_issuer: "iss_",
   mail: "eml_",
   request: "req_",
 } as const satisfies Record<string, `${string}_`>;

@@ -21,5 +21,6 @@ export * from "./regrouped.ts";
 export * from "./resources/index.ts";
 export * from "./roles.ts";
 export * from "./settings.ts";
+export * from "./token-problems.ts";
 export * from "./version.ts";
 export * from "./yaml-findings.ts";

@@ -77,6 +77,26 @@ export const limits = {
   context_source_failures_max: 5,
   context_source_pause_seconds: 5,
 
+  // Tokens of agents. Source: docs/decisions/0044
+  agent_token_bytes_max: 8_192,
+  token_issuers_per_organization_max: 20,
+  token_audiences_max: 10,
+  token_claim_chars_max: 512,
+  token_leeway_seconds_max: 300,
+  token_leeway_seconds_default: 30,
+  /** Of a key set, pasted or fetched. */
+  jwks_bytes_max: 65_536,
+  jwks_keys_max: 100,
+  jwks_timeout_ms: 2_000,
+  jwks_fresh_seconds: 600,
+  /** A key set that cannot be fetched again is used for so long after it was fetched. */
+  jwks_kept_seconds: 86_400,
+  /** Least time between two fetches because of a key that is not in the set. */
+  jwks_unknown_key_seconds: 30,
+  /** Least time between two fetches after one that failed. */
+  jwks_failure_seconds: 5,
+  delegation_chain_max: 8,
+
   // Rate windows. Source: contract §8
   rate_window_seconds: 60,
 

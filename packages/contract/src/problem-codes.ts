@@ -70,6 +70,7 @@ export const refusalCodes = {
     meaning: "Not for this caller, or not as things are; `policy` names the rule where it is one.",
   },
   clock: { statuses: [503], meaning: "The clock of this node is too far from the database's time." },
+  keys_unreachable: { statuses: [503], meaning: "The key set of the token's issuer cannot be fetched at the moment." },
   undecided: {
     statuses: [409],
     meaning:

@@ -1,4 +1,4 @@
-import type { ErrorCode, ProblemCode, RefusalCode } from "@countersign/contract";
+import type { ErrorCode, ProblemCode, RefusalCode, TokenProblem } from "@countersign/contract";
 
 export type { ErrorCode } from "@countersign/contract";
 
@@ -35,6 +35,11 @@ export class Fault extends Error {
 }
 
 /** A refusal for one reason, at one place of what was sent: a JSON Pointer, "" for the whole. */
-export function faultAt(code: ErrorCode, path: string, reason: ProblemCode | RefusalCode, message: string): Fault {
+export function faultAt(
+  code: ErrorCode,
+  path: string,
+  reason: ProblemCode | RefusalCode | TokenProblem,
+  message: string,
+): Fault {
   return new Fault(code, { details: [{ path, code: reason, message }] });
 }

@@ -13,6 +13,7 @@ import { passkeyCalls } from "./operations/passkeys.ts";
 import { peopleCalls } from "./operations/people.ts";
 import { policyCalls } from "./operations/policies.ts";
 import { singleSignOnCalls } from "./operations/single-sign-on.ts";
+import { tokenIssuerCalls } from "./operations/token-issuers.ts";
 import { webhookCalls } from "./operations/webhooks.ts";
 import { createTransport, type TransportOptions } from "./transport.ts";
 
@@ -43,6 +44,7 @@ export function createClient(options: TransportOptions) {
     ...intentCalls(call),
     ...apiKeyCalls(call),
     ...contextCalls(call),
+    ...tokenIssuerCalls(call),
     ...membraneCalls(call),
     ...escalationCalls(call),
     ...overrideCalls(call),

@@ -11,6 +11,11 @@ export interface TransportOptions {
   readonly base_url: string;
   /** Sent as X-API-Key. Omit it for operations that need no key. */
   readonly api_key?: string | undefined;
+  /**
+   * Sent as Agent-Token with each submission: a JWT of an issuer that your organization trusts, which proves who the agent is. A
+   * function is called before each attempt, because tokens are short-lived.
+   */
+  readonly agent_token?: string | (() => string | Promise<string>) | undefined;
   /** Another `fetch`, for tests, proxies and older runtimes. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** How often a request is retried after 429, 502, 503, 504 or a broken connection. Default 2; 0: never. */
@@ -34,6 +39,8 @@ export interface CallOptions {
   readonly idempotency_key?: string;
   /** True: the request changes nothing, or its body makes it safe to retry. GET and PUT always are. */
   readonly repeatable?: boolean;
+  /** True: sends the client's Agent-Token. */
+  readonly agent_token?: boolean;
   /** True: continues during a restart of the service, for about five minutes at a time. */
   readonly over_outages?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -70,7 +77,8 @@ export function createTransport(options: TransportOptions): Transport {
     };
     for (let retry = 0; ; retry += 1) {
       const url = `${base}${path}${queryText(shorterWait(call.query, retry))}`;
-      const answer = await attempt(send, url, request(method, call, options.api_key), patience_seconds);
+      const token = call.agent_token === true ? await agentToken(options.agent_token) : undefined;
+      const answer = await attempt(send, url, request(method, call, options.api_key, token), patience_seconds);
       if ("response" in answer) {
         const { response, text } = answer;
         if (text === null) return (await lastLine(response, url, call.onLine, call.signal)) as T;
@@ -141,6 +149,13 @@ function checkKey(api_key = ""): void {
   });
 }
 
+/** `fetch` quotes a header that it refuses. The token would then be in the log. */
+async function agentToken(given: TransportOptions["agent_token"]): Promise<string | undefined> {
+  const token = (typeof given === "function" ? await given() : given)?.trim();
+  if (token === undefined || /^[!-~]+$/.test(token)) return token;
+  throw new TypeError("nothing was sent: the agent token is empty or contains a character that no token has");
+}
+
 /**
  * Returns the parsed body, or null without one, which is possible for 202 and 204. All other answers of the service
  * have a body.
@@ -153,9 +168,15 @@ function bodyOf(response: Response, text: string): unknown {
   }
 }
 
-function request(method: string, call: CallOptions, api_key: string | undefined): RequestInit {
+function request(
+  method: string,
+  call: CallOptions,
+  api_key: string | undefined,
+  agent_token: string | undefined,
+): RequestInit {
   const headers: Record<string, string> = { accept: call.onLine === undefined ? "application/json" : lines_type };
   if (api_key !== undefined) headers["x-api-key"] = api_key;
+  if (agent_token !== undefined) headers["agent-token"] = agent_token;
   if (call.idempotency_key !== undefined) headers["idempotency-key"] = call.idempotency_key;
   if (call.body !== undefined) headers["content-type"] = "application/json";
   return {

@@ -18,6 +18,7 @@ interface McpOptions extends ServiceOptions {
   readonly mode?: string;
   readonly wait: number;
   readonly context?: string;
+  readonly agentTokenFile?: string;
   readonly trustAnnotations: boolean;
   readonly withdraw: boolean;
 }
@@ -57,6 +58,7 @@ export function addMcp(program: Command, terminal: Terminal): void {
       wholeFrom(1, day_seconds),
       300,
     )
+    .option("--agent-token-file <file>", "a file with the agent's token (JWT), read again for every call")
     .option("--context <file>", "a context document (JSON) that goes along with every call")
     .option("--parent-agent <id>", "the agent that this one works for; the register's parent wins over it")
     .option(
@@ -89,7 +91,7 @@ async function govern(
   try {
     return await governProcess({
       ...{ command, args, context, mode },
-      client: serviceClient(terminal, options),
+      client: serviceClient(terminal, options, { agent_token: tokenIn(options.agentTokenFile) }),
       agent_id: agent ?? null,
       parent_id: parentAgent,
       session_id: randomUUID(),
@@ -120,6 +122,11 @@ const startFaults: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "there is no such program"],
   ["EACCES", "it is no program that this user may run"],
 ]);
+
+/** Returns what reads the token. Helpers such as the one of SPIFFE replace the file before the token expires. */
+function tokenIn(path: string | undefined): (() => Promise<string>) | undefined {
+  return path === undefined ? undefined : () => readTextFile(path, `--agent-token-file ${path}`);
+}
 
 /** Reads the document. Whether its facts are good is the service's to say. */
 async function contextIn(path: string): Promise<ContextDocument> {

@@ -36,6 +36,9 @@ export const factsFromDefault = {
 /** The reason of a fact that has a value, but less assurance than a membrane or policy asks for. */
 export const untrusted_source = "untrusted_source";
 
+/** The reason of a fact that only a trusted token may give, when the request has none. */
+export const untrusted_token = "untrusted_token";
+
 /** The reason of a fact that is stored for another spelling of the agent's id or of the target. */
 export const other_spelling = "other_spelling";
 

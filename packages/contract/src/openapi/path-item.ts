@@ -75,6 +75,14 @@ function parametersOf(operation: Operation, components: Components): Json[] {
           }),
         ]
       : []),
+    ...(operation.agent_token
+      ? [
+          header("Agent-Token", "A JWT of a trusted issuer, which proves who the agent is.", {
+            type: "string",
+            maxLength: limits.agent_token_bytes_max,
+          }),
+        ]
+      : []),
     ...(operation.conditional ? [header("If-None-Match", "An ETag of an earlier answer.", { type: "string" })] : []),
   ];
 }

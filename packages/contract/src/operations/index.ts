@@ -16,6 +16,7 @@ import { passkeyOperations } from "./passkeys.ts";
 import { peopleOperations } from "./people.ts";
 import { policyOperations } from "./policies.ts";
 import { singleSignOnOperations } from "./single-sign-on.ts";
+import { tokenIssuerOperations } from "./token-issuers.ts";
 import { webhookOperations } from "./webhooks.ts";
 
 export { type Answer, type Operation, refusalsOf, refusesBody } from "./operation.ts";
@@ -27,6 +28,7 @@ export const operations = {
   ...apiKeyOperations,
   ...intentOperations,
   ...contextOperations,
+  ...tokenIssuerOperations,
   ...membraneOperations,
   ...escalationOperations,
   ...overrideOperations,

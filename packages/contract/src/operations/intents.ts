@@ -40,12 +40,14 @@ export const intentOperations = {
     auth: "any",
     rate: "intents",
     idempotent: true,
+    agent_token: true,
     query: SubmitQuery,
     body: IntentSubmission,
     body_bytes_max: limits.body_bytes_max,
     answers: { 201: { description: "The decision.", schema: SubmitAnswer, headers: ["Location"] } },
     refuses: [
       "invalid_context",
+      "invalid_agent_token",
       "quota_exceeded",
       "review_queue_full",
       "forbidden",
@@ -61,9 +63,10 @@ export const intentOperations = {
     summary: "Submit up to 50 actions; counts as one request",
     description:
       "Results stand in the order of the request. A bad item fails alone, and so does one that a key which ended meanwhile left undecided. Each item may have an `idempotency_key` of its own; " +
-      "an Idempotency-Key header says nothing about a batch.",
+      "an Idempotency-Key header says nothing about a batch. An Agent-Token header counts for every item.",
     auth: "any",
     rate: "intents",
+    agent_token: true,
     query: SubmitQuery,
     body: BatchSubmission,
     body_bytes_max: limits.batch_body_bytes_max,

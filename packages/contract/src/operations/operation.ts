@@ -34,6 +34,8 @@ export interface Operation {
   readonly rate: RateCategory | null;
   /** True: takes an Idempotency-Key header; a repetition answers 200 with the first body and Idempotent-Replayed. */
   readonly idempotent?: true;
+  /** True: takes an Agent-Token header, which proves who the agent is. */
+  readonly agent_token?: true;
   /** True: honours If-None-Match with 304, which does not count against the rate limit. */
   readonly conditional?: true;
   readonly params?: TObject;

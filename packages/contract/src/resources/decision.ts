@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { assuranceNames, untrusted_source } from "../facts/assurance.ts";
+import { assuranceNames, untrusted_source, untrusted_token } from "../facts/assurance.ts";
 import { limits } from "../limits.ts";
 import { pullFailures } from "../pull-failures.ts";
 import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, timestamp } from "./shapes.ts";
@@ -34,7 +34,7 @@ export const Reason = Type.Object(
       Type.Object({
         path: text(256, { description: "e.g. facts.organizational.delegation_limit_usd" }),
         reason: text(64, {
-          description: `missing, null, stale, ${untrusted_source}, type, cost and others; where the context source gave nothing, why: ${Object.keys(pullFailures).join(", ")}`,
+          description: `missing, null, stale, ${untrusted_source}, ${untrusted_token}, type, cost and others; where the context source gave nothing, why: ${Object.keys(pullFailures).join(", ")}`,
         }),
         assurance: Type.Optional(
           oneOf(assuranceNames, { description: `of a fact with the reason ${untrusted_source}: what it has` }),

@@ -21,6 +21,7 @@ export * from "./people/onboarding.ts";
 export * from "./people/pace.ts";
 export * from "./people/person.ts";
 export * from "./people/single-sign-on.ts";
+export * from "./people/token-issuer.ts";
 export * from "./policy.ts";
 export * from "./shapes.ts";
 export * from "./usage.ts";

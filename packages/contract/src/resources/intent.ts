@@ -165,7 +165,7 @@ export const IntentRecord = Type.Object(
 export type IntentRecord = Static<typeof IntentRecord>;
 
 /** Where a fact may come from, most trusted first. Source: api.md §5. */
-export const FactSource = oneOf(["pulled", "target", "agent", "org", "inline"]);
+export const FactSource = oneOf(["token", "pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
 /** How sure a fact is, least first. */
@@ -205,7 +205,7 @@ export const IntentAnswer = Type.Object({
     Type.Array(
       Type.Object({
         agent_id: text(limits.agent_id_chars_max),
-        source: oneOf(["register", "submitted"], { description: "who says that it is above the agent" }),
+        source: oneOf(["token", "register", "submitted"], { description: "who says that it is above the agent" }),
       }),
       { description: "the agents above the one that acts, whose rules counted too, the nearest first; absent: none" },
     ),

@@ -125,6 +125,17 @@ const escalation = {
   ),
 };
 
+const agentToken = {
+  required: Type.Boolean({ description: "true: a request without an Agent-Token counts as one with an invalid token" }),
+  on_invalid: oneOf(["refuse", "unknown"], {
+    description:
+      "refuse: an invalid token is 400 invalid_agent_token. unknown: the facts that the token should prove are unknown with the " +
+      "reason untrusted_token, and the rules decide",
+  }),
+  once: Type.Boolean({ description: "true: a token counts once, by its `jti`; a token without `jti` is invalid" }),
+};
+const agent_token_text = "what the membrane asks of the Agent-Token header";
+
 const settingFields = {
   name: filledText(limits.name_chars_max),
   default_verdict: oneOf(["approve", "escalate", "block"], {
@@ -149,6 +160,7 @@ const settingFields = {
     "the least assurance that counts, by category or by fact, such as entity_state.account_balance_usd; a fact with less is unknown " +
       "with the reason untrusted_source where it would permit something. A policy can ask for more",
   ),
+  agent_token: closed(agentToken, { description: agent_token_text }),
   escalation: closed(escalation),
 };
 
@@ -207,6 +219,7 @@ const { name, ...optionalSettings } = partOf({
     }),
     { maxItems: limits.action_catalogue_max },
   ),
+  agent_token: closed(partOf(agentToken), { description: agent_token_text }),
   escalation: closed(partOf(escalation)),
 });
 

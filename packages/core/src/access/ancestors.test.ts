@@ -24,6 +24,16 @@ test("a submitted parent is followed by the agents that are registered above it"
   expect(named("new")).toEqual([]);
 });
 
+test("a verified chain of delegation counts together with the register", () => {
+  expect(superiorsOf(parents, { id: "helper", parent: "other" }, ["ann", "worker", "helper"])).toEqual([
+    { id: "worker", source: "token" },
+    { id: "ann", source: "token" },
+    { id: "Lead", source: "register" },
+    { id: "Boss", source: "register" },
+  ]);
+  expect(superiorsOf(parents, { id: "helper", parent: "other" }, ["helper"])).toMatchObject([{ id: "other" }]);
+});
+
 test("no agent is above itself, whatever an action says", () => {
   expect(named("new", "NEW")).toEqual([]);
   expect(named("boss", "worker").map(({ id }) => id)).toEqual(["worker", "Lead"]);

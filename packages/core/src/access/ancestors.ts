@@ -24,16 +24,25 @@ export function registeredAbove(parents: Parents, agent_id: string): readonly st
 }
 
 /**
- * Returns the agents above the one that acts, the nearest first. A registered parent wins over the submitted one. A submitted parent
- * is followed by the agents that are registered above it.
+ * Returns the agents above the one that acts, the nearest first. `chain` is the delegation chain of a verified token, whose last member
+ * acts; anything else is none. The agents that the chain and the register have win over the submitted parent. Each of these agents
+ * is followed by those that are registered above it.
  */
 export function superiorsOf(
   parents: Parents,
   { id, parent }: { readonly id: string; readonly parent?: string | undefined },
+  chain?: unknown,
 ): readonly Superior[] {
-  const registered = registeredAbove(parents, id);
-  if (registered.length > 0) return registered.map((each) => ({ id: each, source: "register" }));
-  if (parent === undefined || foldName(parent) === foldName(id)) return none;
-  const above = registeredAbove(parents, parent).filter((each) => foldName(each) !== foldName(id));
-  return [parent, ...above].map((each) => ({ id: each, source: "submitted" }));
+  const delegating = Array.isArray(chain) ? chain.slice(0, -1).reverse() : none;
+  const found = new Map<string, Superior>();
+  const add = (above: readonly string[], source: Superior["source"]) => {
+    for (const each of above) {
+      const folded = foldName(each);
+      if (folded !== foldName(id) && !found.has(folded)) found.set(folded, { id: each, source });
+    }
+  };
+  add(delegating, "token");
+  for (const each of [id, ...delegating]) add(registeredAbove(parents, each), "register");
+  if (found.size === 0 && parent !== undefined) add([parent, ...registeredAbove(parents, parent)], "submitted");
+  return [...found.values()];
 }

@@ -6,6 +6,7 @@ import {
   pullFailures,
   type Reason,
   untrusted_source,
+  untrusted_token,
 } from "@countersign/contract";
 import { isLookAlikeCause } from "../names/look-alike-cause.ts";
 import type { Change, CompiledPolicy } from "../policy/compile.ts";
@@ -348,6 +349,7 @@ function byPath(a: Cause, b: Cause): number {
 const causeWords = {
   type: "is of the wrong type",
   [untrusted_source]: "comes from a source that does not count here",
+  [untrusted_token]: "should come from the agent's token, and the request has no token that the service trusts",
   [other_spelling]: "is stored for another spelling of this id",
   [not_shown]: "is not shown to agents",
 } as const;

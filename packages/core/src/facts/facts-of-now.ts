@@ -16,7 +16,7 @@ const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 const hours_a_day = 24;
 
 /** Sources whose facts came with the submission. All others are stored, and may have changed since. */
-const submittedSourceNames = ["pulled", "inline"] as const satisfies readonly FactSource[];
+const submittedSourceNames = ["token", "pulled", "inline"] as const satisfies readonly FactSource[];
 
 /** The documents that are stored now for agents above the one that acts, by their id. */
 export type StoredForAncestors = ReadonlyMap<string, readonly ContextSource[]>;
@@ -56,6 +56,11 @@ function submittedSources(decided: MergedFacts): ContextSource[] {
     const found = decided[category];
     if (found === undefined) return [];
     return submittedSourceNames.flatMap((source): ContextSource[] => {
+      const { unproved } = found;
+      if (source === "token" && unproved !== undefined) {
+        const received_us = found.origin.as_of_us;
+        return [{ source, document: { facts: { [category]: {} } }, received_us, unproved: { [category]: unproved } }];
+      }
       const fields = Object.keys(found.values).filter((field) => originIn(found, field).source === source);
       const [first] = fields;
       if (first === undefined) return [];
@@ -97,7 +102,7 @@ function carriedOn(
 /** Returns an as-of time that makes the fact as old at `now_us` as it was at `decided_us`; younger than that: as of now. */
 function carriedAsOf({ source, as_of_us }: FactOrigin, decided_us: number, now_us: number): number {
   const carried_us = as_of_us + (now_us - decided_us);
-  if (source === "pulled" || source === "inline") return carried_us;
+  if (submittedSourceNames.some((name) => name === source)) return carried_us;
   // A time that is too far ahead stays so, because some clock was wrong.
   return as_of_us > now_us + as_of_ahead_us_max ? as_of_us : Math.min(carried_us, now_us);
 }

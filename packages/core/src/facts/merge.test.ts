@@ -23,7 +23,7 @@ const at = (
 });
 
 describe("merging", () => {
-  test("pulled wins over target, target over agent, agent over org, org over inline", () => {
+  test("a token wins over pulled, pulled over target, target over agent, agent over org, org over inline", () => {
     const sources = factSources.map((source) => at(source, 1, { security: { siem_ref: source } }));
     for (let first = 0; first < sources.length; first += 1) {
       const merged = mergeFacts(sources.slice(first).reverse());
@@ -132,7 +132,7 @@ describe("merging", () => {
 describe("assurance", () => {
   test("is that of the source, or the one that is given with an inline document", () => {
     const by_source = factSources.map((source) => assuranceOf({ source }));
-    expect(by_source).toEqual(["pulled", "stored", "stored", "stored", "reported"]);
+    expect(by_source).toEqual(["verified", "pulled", "stored", "stored", "stored", "reported"]);
     const merged = mergeFacts([
       { ...at("inline", 2, { security: { siem_ref: "a", other: "b" } }), assurance: "attested" },
       at("org", 1, { security: { siem_ref: "c" } }),

@@ -3,7 +3,7 @@ import { withTcpaFallback } from "../functions/tcpa-fallback.ts";
 import { parseIsoTimeUs } from "../time.ts";
 
 /** Where a fact can come from, most trusted first. */
-export const factSources = ["pulled", "target", "agent", "org", "inline"] as const;
+export const factSources = ["token", "pulled", "target", "agent", "org", "inline"] as const;
 
 export type FactSource = (typeof factSources)[number];
 
@@ -13,8 +13,11 @@ export interface FactDocument {
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
 }
 
-/** Facts, by category, whose numbers a double would round. The document of their source has null in their place. */
-export type InexactFacts = { readonly [category in FactCategoryName]?: readonly string[] };
+/** Names of facts, by category. */
+type FactNames = { readonly [category in FactCategoryName]?: readonly string[] };
+
+/** Facts whose numbers a double would round. The document of their source has null in their place. */
+export type InexactFacts = FactNames;
 
 /** One document to merge, with the time of its receipt. */
 export interface ContextSource {
@@ -22,6 +25,8 @@ export interface ContextSource {
   readonly document: FactDocument;
   readonly received_us: number;
   readonly inexact?: InexactFacts | undefined;
+  /** Only of the source `token`: the facts that the token did not prove. No other source gives them. */
+  readonly unproved?: FactNames | undefined;
   /** Absent: that of the source. */
   readonly assurance?: Assurance | undefined;
   /** Whether the document is stored for another spelling of the agent's id or of the target. */
@@ -37,6 +42,7 @@ export interface FactOrigin {
 
 /** Inline facts of decisions before assurance was recorded count as reported, because nobody knows who sent them. */
 const assuranceOfSource: Readonly<Record<FactSource, Assurance>> = {
+  token: "verified",
   pulled: "pulled",
   target: "stored",
   agent: "stored",
@@ -69,6 +75,8 @@ export interface CategoryFacts {
   readonly origins: Readonly<Record<string, FactOrigin>> | null;
   /** Fields that are unknown, whatever other sources say, because their source gave a number that no double holds. */
   readonly inexact?: readonly string[];
+  /** Fields that are unknown, whatever other sources say, because the agent's token did not prove them. */
+  readonly unproved?: readonly string[];
   /** Fields that are unknown because the caller who asks does not get their values. Never stored. */
   readonly not_shown?: readonly string[];
 }
@@ -92,7 +100,7 @@ export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFa
 export interface Ancestor {
   readonly id: string;
   /** Who says that this agent is above the acting one. */
-  readonly source: "register" | "submitted";
+  readonly source: "token" | "register" | "submitted";
   /** The facts of the action, with those that are stored for this agent. */
   readonly facts: MergedFacts;
 }
@@ -100,7 +108,7 @@ export interface Ancestor {
 /**
  * Merges documents into one set of facts. For each fact the most trusted source wins, whatever its age and the order of
  * `sources`. Inline facts come last, so an agent cannot replace a stored or pulled fact. Of two documents of one source the
- * later received one wins. A null counts as missing, but an inexact fact is not replaced. `regulatory.tcpa` fills in flat facts that its own document lacks.
+ * later received one wins. A null counts as missing, but an inexact or unproved fact is not replaced. `regulatory.tcpa` fills in flat facts that its own document lacks.
  * Documents for another spelling of an id replace nothing: they are merged by themselves, as `respelled`.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
@@ -124,8 +132,12 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
       const origin = originOfSource(source, asOfUs(source, category));
       const inexact = source.inexact?.[category];
-      if (facts !== undefined) facts = addMissing(facts, values, origin);
-      else facts = { values, origin, origins: null, ...(inexact !== undefined && { inexact }) };
+      const unproved = source.unproved?.[category];
+      if (facts !== undefined) facts = addMissing(facts, values, origin, inexact);
+      else {
+        const unusable = { ...(inexact !== undefined && { inexact }), ...(unproved !== undefined && { unproved }) };
+        facts = { values, origin, origins: null, ...unusable };
+      }
     }
     if (facts !== undefined) merged[category] = facts;
   }
@@ -163,12 +175,13 @@ function addMissing(
   facts: CategoryFacts,
   values: Readonly<Record<string, unknown>>,
   origin: FactOrigin,
+  inexact: readonly string[] = [],
 ): CategoryFacts {
   let all: Record<string, unknown> | null = null;
   let origins: Record<string, FactOrigin> | null = null;
   for (const field of Object.keys(values)) {
     if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
-    if (facts.inexact?.includes(field)) continue;
+    if (facts.inexact?.includes(field) || facts.unproved?.includes(field)) continue;
     // A null without another value stays null, so that `x == null` is definite.
     if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
@@ -176,7 +189,12 @@ function addMissing(
     all[field] = values[field];
     origins[field] = origin;
   }
-  return all === null ? facts : { ...facts, values: all, origins };
+  const added = all === null ? facts : { ...facts, values: all, origins };
+  // Only what no better source gives is unknown because of its number.
+  const unknown = inexact.filter(
+    (field) => isMissing(ownValue(facts.values, field)) && !facts.unproved?.includes(field),
+  );
+  return unknown.length === 0 ? added : { ...added, inexact: [...(facts.inexact ?? []), ...unknown] };
 }
 
 function isMissing(value: unknown): boolean {

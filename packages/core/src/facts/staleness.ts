@@ -178,11 +178,19 @@ const no_fields: readonly string[] = Object.freeze([]);
 /** Returns the value that replaces a fact without a usable value. `unusable null`: it is null, and stale or untrusted too. */
 export type Marker = (
   path: string,
-  reason: "null" | "stale" | "unusable null" | "inexact" | "untrusted_source" | "other_spelling" | "not_shown",
+  reason:
+    | "null"
+    | "stale"
+    | "unusable null"
+    | "inexact"
+    | "untrusted_token"
+    | "untrusted_source"
+    | "other_spelling"
+    | "not_shown",
 ) => unknown;
 
 /**
- * Returns every fact as given, whatever its age and assurance; a fact that is null, inexact or not shown is replaced by
+ * Returns every fact as given, whatever its age and assurance; a fact that is null, inexact, unproved or not shown is replaced by
  * `marker`.
  */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
@@ -198,11 +206,14 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Replaces nulls, which count as missing, also in the keys of a category, and facts that are inexact or not shown. */
+/** Replaces nulls, which count as missing, also in the keys of a category, and facts that are inexact, unproved or not shown. */
 function markNull(
-  { values, inexact = no_fields, not_shown = no_fields }: Pick<CategoryFacts, "values" | "inexact" | "not_shown"> = {
-    values: empty,
-  },
+  {
+    values,
+    inexact = no_fields,
+    unproved = no_fields,
+    not_shown = no_fields,
+  }: Pick<CategoryFacts, "values" | "inexact" | "unproved" | "not_shown"> = { values: empty },
   category: FactCategoryName,
   marker: Marker,
 ): Readonly<Record<string, unknown>> {
@@ -215,6 +226,10 @@ function markNull(
   for (const field of inexact) {
     marked ??= { ...values };
     marked[field] = marker(`facts.${category}.${field}`, "inexact");
+  }
+  for (const field of unproved) {
+    marked ??= { ...values };
+    marked[field] = marker(`facts.${category}.${field}`, "untrusted_token");
   }
   for (const field of not_shown) {
     marked ??= { ...values };

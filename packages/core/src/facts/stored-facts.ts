@@ -10,6 +10,7 @@ interface StoredCategory {
   /** Absent: all fields have the origin of the category. */
   readonly origins?: Readonly<Record<string, number>>;
   readonly inexact?: readonly string[];
+  readonly unproved?: readonly string[];
 }
 
 type StoredFacts = { readonly [category in FactCategoryName]?: StoredCategory } & {
@@ -40,6 +41,7 @@ function storedFacts(facts: MergedFacts): StoredFacts {
       ...(origin !== 0 && { origin }),
       ...(found.origins !== null && { origins: mapValues(found.origins, placeOf) }),
       ...(found.inexact !== undefined && { inexact: found.inexact }),
+      ...(found.unproved !== undefined && { unproved: found.unproved }),
     };
   }
   if (facts.not_pulled !== undefined) stored.not_pulled = facts.not_pulled;
@@ -78,6 +80,7 @@ export function factsOf(stored: unknown): MergedFacts | null {
       origin,
       origins: found.origins === undefined ? null : mapValues(found.origins, (place) => origins[place] ?? origin),
       ...(found.inexact !== undefined && { inexact: found.inexact }),
+      ...(found.unproved !== undefined && { unproved: found.unproved }),
     };
   }
   return facts;

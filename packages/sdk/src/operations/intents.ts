@@ -70,6 +70,7 @@ export function intentCalls(call: Transport) {
         body: submission,
         query: { mode },
         idempotency_key: key,
+        agent_token: true,
         signal,
       });
     },
@@ -83,12 +84,8 @@ export function intentCalls(call: Transport) {
         ...item,
         idempotency_key: item.idempotency_key ?? `retry-${newIdempotencyKey()}`,
       }));
-      return call<BatchAnswer>("POST", "/v1/intents/batch", {
-        body: { intents },
-        query: { mode },
-        repeatable: true,
-        signal,
-      });
+      const terms = { query: { mode }, repeatable: true, agent_token: true, signal };
+      return call<BatchAnswer>("POST", "/v1/intents/batch", { body: { intents }, ...terms });
     },
 
     /** Lists intents with their verdicts, newest first. */

@@ -26,6 +26,7 @@ import { ensureOpenModeOrganization } from "../operations/organizations/create-o
 import type { Runtime } from "../operations/runtime.ts";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
 import { createOrgStates } from "../operations/shared/org-state.ts";
+import { createAgentTokens } from "../operations/tokens/agent-tokens.ts";
 import { createBacklogWatch, createExpiryWatch } from "../operations/upkeep/watch-backlog.ts";
 import type {
   Clock,
@@ -170,12 +171,12 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
     ...{ waits, reviewWaits: createReviewWaits(db, ids.salt(), log) },
     contextPauses: createContextPauses(timers),
     pulls,
+    agentTokens: createAgentTokens({ clock, log, httpOut }),
     reviewQueues: createReviewQueues(db, clock),
     latencies: createDecisionLatencies(),
     figures: createFiguresKeeper(db),
     metrics,
-    sealer: parts.sealer,
-    httpOut: parts.httpOut,
+    ...{ sealer, httpOut },
     txtRecords: parts.txtRecords ?? createTxtRecords(),
     deliveries: { wake: (org_id, what) => deliveries?.wake(org_id, what) },
     passwords: parts.passwords,

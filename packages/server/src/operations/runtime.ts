@@ -21,6 +21,7 @@ import type { OpenId, PasskeyChecks } from "../sign-in-ports.ts";
 import type { CommitWriter } from "../store/commit/commit-writer-rows.ts";
 import type { Callers } from "./shared/caller.ts";
 import type {
+  AgentTokens,
   Backtests,
   ClockWatch,
   ContextPauses,
@@ -94,6 +95,7 @@ export interface Runtime {
   readonly reviewWaits: ReviewWaits;
   readonly contextPauses: ContextPauses;
   readonly pulls: ContextPulls;
+  readonly agentTokens: AgentTokens;
   readonly reviewQueues: ReviewQueues;
   readonly latencies: DecisionLatencies;
   readonly figures: FiguresKeeper;

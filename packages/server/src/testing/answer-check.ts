@@ -1,5 +1,12 @@
 /** Holds every answer that a test gets against openapi.json: status, headers and body. */
-import { openapiDocument, operationRows, problemCodes, type RefusalRow, refusalCodes } from "@countersign/contract";
+import {
+  openapiDocument,
+  operationRows,
+  problemCodes,
+  type RefusalRow,
+  refusalCodes,
+  tokenProblems,
+} from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -109,7 +116,7 @@ export function checkAnswer(base: string, method: string, target: string, answer
 
 /** Whether docs/errors.md says what the code of a detail means. What is wrong with a policy has codes of its own. */
 function isDocumented(status: number, error: string | undefined, code = ""): boolean {
-  if (status === 400) return Object.hasOwn(problemCodes, code);
+  if (status === 400) return Object.hasOwn(error === "invalid_agent_token" ? tokenProblems : problemCodes, code);
   if (code === "" || error === "policy_invalid") return true;
   const row: RefusalRow | undefined = (refusalCodes as Readonly<Record<string, RefusalRow>>)[code];
   return row?.statuses.includes(status) ?? false;

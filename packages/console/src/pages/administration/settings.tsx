@@ -1,6 +1,7 @@
 /** The caller, the looks, and a first decision for those who are new. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
+import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
 import { useMay, useReads, useSession, useSubmits } from "../../api/session.tsx";
 import { applyTheme, type Theme, useTheme } from "../../browser/theme.ts";
 import { FreezeSettings } from "../../freezes/freeze-settings.tsx";
@@ -81,13 +82,23 @@ export function SettingsPage() {
       {reviews && <OwnPaceCard />}
       {reads && <FreezeSettings />}
       {caller.type === "user" && <Security />}
-      {admin && caller.type !== "open_mode" && <SingleSignOnSettings />}
+      {admin && <TrustedIssuers is_open={caller.type === "open_mode"} />}
       {submits && <TestIntent api_key={null} />}
       {admin && (
         <p className="small muted">
           The API is described in <a href="/openapi.json">openapi.json</a>.
         </p>
       )}
+    </>
+  );
+}
+
+/** Whose word counts for people and for agents. Open mode has no single sign-on. */
+function TrustedIssuers({ is_open }: { readonly is_open: boolean }) {
+  return (
+    <>
+      {!is_open && <SingleSignOnSettings />}
+      <TokenIssuerSettings />
     </>
   );
 }

@@ -39,6 +39,7 @@ export function MembraneDialog({
           <VerdictFields membrane={membrane} />
           <RiskFields membrane={membrane} />
           <ReviewFields membrane={membrane} />
+          <TokenFields membrane={membrane} />
         </div>
         <fieldset className="stack tight">
           <legend className="small muted">Packs</legend>
@@ -63,6 +64,11 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
     name: text("name").trim(),
     default_verdict: text("default_verdict") as Membrane["default_verdict"],
     thresholds: { escalate_at: riskOf(text("escalate_at")), block_at: riskOf(text("block_at")) },
+    agent_token: {
+      required: form.has("token_required"),
+      on_invalid: text("token_on_invalid") as Membrane["agent_token"]["on_invalid"],
+      once: form.has("token_once"),
+    },
     ...(with_packs ? { packs: form.getAll("packs").map(String) } : {}),
     escalation: {
       reviewers: membrane?.escalation.reviewers ?? [{ type: "role", id: "reviewer" }],
@@ -201,6 +207,33 @@ function ReviewFields({ membrane }: FieldsProps) {
         max={limits.pace_reason_from_max}
         defaultValue={terms?.pace?.reason_from ?? ""}
       />
+    </>
+  );
+}
+
+function TokenFields({ membrane }: FieldsProps) {
+  const terms = membrane?.agent_token;
+  return (
+    <>
+      <SelectField
+        label="When an agent's token is invalid"
+        name="token_on_invalid"
+        defaultValue={terms?.on_invalid ?? "refuse"}
+        options={[
+          ["refuse", "refuse the request"],
+          ["unknown", "decide, with the identity unknown"],
+        ]}
+      />
+      <div className="stack tight">
+        <label className="check small">
+          <input type="checkbox" name="token_required" defaultChecked={terms?.required ?? false} />
+          <span>Every action needs a token</span>
+        </label>
+        <label className="check small">
+          <input type="checkbox" name="token_once" defaultChecked={terms?.once ?? false} />
+          <span>A token counts once</span>
+        </label>
+      </div>
     </>
   );
 }

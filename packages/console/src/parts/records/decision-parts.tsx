@@ -162,6 +162,7 @@ export function Meter({
 }
 
 const sourceWords = {
+  token: "the agent's token",
   pulled: "your endpoint",
   target: "stored for the target",
   agent: "stored for the agent",
@@ -203,7 +204,15 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
                   <Data text={JSON.stringify(value)} chars_max={400} more />
                 )}
               </td>
-              <td>{sourceWords[source]}</td>
+              <td>
+                {sourceWords[source]}
+                {source === "token" && (
+                  <>
+                    {", verified by "}
+                    <Data text={String(facts.identity?.["token_issuer"]?.value)} />
+                  </>
+                )}
+              </td>
               <td title={assuranceMeanings[assurance]}>{assurance}</td>
               <td className="nowrap" title={as_of}>
                 {spanText((Date.parse(decided_at) - Date.parse(as_of)) / 1000)}

@@ -27,6 +27,7 @@ import { passkeyRoutes } from "./passkeys.ts";
 import { peopleRoutes } from "./people.ts";
 import { policyRoutes } from "./policies.ts";
 import { singleSignOnRoutes } from "./single-sign-on.ts";
+import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 /** The parts of a node that routes use besides the runtime. */
@@ -66,6 +67,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...keyRoutes(runtime),
     ...intentRoutes(runtime, checkItem),
     ...contextRoutes(runtime),
+    ...tokenIssuerRoutes(runtime),
     ...membraneRoutes(runtime, packs),
     ...escalationRoutes(runtime),
     ...organizationRoutes(runtime, packs),

@@ -9,7 +9,7 @@ import type { Runtime } from "../../operations/runtime.ts";
 import { pageLimitDefault } from "../../store/rows/cursor.ts";
 import { answerOnce } from "../answer/answer-once.ts";
 import { faultOf, faultText } from "../answer/faults.ts";
-import type { Handlers } from "../handler.ts";
+import type { Handlers, OperationRequest } from "../handler.ts";
 import { ClientGone } from "../request/body.ts";
 
 type IntentHandlers = Pick<
@@ -26,16 +26,18 @@ type IntentHandlers = Pick<
 
 export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHandlers {
   return {
-    async submitIntent({ caller, body, query, idempotency_key, client_ip }) {
-      const request = { submission: body, mode: query.mode, idempotency_key, client_ip, batch_size: 1 };
+    async submitIntent({ caller, body, query, idempotency_key, headers, client_ip }) {
+      const agent_token = agentTokenOf(headers);
+      const request = { submission: body, mode: query.mode, idempotency_key, agent_token, client_ip, batch_size: 1 };
       const answer = await submitIntent(runtime, caller, request);
       const { intent_id, decision_text, replayed } = answer;
       const json_text = `{"intent_id":"${intent_id}","decision":${decision_text}}`;
       return answerOnce(replayed, { status: 201, json_text, headers: { Location: `/v1/intents/${intent_id}` } });
     },
 
-    async submitIntentBatch({ caller, body, body_bytes, examine, query, request_id, client_ip }) {
-      const batch = { items: body.intents, bytes: body_bytes, examine, mode: query.mode, client_ip };
+    async submitIntentBatch({ caller, body, body_bytes, examine, query, request_id, headers, client_ip }) {
+      const agent_token = agentTokenOf(headers);
+      const batch = { items: body.intents, bytes: body_bytes, examine, mode: query.mode, agent_token, client_ip };
       const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
@@ -89,6 +91,11 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       return answerOnce(replayed, { status: 201, body: { observation: response } });
     },
   };
+}
+
+/** Node joins the values of a header that is sent twice, so this is one text, which then is no token. */
+function agentTokenOf({ "agent-token": token }: OperationRequest["headers"]): string | undefined {
+  return typeof token === "object" ? token.join() : token;
 }
 
 function resultText(result: BatchResult, request_id: string): string {

@@ -3,6 +3,7 @@
 import { attestsFacts, type ContextDocument, type Decision, type IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
+  type ContextSource,
   contextErrors,
   covers,
   type Decided,
@@ -38,6 +39,8 @@ export interface Proposal {
   readonly asked_mode: "shadow" | undefined;
   /** What the context source returned; null: there is no source. */
   readonly pulled: Pulled | null;
+  /** What the agent's token proves, or should have proved; null: there is no token. */
+  readonly token: ContextSource | null;
   readonly idempotency: IdempotencyRow | null;
 }
 
@@ -117,8 +120,8 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   return { ...made, rest: await restOnEqual(runtime, held) };
 }
 
-/** Merges the facts of the submission, the stored ones, and the pulled ones. `now_us` is the time of the decision. */
-async function factsOf(runtime: Recording, { caller, state, submission, pulled }: Proposal) {
+/** Merges the facts of the submission, the stored ones, the pulled ones, and those of the token. `now_us` is the time of the decision. */
+async function factsOf(runtime: Recording, { caller, state, submission, pulled, token }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
   const stored = await state.storedContext(subjectsOf(submission.intent));
@@ -130,8 +133,13 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled }
     sources.push({ source: "inline", document, received_us: now_us, assurance });
   }
   if (pulled !== null && "document" in pulled) sources.push({ source: "pulled", ...pulled });
+  if (token !== null) sources.push(token);
   const facts = mergeFacts(sources, pullFailureOf(pulled));
-  const superiors = superiorsOf(state.parents, submission.intent.agent);
+  const superiors = superiorsOf(
+    state.parents,
+    submission.intent.agent,
+    token?.document.facts.identity?.["delegation_chain"],
+  );
   if (superiors.length === 0) return { now_us, facts };
   const shared = sources.filter(({ source }) => source !== "agent");
   const ancestors = await Promise.all(

@@ -1,10 +1,12 @@
 /** Up to 50 intents in one request: each decided and committed for itself. Source: contract §8 rule 5, api.md §4. */
 import type { BatchAnswer, BatchItem, Problem } from "@countersign/contract";
-import { Fault, type FaultDetail } from "@countersign/core";
+import { Fault, type FaultDetail, sha256Hex } from "@countersign/core";
 import pLimit from "p-limit";
 import { modeRefusal } from "../shared/bindings.ts";
 import type { Caller } from "../shared/caller.ts";
+import { ownedOperation } from "../shared/idempotent.ts";
 import { createTurns } from "../shared/turns.ts";
+import { presentedToken, requestHash } from "../tokens/present-token.ts";
 import { type Deciding, type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
 
 /** Throws a Fault, as of a body of its own, for what is no item. */
@@ -18,6 +20,8 @@ export interface BatchRequest {
   /** What must not be kept of an item. */
   readonly examine: (item: unknown) => readonly Problem[];
   readonly mode: "shadow" | undefined;
+  /** The Agent-Token header. It counts for every item, as one use. */
+  readonly agent_token: string | undefined;
   readonly client_ip: () => string;
 }
 
@@ -50,11 +54,12 @@ const handOn = createTurns(16);
 export async function submitBatch(
   runtime: Deciding,
   caller: Caller,
-  { items, bytes, examine, mode, client_ip }: BatchRequest,
+  { items, bytes, examine, mode, agent_token, client_ip }: BatchRequest,
   checkItem: ItemCheck,
 ): Promise<BatchResult[]> {
   const refusal = modeRefusal(caller, mode);
   if (refusal !== null) throw refusal;
+  const presented = presentedToken(runtime, caller.org_id, agent_token, batchHash(runtime, caller, items));
   // Decided side by side, committed in order: where a quota ends, it is the last items that fail. What is decided again
   // comes when it is ready.
   const { source } = await runtime.orgStates.get(caller.org_id);
@@ -87,8 +92,9 @@ export async function submitBatch(
       checkItem(item, examine);
       const { idempotency_key } = item;
       const submission = idempotency_key === undefined ? item : withoutKey(item);
-      const request = { submission, mode, idempotency_key, client_ip, batch_size: items.length, turn };
-      return { success: true, answer: await submitIntent(runtime, caller, request) };
+      const request = { submission, mode, idempotency_key, agent_token: presented, client_ip };
+      const in_batch = { ...request, batch_size: items.length, turn };
+      return { success: true, answer: await submitIntent(runtime, caller, in_batch) };
     } catch (error) {
       // What was answered went to the commit, which said so.
       void turn.come.then(turn.over);
@@ -98,6 +104,18 @@ export async function submitBatch(
       };
     }
   }
+}
+
+/** Returns the hash by which a token knows the repetitions of a batch: the same items, each with an Idempotency-Key. */
+function batchHash(runtime: Pick<Deciding, "ids">, caller: Caller, items: readonly unknown[]): string {
+  const is_repeatable = items.every((item) => typeof (item as Partial<BatchItem> | null)?.idempotency_key === "string");
+  if (!is_repeatable) return requestHash(runtime, null);
+  const request_sha256 = sha256Hex(JSON.stringify(items));
+  return requestHash(runtime, {
+    operation: ownedOperation("submit_batch", caller),
+    idempotency_key: "",
+    request_sha256,
+  });
 }
 
 /** The submission alone: its copy is a µs that items without a key need not take. */

@@ -6,7 +6,7 @@
  */
 
 import type { Decision, IntentSubmission } from "@countersign/contract";
-import { canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
+import { type ContextSource, canonicalJson, Fault, faultAt, sha256Hex } from "@countersign/core";
 import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
 import { readFirstAnswer } from "../../store/intents/intents.ts";
 import type { Epochs } from "../../store/organizations/epochs.ts";
@@ -17,6 +17,7 @@ import { agentRefusal, membraneRefusal, modeRefusal, sourceRefusal } from "../sh
 import type { Caller } from "../shared/caller.ts";
 import { isReplay, ownedOperation } from "../shared/idempotent.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
+import { type PresentedToken, presentedToken, requestHash, tokenOutcome } from "../tokens/present-token.ts";
 import { withExecution } from "./execution.ts";
 import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
@@ -35,6 +36,7 @@ export type Deciding = Pick<
   | "callers"
   | "contextPauses"
   | "pulls"
+  | "agentTokens"
   | "reviewQueues"
   | "latencies"
   | "figures"
@@ -48,6 +50,8 @@ export interface SubmissionRequest {
   /** `mode` of the query; only shadow can be asked for. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
+  /** The Agent-Token of the request, or of its batch. */
+  readonly agent_token: string | PresentedToken | null | undefined;
   /** The address of the client, which the key may be bound to. */
   readonly client_ip: () => string;
   /** Intents in the same request: 1, or the size of the batch. */
@@ -80,7 +84,7 @@ const lost_races_max = 100;
 
 /**
  * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound elsewhere), not_found and
- * state_conflict (membrane), quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
+ * state_conflict (membrane), invalid_agent_token, quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
  * where this node's clock is far off).
  */
 export async function submitIntent(
@@ -120,6 +124,7 @@ class Submission {
   readonly #request: SubmissionRequest;
   readonly #idempotency: IdempotencyRow | null;
   readonly #pull: ReturnType<typeof pullContext>;
+  readonly #token: PresentedToken | null;
   readonly #started_us: number;
   /** Read again when its key or session changed. */
   #caller: Caller;
@@ -135,6 +140,11 @@ class Submission {
     this.#request = request;
     this.#idempotency = idempotencyOf(caller, request);
     this.#pull = pullContext(runtime, caller.org_id, request.submission);
+    const { agent_token } = request;
+    this.#token =
+      typeof agent_token === "string"
+        ? presentedToken(runtime, caller.org_id, agent_token, requestHash(runtime, this.#idempotency))
+        : (agent_token ?? null);
   }
 
   async run(): Promise<SubmissionAnswer> {
@@ -205,13 +215,26 @@ class Submission {
     const { submission, mode: asked_mode } = this.#request;
     const [caller, idempotency] = [this.#caller, this.#idempotency];
     try {
-      const proposal = { caller, state, submission, asked_mode, pulled, idempotency };
+      const token = await this.#tokenFacts(state);
+      const proposal = { caller, state, submission, asked_mode, pulled, token, idempotency };
       return await proposeDecision(this.#runtime, proposal);
     } catch (error) {
       // A commit would find a stale state, but a refusal has no commit. The membrane may exist by now.
       if (restsOnState(error) && (await this.#runtime.orgStates.isOutdated(caller.org_id, state))) return null;
       throw error;
     }
+  }
+
+  /** Returns what the token gives to the decision. Faults: invalid_agent_token, unavailable (its keys cannot be fetched). */
+  async #tokenFacts(state: OrgState): Promise<ContextSource | null> {
+    const deciding = state.membrane(this.#request.submission.membrane_id);
+    if (deciding === undefined) return null;
+    const { db, clock } = this.#runtime;
+    const { facts, refusal } = await tokenOutcome(this.#token, state, deciding.membrane, clock.now_us());
+    // The token may have expired since the first answer. The commit then finds that answer.
+    const { org_id } = this.#caller;
+    if (refusal !== null && !(await isReplay(db, { org_id, idempotency: this.#idempotency }))) throw refusal;
+    return facts;
   }
 
   async #commit(state: OrgState, { rows, resumed }: Proposed): Promise<SubmissionAnswer | null> {
@@ -299,8 +322,16 @@ function idempotencyOf(
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
+/** Refusals by membranes and token issuers (`unavailable`: their keys cannot be fetched), which may have changed since the state was read. */
+const restingCodes: ReadonlySet<string> = new Set([
+  "not_found",
+  "state_conflict",
+  "invalid_agent_token",
+  "unavailable",
+]);
+
 function restsOnState(error: unknown): boolean {
-  return error instanceof Fault && (error.code === "not_found" || error.code === "state_conflict");
+  return error instanceof Fault && restingCodes.has(error.code);
 }
 
 async function replay(

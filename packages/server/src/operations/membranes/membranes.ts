@@ -41,6 +41,7 @@ export const membraneDefaults = {
   action_catalogue: [],
   facts_max_age: {},
   facts_from: factsFromDefault,
+  agent_token: { required: false, on_invalid: "refuse", once: false },
   escalation: {
     timeout_seconds: limits.escalation_timeout_seconds_default,
     on_timeout: "block",
@@ -109,7 +110,7 @@ export async function getMembrane(
 }
 
 /**
- * Replaces the given settings, of thresholds and escalation the given members.
+ * Replaces the given settings, of thresholds, agent_token and escalation the given members.
  * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
  */
 export function changeMembrane(
@@ -126,7 +127,7 @@ export function changeMembrane(
 }
 
 /** The settings with what is given in place of what was. */
-function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue" | "escalation">>(
+function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue" | "agent_token" | "escalation">>(
   settings: S,
   given: MembraneChange,
 ) {
@@ -137,6 +138,7 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
     action_catalogue:
       given.action_catalogue?.map((entry) => ({ ...entry, data_classes: entry.data_classes ?? [] })) ??
       settings.action_catalogue,
+    agent_token: { ...settings.agent_token, ...given.agent_token },
     escalation: { ...settings.escalation, ...given.escalation },
   };
 }

@@ -55,7 +55,10 @@ export function idempotent<T>(
 }
 
 /** Whether a submission was answered already. A full queue must not refuse a replay, whose answer the commit finds. */
-export async function isReplay(db: Db, { org_id, idempotency }: DecisionRows): Promise<boolean> {
+export async function isReplay(
+  db: Db,
+  { org_id, idempotency }: Pick<DecisionRows, "org_id" | "idempotency">,
+): Promise<boolean> {
   if (idempotency === null) return false;
   return db.tenant(org_id, (query) => readIdempotencyKey(query, { org_id, ...idempotency }));
 }

@@ -1,5 +1,13 @@
 /** The services of one node that operations share, as interfaces. The folder of each capability implements its own. */
-import type { BacktestProgress, ContextDocument, Membrane, Overview, PullFailure } from "@countersign/contract";
+import type {
+  BacktestProgress,
+  ContextDocument,
+  Membrane,
+  Overview,
+  PullFailure,
+  TokenIssuer,
+  TokenProblem,
+} from "@countersign/contract";
 import type {
   AgentNames,
   BacktestFigures,
@@ -38,6 +46,8 @@ export interface OrgState {
   readonly parents: Parents;
   /** The endpoint that returns facts. A change of it raises the context epoch. */
   readonly source: ContextSourceRow | null;
+  /** Returns the issuers whose tokens count. Each change of them raises the policy epoch. */
+  tokenIssuers(): Promise<readonly TokenIssuer[]>;
   /** Returns the membrane with this id, or the default membrane for undefined. Undefined: there is none. */
   membrane(membrane_id: string | undefined): DecidingMembrane | undefined;
   /** Returns true if policies and membranes are unchanged, even if an epoch was raised. Exact only under the head's lock. */
@@ -140,6 +150,28 @@ export interface ContextPulls {
    * its place while its source is slow.
    */
   places(org_id: string): LimitFunction;
+}
+
+/** What a checked token proves. */
+export interface ProvedToken {
+  /** `iss` of the token, or `spiffe://` and the trust domain. */
+  readonly issuer: string;
+  readonly agent_id: string;
+  /** Who acts for whom: first the subject, last who acts now. */
+  readonly chain: readonly string[];
+  /** Of issuer and `jti`: 64 lower-case hex digits. Null: the token has no `jti`. */
+  readonly id_sha256: string | null;
+  /** When the token passes no more, leeway included. Microseconds. */
+  readonly expires_us: number;
+}
+
+/** What a token proves, or why it proves nothing. */
+export type CheckedToken = { readonly proved: ProvedToken } | { readonly problem: TokenProblem };
+
+/** Checks tokens of agents. */
+export interface AgentTokens {
+  /** Checks a token by these issuers of an organization. Takes at most 4 s more if keys must be fetched. Rejects only on a defect. */
+  check(org_id: string, issuers: readonly TokenIssuer[], token: string): Promise<CheckedToken>;
 }
 
 /** Enforces the caps of the review queues. */

@@ -7,7 +7,7 @@
  * nobody polls.
  */
 
-import type { Membrane } from "@countersign/contract";
+import type { Membrane, TokenIssuer } from "@countersign/contract";
 import type { PolicySet, PolicySource } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 import type { Db, Query } from "../../ports.ts";
@@ -22,6 +22,7 @@ import { readDecidingHead } from "../../store/intents/deciding-head.ts";
 import { readMembranes } from "../../store/membranes/membranes.ts";
 import { readStateEpochs } from "../../store/organizations/heads.ts";
 import { readDocumentsInForce, readPoliciesInForce } from "../../store/policies/policies.ts";
+import { readTokenIssuers } from "../../store/tokens/token-issuers.ts";
 import { AgentsWithFacts } from "./agents-with-facts.ts";
 import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
@@ -151,12 +152,20 @@ async function readOrgState(
   if (rules !== kept_rules) known.set(org_id, rules);
   const { membranes, own, deciding } = rules;
   const { subjects, settings_audit_id: _, ...deciding_head } = head;
+  let issuers: Promise<readonly TokenIssuer[]> | null = null;
+  const readIssuers = () => readAgain(db, org_id, (query) => readTokenIssuers(query, org_id));
   const state: OrgState = {
     ...deciding_head,
     membrane: (id) => deciding.get(id ?? ""),
     isInForce: async (query) =>
       JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
       JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
+    // Read for the first token, because a key set may have 64 KiB. A failed read is not kept.
+    tokenIssuers: () =>
+      (issuers ??= readIssuers().catch((error: unknown) => {
+        issuers = null;
+        throw error;
+      })),
     storedContext: contextReader(db, org_id, subjects, kept),
     agentsWithFacts: () => kept.agents.of(org_id, subjects),
   };

@@ -4,6 +4,7 @@ import type { Db } from "../../ports.ts";
 import { deleteOldTokens } from "../../store/people/person-tokens.ts";
 import { deleteOldSessions } from "../../store/people/sessions.ts";
 import { deleteOldIdempotencyKeys } from "../../store/rows/idempotency.ts";
+import { deleteOldTokenUses } from "../../store/tokens/used-tokens.ts";
 import {
   type DeletedPage,
   deleteOldDeliveries,
@@ -24,7 +25,8 @@ export type Aging =
   | "invitation"
   | "intake"
   | "wait"
-  | "reviewer_time";
+  | "reviewer_time"
+  | "token_use";
 
 /** Where a pass ended among the deliveries. */
 export interface PassEnd {
@@ -75,6 +77,7 @@ export async function deleteOld(
   await pages(terms, "reviewer_time", () =>
     db.system((query) => deleteOldReviewerTimes(query, reviewer_times_kept_days, rows_max)),
   );
+  await pages(terms, "token_use", () => db.system((query) => deleteOldTokenUses(query, rows_max)));
   return deleteSettled(db, terms, from);
 }
 

@@ -5,7 +5,7 @@ import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 
 const columns = `membrane_id, name, status, is_default, default_verdict,
   json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
-  packs, rules_off, action_catalogue, facts_max_age, facts_from, escalation, created_at`;
+  packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at`;
 
 /** All membranes of the organization, to decide with. At most 100 exist, of up to a MiB each. */
 export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
@@ -81,9 +81,9 @@ export async function readExistingMembranes(query: Query, org_id: string, ids: r
 export async function insertMembrane(query: Query, org_id: string, membrane: Membrane): Promise<void> {
   await query(
     `insert into membranes (org_id, membrane_id, name, status, is_default, default_verdict, escalate_at, block_at,
-       packs, rules_off, action_catalogue, facts_max_age, facts_from, escalation, created_at, updated_at)
+       packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7::double precision, $8::double precision, $9::json, $10::json, $11::json, $12::json,
-       $13::json, $14::json, $15::timestamptz, $15::timestamptz)`,
+       $13::json, $14::json, $15::json, $16::timestamptz, $16::timestamptz)`,
     [
       org_id,
       membrane.membrane_id,
@@ -101,7 +101,8 @@ export async function updateMembrane(query: Query, org_id: string, membrane: Mem
   await query(
     `update membranes set name = $3, status = $4, default_verdict = $5, escalate_at = $6::double precision,
        block_at = $7::double precision, packs = $8::json, rules_off = $9::json, action_catalogue = $10::json,
-       facts_max_age = $11::json, facts_from = $12::json, escalation = $13::json, updated_at = $14::timestamptz
+       facts_max_age = $11::json, facts_from = $12::json, agent_token = $13::json, escalation = $14::json,
+       updated_at = $15::timestamptz
      where org_id = $1 and membrane_id = $2`,
     [org_id, membrane.membrane_id, membrane.name, membrane.status, ...settingsOf(membrane), at],
   );
@@ -117,6 +118,7 @@ function settingsOf(membrane: Membrane): unknown[] {
     JSON.stringify(membrane.action_catalogue),
     JSON.stringify(membrane.facts_max_age),
     JSON.stringify(membrane.facts_from),
+    JSON.stringify(membrane.agent_token),
     JSON.stringify(membrane.escalation),
   ];
 }

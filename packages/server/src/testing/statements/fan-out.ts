@@ -20,6 +20,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   organizationsWithOldDeliveries: "the clean-up looks for what is old in all organizations",
   deleteOldSessions: "the clean-up looks for what is old in all organizations",
   deleteOldInvitations: "the clean-up looks for what is old in all organizations",
+  deleteOldTokenUses: "the clean-up looks for what is old in all organizations",
   deleteOldWaits: "the clean-up looks for what is old in all organizations",
   deleteOldReviewerTimes: "the clean-up looks for what is old in all organizations",
   deleteOldIdempotencyKeys: "the clean-up looks for what is old in all organizations",

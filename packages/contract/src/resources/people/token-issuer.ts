@@ -1,0 +1,82 @@
+import Type, { type Static } from "typebox";
+import { limits } from "../../limits.ts";
+import { anyObject, closed, filledText, id, nullable, oneOf, text, timestamp } from "../shapes.ts";
+
+/** The signature algorithms that an issuer may use. Symmetric algorithms and `none` are never accepted. */
+export const tokenAlgorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA"],
+] as const;
+
+const claim_text =
+  "the claim that names the agent: a name such as `azp`, or a JSON Pointer such as `/act/sub`. " +
+  "null or absent: `act.sub`, and `sub` in a token without `act`";
+
+/** Body of POST /v1/token-issuers and PUT /v1/token-issuers/{issuer_id}. */
+export const TokenIssuerInput = closed(
+  {
+    issuer: Type.Optional(
+      filledText(limits.token_claim_chars_max, {
+        description: "the `iss` of its tokens; exactly one of issuer and trust_domain",
+      }),
+    ),
+    trust_domain: Type.Optional(
+      Type.String({
+        pattern: "^[a-z0-9._-]{1,255}$",
+        description:
+          "for SPIFFE JWT-SVIDs: the trust domain of `sub`, without spiffe://; exactly one of issuer and trust_domain",
+      }),
+    ),
+    // As long as the body may be: what the guard refuses has its own error code.
+    jwks_url: Type.Optional(
+      Type.String({
+        maxLength: limits.body_bytes_max,
+        description: "absolute https URL of its JSON Web Key Set; exactly one of jwks_url and jwks",
+      }),
+    ),
+    jwks: Type.Optional(anyObject("its JSON Web Key Set with public keys only; exactly one of jwks_url and jwks")),
+    audience: Type.Array(filledText(limits.token_claim_chars_max), {
+      minItems: 1,
+      maxItems: limits.token_audiences_max,
+      uniqueItems: true,
+      description: "a token must name one of them in `aud`",
+    }),
+    algorithms: Type.Optional(
+      Type.Array(oneOf(tokenAlgorithms), {
+        minItems: 1,
+        maxItems: tokenAlgorithms.length,
+        uniqueItems: true,
+        description: "absent: all",
+      }),
+    ),
+    agent_id_claim: Type.Optional(nullable(filledText(limits.token_claim_chars_max, { description: claim_text }))),
+    leeway_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.token_leeway_seconds_max,
+        default: limits.token_leeway_seconds_default,
+        description: "by how much the issuer's clock may differ",
+      }),
+    ),
+  },
+  { title: "TokenIssuerInput" },
+);
+export type TokenIssuerInput = Static<typeof TokenIssuerInput>;
+
+/** An issuer whose tokens prove who an agent is. Source: docs/decisions/0044. */
+export const TokenIssuer = Type.Object(
+  {
+    issuer_id: id("token_issuer"),
+    issuer: nullable(text(limits.token_claim_chars_max, { description: "null: it has a trust_domain" })),
+    trust_domain: nullable(text(255, { description: "null: it has an issuer" })),
+    jwks_url: nullable(text(limits.webhook_url_chars_max, { description: "null: its keys were pasted" })),
+    jwks: nullable(anyObject("null: its keys are fetched")),
+    audience: Type.Array(text(limits.token_claim_chars_max)),
+    algorithms: Type.Array(oneOf(tokenAlgorithms)),
+    agent_id_claim: nullable(text(limits.token_claim_chars_max, { description: claim_text })),
+    leeway_seconds: Type.Integer(),
+    created_at: timestamp("when it was added or last replaced"),
+  },
+  { title: "TokenIssuer" },
+);
+export type TokenIssuer = Static<typeof TokenIssuer>;

@@ -1,0 +1,117 @@
+/**
+ * The keys of token issuers, as this node knows them.
+ *
+ * A set is fetched again when it is ten minutes old, or when it lacks the key of a token, at most every 30 seconds. While its URL
+ * cannot be reached, it is used until it is a day old. All who need a set at the same time share one fetch.
+ */
+import { limits, type TokenIssuer } from "@countersign/contract";
+import { us_per_second } from "@countersign/core";
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { LRUCache } from "lru-cache";
+import type { Clock, HttpOut, Log } from "../../ports.ts";
+import { fetchedKeys } from "./key-sets.ts";
+
+/** What fetching needs of the node. */
+export interface KeyParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly httpOut: Pick<HttpOut, "ask">;
+}
+
+/** One set that was fetched. Times are null until they happened. */
+interface Entry {
+  keys: JWTVerifyGetKey | null;
+  fetched_us: number | null;
+  /** When the last fetch ended, whatever came of it. */
+  tried_us: number | null;
+  failed: boolean;
+  fetching: Promise<void> | null;
+}
+
+const issuers_max = 1_000;
+
+/** The key sets of all organizations on one node. */
+export class IssuerKeys {
+  readonly #parts: KeyParts;
+  readonly #entries = new LRUCache<string, Entry>({ max: issuers_max });
+  /** jose keeps the imported keys with the function, so the function is kept. */
+  readonly #pasted = new LRUCache<string, JWTVerifyGetKey>({ max: issuers_max });
+
+  constructor(parts: KeyParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns the keys of an issuer. Null: they cannot be fetched. `lacking`: the set that the caller got before lacks a key; then null
+   * means that there is no newer set.
+   */
+  async of(
+    org_id: string,
+    issuer: TokenIssuer,
+    lacking: JWTVerifyGetKey | null = null,
+  ): Promise<JWTVerifyGetKey | null> {
+    const revision = `${org_id} ${issuer.issuer_id} ${issuer.created_at}`;
+    if (issuer.jwks !== null) return lacking === null ? this.#pastedSet(revision, issuer.jwks) : null;
+    const url = issuer.jwks_url;
+    if (url === null) throw new Error(`${issuer.issuer_id} has no keys`);
+    const entry = this.#entryOf(revision);
+    if (this.#isDue(entry, lacking !== null)) {
+      entry.fetching ??= this.#fetch(entry, url, { org_id, issuer_id: issuer.issuer_id }).finally(() => {
+        entry.fetching = null;
+      });
+    }
+    if (entry.fetching !== null) await entry.fetching;
+    const usable = this.#isYounger(entry.fetched_us, limits.jwks_kept_seconds) ? entry.keys : null;
+    return usable === lacking ? null : usable;
+  }
+
+  #pastedSet(revision: string, jwks: Readonly<Record<string, unknown>>): JWTVerifyGetKey {
+    const known = this.#pasted.get(revision) ?? createLocalJWKSet(jwks as unknown as JSONWebKeySet);
+    this.#pasted.set(revision, known);
+    return known;
+  }
+
+  #entryOf(revision: string): Entry {
+    const known = this.#entries.get(revision);
+    if (known !== undefined) return known;
+    const entry: Entry = { keys: null, fetched_us: null, tried_us: null, failed: false, fetching: null };
+    this.#entries.set(revision, entry);
+    return entry;
+  }
+
+  #isDue(entry: Entry, is_lacking: boolean): boolean {
+    if (entry.failed && this.#isYounger(entry.tried_us, limits.jwks_failure_seconds)) return false;
+    if (is_lacking) return !this.#isYounger(entry.tried_us, limits.jwks_unknown_key_seconds);
+    return !this.#isYounger(entry.fetched_us, limits.jwks_fresh_seconds);
+  }
+
+  /** A time in the future means that the clock was set back, so nothing is known of the age. */
+  #isYounger(at_us: number | null, seconds: number): boolean {
+    const age_us = at_us === null ? -1 : this.#parts.clock.now_us() - at_us;
+    return age_us >= 0 && age_us < seconds * us_per_second;
+  }
+
+  /** Never rejects. */
+  async #fetch(
+    entry: Entry,
+    url: string,
+    named: { readonly org_id: string; readonly issuer_id: string },
+  ): Promise<void> {
+    const { clock, log, httpOut } = this.#parts;
+    const answer = await httpOut.ask(url, { accept: "application/jwk-set+json, application/json" }, "", {
+      timeout_ms: limits.jwks_timeout_ms,
+      answer_bytes_max: limits.jwks_bytes_max,
+      method: "GET",
+    });
+    const keys = "status" in answer && answer.status === 200 ? fetchedKeys(answer.body.toString("utf8")) : null;
+    entry.tried_us = clock.now_us();
+    entry.failed = keys === null;
+    if (keys === null) {
+      const why = "failed" in answer ? answer.text : `status ${answer.status}`;
+      log.warn({ ...named, why }, "the key set of a token issuer cannot be fetched");
+      return;
+    }
+    entry.keys = createLocalJWKSet(keys);
+    entry.fetched_us = entry.tried_us;
+  }
+}

@@ -1,0 +1,89 @@
+/** What the Agent-Token of a request means for one decision, by the terms of the membrane. Source: docs/decisions/0044. */
+import { type Membrane, type TokenProblem, tokenProblems, verifiedFacts } from "@countersign/contract";
+import {
+  type ContextSource,
+  canonicalJson,
+  type Fault,
+  faultAt,
+  formatTimestampUs,
+  sha256Hex,
+} from "@countersign/core";
+import type { IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
+import { type TokenUse, useToken } from "../../store/tokens/used-tokens.ts";
+import type { Runtime } from "../runtime.ts";
+import type { CheckedToken, OrgState, ProvedToken } from "../shared/node-services.ts";
+
+/** The token of one request. A batch presents its token once. */
+export interface PresentedToken {
+  /** Checks the token. It is checked once for each list of issuers. */
+  check(state: OrgState): Promise<CheckedToken>;
+  /** Whether this request may use a token that counts once. */
+  use(proved: ProvedToken): Promise<boolean>;
+}
+
+/** What a token gives to a decision: facts, or the fault that refuses the request and the facts without the token. */
+export interface TokenOutcome {
+  readonly facts: ContextSource | null;
+  readonly refusal: Fault | null;
+}
+
+/** `used_by`: a hash that only a repetition of this request has. Null: the request has no Agent-Token header. */
+export function presentedToken(
+  { db, agentTokens }: Pick<Runtime, "db" | "agentTokens">,
+  org_id: string,
+  token: string | undefined,
+  used_by: string,
+): PresentedToken | null {
+  if (token === undefined) return null;
+  let checked: { readonly state: OrgState; readonly result: Promise<CheckedToken> } | null = null;
+  let used: Promise<boolean> | null = null;
+  const use = async ({ id_sha256, expires_us }: ProvedToken): Promise<boolean> => {
+    if (id_sha256 === null) return false;
+    const row: TokenUse = { token_sha256: id_sha256, used_by, expires_at: formatTimestampUs(expires_us) };
+    return db.tenant(org_id, (query) => useToken(query, org_id, row));
+  };
+  return {
+    check(state) {
+      if (checked?.state !== state)
+        checked = {
+          state,
+          result: state.tokenIssuers().then((issuers) => agentTokens.check(org_id, issuers, token)),
+        };
+      return checked.result;
+    },
+    use: (proved) => (used ??= use(proved)),
+  };
+}
+
+/** Returns the hash by which a token knows the repetitions of a request: those with its Idempotency-Key and its body. */
+export function requestHash({ ids }: Pick<Runtime, "ids">, idempotency: IdempotencyRow | null): string {
+  return sha256Hex(idempotency === null ? ids.next("request") : canonicalJson({ ...idempotency }));
+}
+
+/** Checks the token by the terms of a membrane. A token that counts once is used up here, before the decision commits. */
+export async function tokenOutcome(
+  presented: PresentedToken | null,
+  state: OrgState,
+  { agent_token }: Pick<Membrane, "agent_token">,
+  now_us: number,
+): Promise<TokenOutcome> {
+  if (presented === null && !agent_token.required) return { facts: null, refusal: null };
+  const checked = presented === null ? ({ problem: "missing" } as const) : await presented.check(state);
+  if ("problem" in checked) return invalid(checked.problem, agent_token, now_us);
+  if (agent_token.once && !(await presented?.use(checked.proved))) return invalid("replayed", agent_token, now_us);
+  const { agent_id, chain, issuer } = checked.proved;
+  const values = { authenticated_agent_id: agent_id, delegation_chain: chain, token_issuer: issuer };
+  return { facts: { source: "token", document: { facts: { identity: values } }, received_us: now_us }, refusal: null };
+}
+
+function invalid(problem: TokenProblem, { on_invalid }: Membrane["agent_token"], now_us: number): TokenOutcome {
+  const document = { facts: { identity: {} } };
+  const facts = { source: "token", document, received_us: now_us, unproved: { identity: verifiedFacts } } as const;
+  return { facts, refusal: on_invalid === "unknown" ? null : refusalOf(problem) };
+}
+
+/** Keys that cannot be fetched say nothing about the token, so the client may send it again. */
+function refusalOf(problem: TokenProblem): Fault {
+  const code = problem === "keys_unreachable" ? "unavailable" : "invalid_agent_token";
+  return faultAt(code, "/Agent-Token", problem, tokenProblems[problem]);
+}
