@@ -1,4 +1,4 @@
-export { type Parents, registeredAbove, superiorsOf } from "./access/ancestors.ts";
+export { authenticatedAs, type Parents, registeredAbove, superiorsOf } from "./access/ancestors.ts";
 export { equalInConstantTime, hashApiKey, hashApiKeyText, newApiKey, parseApiKey } from "./access/api-key.ts";
 export {
   allowsAgent,

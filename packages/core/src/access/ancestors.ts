@@ -1,6 +1,6 @@
 /** The agents above an agent. Source: docs/decisions/0043. */
 import { foldName } from "@countersign/contract";
-import type { Ancestor } from "../facts/merge.ts";
+import type { Ancestor, MergedFacts } from "../facts/merge.ts";
 
 /** Registered parents: the folded id of an agent, and its parent's id as it is registered. */
 export type Parents = ReadonlyMap<string, string>;
@@ -45,4 +45,11 @@ export function superiorsOf(
   for (const each of [id, ...delegating]) add(registeredAbove(parents, each), "register");
   if (found.size === 0 && parent !== undefined) add([parent, ...registeredAbove(parents, parent)], "submitted");
   return [...found.values()];
+}
+
+/** Returns the facts as if `to` acted in place of `from`: if `from` is the authenticated agent, `to` is. */
+export function authenticatedAs(facts: MergedFacts, from: string, to: string): MergedFacts {
+  const { identity } = facts;
+  if (identity?.values["authenticated_agent_id"] !== from) return facts;
+  return { ...facts, identity: { ...identity, values: { ...identity.values, authenticated_agent_id: to } } };
 }

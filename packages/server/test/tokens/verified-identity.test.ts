@@ -65,7 +65,8 @@ describe("a valid token", () => {
     };
     const answer = await own.send(given, { context: lie });
     expect([answer.status, answer.json.decision.verdict]).toEqual([201, "approve"]);
-    const { facts } = (await own.ask("GET", `/intents/${answer.json.intent_id}`)).json;
+    const { facts, ancestors } = (await own.ask("GET", `/intents/${answer.json.intent_id}`)).json;
+    expect(ancestors).toEqual([{ agent_id: "ann", source: "token" }]);
     const from_token = { source: "token", assurance: "verified" };
     expect(facts.identity).toMatchObject({
       authenticated_agent_id: { value: "a1", ...from_token },

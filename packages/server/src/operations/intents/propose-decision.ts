@@ -3,6 +3,7 @@
 import { attestsFacts, type ContextDocument, type Decision, type IntentSubmission } from "@countersign/contract";
 import {
   actionFingerprint,
+  authenticatedAs,
   type ContextSource,
   contextErrors,
   covers,
@@ -145,7 +146,8 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled, 
   const ancestors = await Promise.all(
     superiors.map(async (each) => {
       const own = await state.storedContext([{ scope: "agent", agent_id: each.id }]);
-      return { ...each, facts: mergeFacts([...shared, ...storedSources(own, now_us)], pullFailureOf(pulled)) };
+      const of_superior = mergeFacts([...shared, ...storedSources(own, now_us)], pullFailureOf(pulled));
+      return { ...each, facts: authenticatedAs(of_superior, submission.intent.agent.id, each.id) };
     }),
   );
   return { now_us, facts: { ...facts, ancestors } };
