@@ -17,7 +17,12 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { factsOfNow } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
 import { mask_text } from "../masks/mask.ts";
-import { approvalValidSeconds, asksAsMuch, membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import {
+  approvalValidSeconds,
+  asksAsMuch,
+  membrane_demand_name,
+  type ReviewDemand,
+} from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
