@@ -224,6 +224,15 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
   };
 }
 
+/**
+ * Whether a demand asks for at least as many people as another one of the same rule, and for nobody whom the other one leaves out. A
+ * named user meets no other role than reviewer here, because nothing is looked up.
+ */
+export function asksAsMuch(a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum">, b: ReviewDemand): boolean {
+  const nobody_known = new Map<string, KnownReviewer>();
+  return a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsSome(reviewer, everyoneOf(b), nobody_known));
+}
+
 /** Returns the ids that `electorateOf` must know more about; none if all demands name the same reviewers, or roles only. */
 export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers" | "tier">[]): string[] {
   const named = demands.flatMap((demand) => (demand.reviewers.length === 0 ? [] : [everyoneOf(demand)]));

@@ -112,3 +112,16 @@ test("a rule that holds the action now and did not before makes a new demand; a 
   const asking = decideAgain(action, asked, now([held], { membrane: { default_verdict: "escalate" } }));
   expect(newDemands(action, asking.demands, []).map((each) => each.policy)).toEqual(["membrane.escalation"]);
 });
+
+test("a rule that asks for more people or for others than the review has counted makes a new demand", () => {
+  const rule = (escalation: object) => policy("held", { when: "true", effect: "escalate", escalation });
+  const { action, asked } = decided([rule({ reviewers: ["role:operator"], quorum: 2 })]);
+  const demandsBy = (escalation: object) => decideAgain(action, asked, now([rule(escalation)])).demands;
+  const counted = demandsBy({ reviewers: ["role:operator"], quorum: 2 }).map((each) => ({ ...each, approved_by: [] }));
+  const isNew = (escalation: object) => newDemands(action, demandsBy(escalation), counted).length === 1;
+  expect(isNew({ reviewers: ["role:operator"], quorum: 2 })).toBe(false);
+  expect(isNew({ reviewers: ["role:reviewer"], quorum: 1 })).toBe(false);
+  expect(isNew({ reviewers: ["role:operator"], quorum: 3 })).toBe(true);
+  expect(isNew({ reviewers: ["role:admin"], quorum: 2 })).toBe(true);
+  expect(isNew({ reviewers: ["user:usr_1", "user:usr_2"], quorum: 2 })).toBe(true);
+});

@@ -17,7 +17,12 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { factsOfNow, type StoredForAncestors } from "../facts/facts-of-now.ts";
 import type { ContextSource, MergedFacts } from "../facts/merge.ts";
 import { mask_text } from "../masks/mask.ts";
-import { approvalValidSeconds, membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
+import {
+  approvalValidSeconds,
+  asksAsMuch,
+  membrane_demand_name,
+  type ReviewDemand,
+} from "../policy/escalation-terms.ts";
 import { parseTimestampUs } from "../time.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
@@ -141,19 +146,23 @@ function wordedFor(for_agents: boolean, decided: Decided): Decided {
 }
 
 /**
- * Returns the demands of rules that hold the action now and did not hold it when it was decided. Leaves out those that the review
- * has counted, or that a reassignment replaced.
+ * Returns the demands of rules that hold the action now and did not hold it when it was decided, and of rules that ask for more
+ * people, or for others, than the review has counted. Leaves out those that a reassignment replaced.
  */
 export function newDemands(
   { decision }: StoredAction,
   demands: readonly ReviewDemand[],
   counted: readonly CountedDemand[],
 ): ReviewDemand[] {
-  const known = new Set(counted.flatMap(({ policy, replaces = [] }) => [policy, ...replaces]));
+  const known = new Set(counted.flatMap(({ replaces = [] }) => replaces));
   for (const { effect, policy, policy_id } of decision.reasons)
     if (effect === "escalate" && !isFreezeReason({ policy, policy_id }))
       known.add(policy_id === null ? membrane_demand_name : policy);
-  return demands.filter(({ policy }) => !known.has(policy));
+  return demands.filter((demand) => {
+    const own = counted.filter(({ policy }) => policy === demand.policy);
+    if (own.length === 0) return !known.has(demand.policy);
+    return !own.some((each) => asksAsMuch({ ...each, quorum: each.asked_quorum ?? each.quorum }, demand));
+  });
 }
 
 /**

@@ -19,6 +19,8 @@ export interface CountedDemand extends ReviewDemand {
   readonly needs_second?: readonly string[];
   /** How long before the end of the review the second tier opens, in microseconds. Absent: there is none. */
   readonly tier_left_us?: number;
+  /** The quorum of the rule, where earlier approvals of the changed action meet the rest of it. Absent: `quorum` is the rule's. */
+  readonly asked_quorum?: number;
   /** True: the second tier is open, and `reviewers` includes it. */
   readonly tier_open?: true;
   /** Those of them for whom the action is: they cannot be its only approvers. Absent: none. */

@@ -23,6 +23,8 @@ beforeAll(async () => {
   await hold("look", "params.amount < 1e6", { reviewers: ["role:reviewer"] });
   await hold("large", "params.amount > 1000.0 && params.amount < 1e6", { reviewers: ["role:admin"], after: "look" });
   await hold("of-ann", "params.amount > 1e6", { reviewers: [`user:${ann.key_id}`] });
+  await hold("operators", "params.amount == 1e6", { reviewers: ["role:operator"] });
+  await hold("admins", "params.amount == 1e6", { reviewers: ["role:admin"], quorum: 2 });
   await hold("then", "params.amount > 1e6", { reviewers: ["role:operator"], after: "of-ann" });
 });
 
@@ -126,4 +128,11 @@ test("a review that an earlier version opened shows panels too", async () => {
   expect((await read(path)).panels).toEqual(before.panels);
   const { escalations } = (await call(url, "GET", "/v1/escalations?status=pending", { key: org.admin })).json;
   expect(escalations[0].panels).toEqual(before.panels);
+});
+
+test("a panel's reviewers block also where the reviewers of another panel approve for them", async () => {
+  const path = await held(1e6);
+  const vote = (outcome: string) => post(`${path}/decision`, org.operator, { outcome });
+  expect((await vote("approve")).status).toBe(403);
+  expect((await vote("block")).json.escalation.resolution.outcome).toBe("block");
 });

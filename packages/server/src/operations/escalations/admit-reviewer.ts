@@ -1,6 +1,6 @@
 /** Who may vote on a review. */
-import type { Reviewer } from "@countersign/contract";
-import { Fault, faultAt, isReached, type Review, type ReviewDemand } from "@countersign/core";
+import type { Outcome, Reviewer } from "@countersign/contract";
+import { Fault, faultAt, isReached, type Review, type ReviewDemand, unitedReviewers } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { databaseNow } from "../../store/rows/database-now.ts";
 import { identityOf } from "../people/identity.ts";
@@ -29,6 +29,7 @@ export async function admitReviewer(
   query: Query,
   caller: Caller,
   { review, intent }: LoadedReview,
+  outcome: Outcome,
 ): Promise<AdmittedReviewer> {
   const reviewer = await identityOf(query, caller.org_id, caller.lineage_id);
   const submitter = await identityOf(query, caller.org_id, intent.lineage_id);
@@ -36,10 +37,21 @@ export async function admitReviewer(
   if (own.kind === "refused") throw own.fault;
   const absent = await absentFor(query, caller.org_id, reviewer.person, submitter.person);
   const now = await databaseNow(query);
-  const { status, expires_at, reviewers } = (await standingReview(query, caller.org_id, review, now)).review.record;
-  await demandNamed(query, reviewers, caller, { person: reviewer.person, absent });
+  const { review: standing } = await standingReview(query, caller.org_id, review, now);
+  const { status, expires_at } = standing.record;
+  await demandNamed(query, votersOf(standing, outcome), caller, { person: reviewer.person, absent });
   if (status !== "pending" || isReached(expires_at, now)) throw new Fault("escalation_closed");
   return { person: reviewer.person, self_reviewed: own.kind === "solo", absent };
+}
+
+/**
+ * Returns who may vote for an outcome; empty: any reviewer. The reviewers of each panel may block, also where those of another panel
+ * approve for them (`met_with`). Otherwise a further rule could take the block away from the reviewers of the first one.
+ */
+export function votersOf({ record, demands }: Review, outcome: Outcome): readonly Reviewer[] {
+  if (outcome !== "block") return record.reviewers;
+  if (demands.some(({ reviewers }) => reviewers.length === 0)) return [];
+  return demands.reduce((all, { reviewers }) => unitedReviewers(all, reviewers), record.reviewers);
 }
 
 /** Refuses a caller who is not among these reviewers, nor votes in place of one of them. Faults: forbidden. */

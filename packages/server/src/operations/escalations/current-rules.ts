@@ -42,7 +42,7 @@ interface ClosingVote {
 
 /**
  * Counts a vote. If it would let the action through, the action is decided again by what holds now: a rule that holds the action
- * now and did not hold it before adds its demand to the review, and tells its reviewers. Earlier approvals do not count for that
+ * now and did not hold it before, or asks for more or other people now, adds its demand to the review, and tells its reviewers. Earlier approvals do not count for that
  * demand, because those who gave them did not know the rule. Returns the review to vote on, where the vote counts, and how long an
  * approval lives that it completes. Faults: blocked_now.
  */
@@ -69,7 +69,7 @@ export async function countForCurrentRules(
   const further = newDemands(action, again.demands, review.demands).map((demand): CountedDemand => {
     const is_met = met.some(({ policy }) => policy === demand.policy);
     const counted = countedDemand(demand, vote.at, review.record.expires_at);
-    return is_met ? { ...counted, quorum: 1 } : counted;
+    return is_met ? { ...counted, quorum: 1, asked_quorum: demand.quorum } : counted;
   });
   const { approval_valid_seconds } = again;
   if (further.length === 0) return { review, places, approval_valid_seconds };

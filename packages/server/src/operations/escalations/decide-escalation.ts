@@ -11,7 +11,7 @@ import type { Caller } from "../shared/caller.ts";
 import { idempotentAttempts } from "../shared/idempotent-attempts.ts";
 import { readPresent } from "../shared/present.ts";
 import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/stale.ts";
-import { admitReviewer, demandMet, demandNamed } from "./admit-reviewer.ts";
+import { admitReviewer, demandMet, demandNamed, votersOf } from "./admit-reviewer.ts";
 import { countForCurrentRules } from "./current-rules.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
@@ -48,24 +48,26 @@ async function castVote(
   input: RulingInput,
 ): Promise<Escalation> {
   const { org_id, actor } = caller;
+  const { outcome } = input;
 
   // Check that the reviewer may vote, so that nobody else can hold the lock.
   const loaded = await loadReview(query, org_id, escalation_id);
   const { intent: action } = loaded;
-  const admitted = await admitReviewer(query, caller, loaded);
+  const admitted = await admitReviewer(query, caller, loaded, outcome);
 
   // Lock, and repeat the checks with what may have changed. An approval rests on what holds now: from here on nothing changes.
   const locked = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(locked.head, caller);
-  if (input.outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
+  if (outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
   const { at } = locked;
   const { review, lapsed } = await standingReview(query, org_id, locked.review, at);
-  await demandNamed(query, review.record.reviewers, caller, admitted);
+  await demandNamed(query, votersOf(review, outcome), caller, admitted);
   // Under the same lock, the second person ends solo mode, and absences change.
   const may_have_changed = admitted.self_reviewed || admitted.absent.length > 0;
-  const reviewer = may_have_changed ? await admitReviewer(query, caller, { review, intent: action }) : admitted;
+  const now_loaded = { review, intent: action };
+  const reviewer = may_have_changed ? await admitReviewer(query, caller, now_loaded, outcome) : admitted;
   const { person, self_reviewed } = reviewer;
-  if (input.outcome !== "block") await demandApprovable(query, caller, action);
+  if (outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
   // Work out the ruling.
@@ -78,9 +80,8 @@ async function castVote(
   if (overtaken && proposed.repeats_redacted) throw overtakenFault();
 
   // Redact what records and events show of the vote.
-  const { outcome } = input;
-  const comment = shownText({ review, intent: action }, input.comment, hidden);
-  const message = shownText({ review, intent: action }, input.message_to_agent, hidden);
+  const comment = shownText(now_loaded, input.comment, hidden);
+  const message = shownText(now_loaded, input.message_to_agent, hidden);
   const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
