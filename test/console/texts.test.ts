@@ -299,10 +299,8 @@ describe("policies as text", () => {
       const read = readText(text);
       return "marks" in read ? read.marks[0]?.message : null;
     };
-    expect(first("a: 1\n---\nb: 1\n")).toBe(
-      "A second document begins here. One file holds one policy: give the other one its own.",
-    );
-    expect(first('when: "a" == params.x')).toMatch(/stands in single quotes, or on a line of its own below \|-\.$/);
+    expect(first("a: 1\n---\nb: 1\n")).toBe("A second document begins here. Write each policy into its own file.");
+    expect(first('when: "a" == params.x')).toMatch(/in single quotes, or on its own line below \|-\.$/);
   });
 
   const document = {

@@ -1,4 +1,4 @@
-/** What the service tells its customers by webhook. Source: contract §2.5–2.7 and §6. docs/events.md is written from here. */
+/** Webhook events. docs/events.md is generated from this file. Source: contract §2.5–2.7 and §6. */
 
 /** One field of an event's `data`. */
 export interface EventField {
@@ -22,42 +22,46 @@ export const decisionEventFields = [
   { name: "verdict", type: "string", meaning: "`approve`, `approve_modified`, `escalate` or `block`" },
 ] as const satisfies readonly EventField[];
 
-/** Fields of `data` on decision.overridden. Source: contract §2.7, api.md §6. */
+/** Fields of `data` on decision.overridden. Source: contract §2.7. */
 export const overrideEventFields = [
   { name: "override_id", type: "string", meaning: "prefix `ovr_`" },
   { name: "agent_id", type: "string", meaning: "the agent whose next retry is approved" },
   { name: "approved_by", type: "string", meaning: "the person or key that approved" },
   { name: "approved_at", type: "string", meaning: "ISO 8601" },
   { name: "expires_at", type: "string", meaning: "ISO 8601, 24 hours after the approval" },
-  { name: "policies_overridden", type: "array of string", meaning: "names of the policies that are lifted" },
+  {
+    name: "policies_overridden",
+    type: "array of string",
+    meaning: "names of the policies that the approval overrides",
+  },
 ] as const satisfies readonly EventField[];
 
-/** Fields of `data` on quota.exceeded. Source: contract §2.7, api.md §7. */
+/** Fields of `data` on quota.exceeded. Source: contract §2.7. */
 export const quotaEventFields = [
   { name: "plan_id", type: "string", meaning: "the organization's plan" },
   {
     name: "included_actions",
     type: "number",
-    meaning: "decisions that the plan includes per month; the hard limit where it names none",
+    meaning: "decisions that the plan includes per month, or the hard limit if the plan has no such number",
   },
   { name: "used_actions", type: "number", meaning: "decisions used in this month" },
   { name: "hard_limit", type: "number", meaning: "the limit that was reached" },
-  { name: "batch_size", type: "number", meaning: "intents in the submission that met the limit" },
+  { name: "batch_size", type: "number", meaning: "intents in the submission that reached the limit" },
   { name: "timestamp", type: "string", meaning: "ISO 8601" },
 ] as const satisfies readonly EventField[];
 
-/** What one event type says and who hears of it. */
+/** An event type: its fields and its receivers. */
 export interface EventTypeRow {
-  /** False: the name may be subscribed to, and nothing is ever sent. */
+  /** False: receivers may subscribe to the name, but the service never sends it. */
   readonly sent: boolean;
   readonly sent_when: string;
-  /** `organization`: organization-wide webhooks only. `escalation`: also webhooks that watch that one escalation. */
+  /** `organization`: organization-wide webhooks only. `escalation`: also webhooks of that escalation. */
   readonly audience: "organization" | "escalation";
-  /** Fields of `data`; `escalation_record` stands for the whole record of GET /v1/escalations/{escalation_id}. */
+  /** Fields of `data`. `escalation_record` is the record of GET /v1/escalations/{escalation_id}. */
   readonly data: readonly EventField[] | "escalation_record" | "none";
 }
 
-/** Every event type that a webhook may name. Source: contract §6; api.md §8 for the four that are never sent. */
+/** Every event type that a webhook may name. Source: contract §6. */
 export const eventTypes = {
   "decision.approved": {
     sent: true,
@@ -85,7 +89,7 @@ export const eventTypes = {
   },
   "escalation.decided": {
     sent: true,
-    sent_when: "a reviewer submits a decision on an escalation; `escalation_status` says whether that ended the review",
+    sent_when: "a reviewer votes on an escalation; `escalation_status` says whether the vote closed the review",
     audience: "escalation",
     data: "escalation_record",
   },
@@ -103,13 +107,13 @@ export const eventTypes = {
   },
   "escalation.reassigned": {
     sent: true,
-    sent_when: "the escalation is handed to different reviewers",
+    sent_when: "the escalation is reassigned to other reviewers",
     audience: "escalation",
     data: "escalation_record",
   },
   "quota.exceeded": {
     sent: true,
-    sent_when: "the organization reaches its hard usage limit and new intents start being refused",
+    sent_when: "the organization reaches its hard usage limit, and the service refuses further intents",
     audience: "organization",
     data: quotaEventFields,
   },
@@ -127,10 +131,10 @@ export type SentEventType = {
   [K in EventType]: (typeof eventTypes)[K]["sent"] extends true ? K : never;
 }[EventType];
 
-/** All accepted names in table order. */
+/** All event types, in table order. */
 export const eventTypeNames = Object.keys(eventTypes) as EventType[];
 
-/** Headers on every delivery. Source: contract §6; api.md §8 for the last three (Standard Webhooks). */
+/** Headers on every delivery. The last three are from Standard Webhooks. Source: contract §6. */
 export const deliveryHeaders = [
   { name: "Content-Type", value: "`application/json`" },
   {

@@ -1,9 +1,9 @@
-/** The shortest text of a double has no more digits than these, without zeros around them. */
+/** The shortest text of a double has at most 17 significant digits. */
 const digits_max = 17;
 
 /**
- * Whether a double holds a JSON number as it is written: the double prints back to the same number, in any spelling. Otherwise two
- * written numbers could be one to policies, and an approval of one amount or account would count for another.
+ * Returns whether a double represents a JSON number exactly, in any spelling. Otherwise a policy could not distinguish two
+ * written numbers, and an approval of one amount or account would count for another.
  */
 export function isExactNumber(written: string): boolean {
   const value = Number(written);
@@ -16,12 +16,12 @@ export function isExactNumber(written: string): boolean {
   return given.digits === held.digits && (given.digits === "" || given.power === held.power);
 }
 
-/** The digits of a number without zeros around them, and the power of ten of the first one. Zero has no digits. */
+/** Returns the significant digits of a number and the power of ten of the first digit. Zero has no digits. */
 function decimalOf(number: string): { digits: string; power: number } {
   const exponent = number.search(/e/i);
   const mantissa = exponent === -1 ? number : number.slice(0, exponent);
   const point = mantissa.indexOf(".");
-  // Not by a pattern such as /0+$/: it takes quadratic time for a long row of zeros that ends in another digit.
+  // No pattern such as /0+$/, because it takes quadratic time for many zeros before another digit.
   let from = 0;
   let to = mantissa.length;
   while (from < to && isZeroOrSign(mantissa[from])) from += 1;

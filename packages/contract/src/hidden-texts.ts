@@ -1,14 +1,14 @@
-/** Which texts may be shown nowhere once policies removed or redacted something. Source: policies.md §3 rule 5. */
+/** Finds the texts that must not be shown after policies removed or redacted values. */
 
-/** Shorter values stand in ordinary words and dates too often for anybody to be hidden behind them. */
+/** Shorter values occur in ordinary words and dates. */
 const chars_min = 4;
 
-/** A name that a form's author chose. Any other ("123-45-6789", "ann@example.com") is somebody's data, as a value is. */
+/** A member name that a form's author chose. Any other ("123-45-6789", "ann@example.com") is personal data. */
 const fieldName = /^(?!.*\d{4})[A-Za-z_]\w*$/;
 
 /**
- * Texts that `content` holds and `shown` no longer does: what policies removed or redacted, longest first. Numbers count as
- * they are written, and names of members that are data count too: a reason tells the path of what it misses.
+ * Returns the texts that `content` has and `shown` does not, longest first: the texts that policies removed or redacted. Numbers
+ * count as written. Member names that are data count, too, because a reason names the path of a missing value.
  */
 export function hiddenTexts(content: unknown, shown: unknown): string[] {
   if (content === shown) return [];
@@ -18,14 +18,14 @@ export function hiddenTexts(content: unknown, shown: unknown): string[] {
     .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
-/** The texts in a JSON value that somebody could be known by, as they are and as paths have them. */
+/** Returns the texts in a JSON value that could identify a person, also in the form that paths use. */
 export function textsOf(value: unknown): Set<string> {
   const texts = new Set<string>();
   const queue = [value];
   while (queue.length > 0) {
     const at = queue.pop();
     if (Array.isArray(at)) {
-      // One by one: as arguments of one call, more than some 100,000 do not fit the stack.
+      // Pushed one by one, because 100,000 arguments of one call overflow the stack.
       for (const item of at) queue.push(item);
     } else if (typeof at === "object" && at !== null) {
       for (const [name, item] of Object.entries(at)) {
@@ -37,7 +37,7 @@ export function textsOf(value: unknown): Set<string> {
       const bare = text.trim();
       if (bare.length < chars_min) continue;
       addText(texts, text);
-      // Who quotes a value leaves out the spaces and line ends around it.
+      // A quotation omits the spaces and line ends around a value.
       if (bare !== text) addText(texts, bare);
     }
   }
@@ -46,6 +46,6 @@ export function textsOf(value: unknown): Set<string> {
 
 function addText(texts: Set<string>, text: string): void {
   texts.add(text);
-  // As paths have it: a value may be the name of something elsewhere.
+  // The form in paths, because a value may also be a member name.
   if (/["\\\p{Cc}]/u.test(text)) texts.add(JSON.stringify(text).slice(1, -1));
 }

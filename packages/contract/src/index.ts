@@ -1,4 +1,4 @@
-/** The dictionary of Countersign: names, numbers and shapes that every other package shares. Data, no behaviour. */
+/** Names, numbers and shapes that every other package shares. Data without behaviour. */
 
 export * from "./action-types.ts";
 export * from "./audit-types.ts";

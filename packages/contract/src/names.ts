@@ -1,30 +1,30 @@
-/** Names that callers choose, verbs and agent ids: one spelling to compare them by, and the characters that they may not hold. */
+/** Names that callers choose (verbs, agent ids): the spelling for comparisons, and the characters that names must not have. */
 
 /**
- * Returns the spelling by which a name is compared: in compatibility form (NFKC) and without case, so that `Send_Money` and
- * fullwidth letters meet the rules about `send_money`. Records keep names as they are written.
+ * Returns the spelling of a name for comparisons, in compatibility form (NFKC) and without case. So `Send_Money` and
+ * fullwidth letters match rules about `send_money`. Records keep the written names.
  */
 export function foldName(name: string): string {
   if (/^[ -~]*$/.test(name)) return name.toLowerCase();
-  // The upper case comes first, because it also folds letters without a lower case of their own: ſ is an s, ß is ss.
+  // Upper case first, because it also folds ſ to s and ß to ss.
   const folded = name.normalize("NFKC").toUpperCase().toLowerCase();
-  // A sigma has another form at the end of a word, and a prefix ends where the name goes on.
+  // A final sigma must equal a sigma within a word, because a prefix may end there.
   return folded.replaceAll("ς", "σ").normalize("NFKC");
 }
 
-/** Control and format characters, ends of lines, and what Unicode shows as nothing: selectors of variants, fillers, tags. */
+/** Control and format characters, line ends, and characters without a look: variation selectors, fillers, tags. */
 const hidden = "\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}";
 
-/** White space, and the blank pattern of Braille. */
+/** White space and the blank Braille pattern. */
 const blank = "\\s\\u2800";
 
-/** The form of names as the pattern of a schema: no hidden character, and no blank one around it. An empty text has it too. */
+/** The form of names as a schema pattern: no hidden character, and no blank one around the name. An empty text matches. */
 export const name_pattern: string = `^(?:[^${blank}${hidden}](?:[^${hidden}]*[^${blank}${hidden}])?)?$`;
 
 const hiddenWithin = new RegExp(`[${hidden}]`, "u");
 const blankAround = new RegExp(`^[${blank}]|[${blank}]$`, "u");
 
-/** Returns what is wrong with a text that does not have the form of names, as advice that tells the character; else null. */
+/** Returns advice with the wrong character if a text does not have the form of names, otherwise null. */
 export function nameProblem(name: string): string | null {
   const [character] = hiddenWithin.exec(name) ?? [];
   if (character !== undefined)
@@ -37,5 +37,5 @@ function codePoint(char: string): string {
   return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** The `policy` of a reason that reports a name which only looks like a known one. Its `policy_id` is null. */
+/** The `policy` of a reason that reports a look-alike name. Its `policy_id` is null. */
 export const look_alike_reason = "names.look_alike";

@@ -1,23 +1,23 @@
 /**
- * Numbers of cards, accounts and people as they are written for people: in groups, with dashes, in lower case. What policies
- * hide as "4111111111111111" is told as well by "4111 1111 1111 1111". Source: policies.md §3 rule 5.
+ * Finds numbers of cards, accounts and people in other spellings: in groups, with dashes, in lower case. If policies hide
+ * "4111111111111111", then "4111 1111 1111 1111" must be hidden, too.
  */
 
-/** Shorter ones stand in amounts and years too often. */
+/** Shorter numbers occur in amounts and years. */
 const chars_min = 6;
 const digits_min = 5;
-/** No number that somebody is known by is longer. */
+/** No identifying number is longer. */
 const chars_max = 100;
-/** More than these between two characters part what is written. */
+/** More separators than this end a number. */
 const between_max = 3;
 
-/** What may stand between groups, or hide between any two characters. */
+/** A character that may separate groups, or hide between two characters. */
 const separator = /[\s./()_+\p{Dash}\p{Default_Ignorable_Code_Point}]/u;
 const word = /[0-9A-Za-z]/;
 
 /**
- * The characters and digits of a text that somebody or something is known by, in lower case; null: it is none. Words without
- * a digit are none, nor is a decimal fraction: another amount has the same digits.
+ * Returns the letters and digits of an identifying text in lower case, or null for other texts. Words without
+ * a digit do not identify, and neither do decimal fractions, because another amount has the same digits.
  */
 export function identifierOf(text: string): string | null {
   if (text.length > chars_max) return null;
@@ -26,15 +26,15 @@ export function identifierOf(text: string): string | null {
   return !found.includes("\n") && found.length >= chars_min && digits >= digits_min ? found : null;
 }
 
-/** A text as identifiers are looked for in it. */
+/** A text prepared for the search for identifiers. */
 export interface Compacted {
-  /** Characters and digits in lower case without what only groups them; anything else is a line end. */
+  /** Letters and digits in lower case, without separators. Any other character is a line end. */
   readonly text: string;
-  /** Where each unit of it stands in the whole text. */
+  /** The index in the original text of each unit of `text`. */
   readonly at: readonly number[];
 }
 
-/** The text without what groups the characters of numbers. */
+/** Returns the text without separators within numbers. */
 export function compacted(text: string): Compacted {
   const units: string[] = [];
   const at: number[] = [];
@@ -59,18 +59,18 @@ export function compacted(text: string): Compacted {
   return { text: units.join(""), at };
 }
 
-/** A part of a text: from `start` up to, not including, `end`. */
+/** A part of a text, from `start` (included) to `end` (not included). */
 export interface TextSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where a part of the compacted text stands in the whole one. */
+/** Returns the span in the original text of a span in the compacted text. */
 export function wholeSpan({ at }: Compacted, { start, end }: TextSpan): TextSpan {
   return { start: at[start] as number, end: (at[end - 1] as number) + 1 };
 }
 
-/** The text with one mark for each of these parts of it, in whatever order they come, and one for those that overlap. */
+/** Returns the text with a mark in place of each span. Overlapping spans share one mark. The order of spans does not matter. */
 export function struckOut(text: string, spans: readonly TextSpan[], mark: string): string {
   let left = "";
   let at = 0;
@@ -81,14 +81,14 @@ export function struckOut(text: string, spans: readonly TextSpan[], mark: string
   return left + text.slice(at);
 }
 
-/** A single point between digits: 2500.00 is another number than 250000. In 415.555.0100 no point is one. */
+/** Returns whether a point is the only one between digits, as in 2500.00 and unlike 415.555.0100. */
 function isDecimalPoint(text: string, index: number): boolean {
   if (text[index] !== ".") return false;
   const before = /(?:^|[^\d.])\d+$/.test(text.slice(Math.max(0, index - 40), index));
   return before && /^\d+(?![\d.])/.test(text.slice(index + 1, index + 41));
 }
 
-/** A comma before just three digits: 1,000,000 is 1000000. Any other one parts what is listed. */
+/** Returns whether exactly three digits follow a comma, as in 1,000,000. Other commas separate list entries. */
 function isOfThousands(text: string, index: number): boolean {
   return text[index] === "," && /^\d,\d{3}(?!\d)/.test(text.slice(index - 1, index + 5));
 }

@@ -1,15 +1,15 @@
-/** Who may do what. Source: contract §5, api.md §3. */
+/** Roles and their permissions. Source: contract §5. */
 
-/** The roles of a key or person, with every role whose permissions each includes (itself too). */
+/** The roles of keys and people, each with the roles whose permissions it includes (itself, too). */
 export const roles = {
   admin: {
     includes: ["admin", "operator", "reviewer"],
-    meaning: "Keys, membranes, policies, webhooks, people; and all that an operator may.",
+    meaning: "Manages keys, membranes, policies, webhooks and people. Has all permissions of an operator.",
   },
   operator: {
     includes: ["operator", "reviewer"],
     meaning:
-      "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and all that a reviewer may.",
+      "Manages stored context, failed deliveries, cancellations, reassignments, overrides and freezes. Has all permissions of a reviewer.",
   },
   reviewer: { includes: ["reviewer"], meaning: "Decides escalations." },
   host: {
@@ -45,20 +45,20 @@ export const personRoleNames = [
   "auditor",
 ] as const satisfies readonly PersonRole[];
 
-/** Whether facts that a caller with this role sends with an action are attested. Facts of an agent are only reported. */
+/** Returns whether inline facts from a caller with this role are attested. Facts from an agent are only reported. */
 export function attestsFacts(role: Role): boolean {
   return role !== "agent";
 }
 
-/** Whether a role only submits, for agents: it sees its own actions, and no stored or pulled values. */
+/** Returns whether a role only submits. Such a caller sees its own actions, and no stored or pulled values. */
 export function onlySubmits(role: Role): boolean {
   return role === "agent" || role === "host";
 }
 
-/** What an operation asks of its caller: nothing, any valid key or session, a person's session, or at least one of these roles. */
+/** The requirement of an operation: nothing, any valid key or session, a person's session, or at least one of these roles. */
 export type Auth = "none" | "any" | "session" | readonly Role[];
 
-/** True when a caller with `role` meets `auth`; whether a session was asked for is not looked at. */
+/** Returns whether a caller with `role` meets `auth`. Does not check for a session. */
 export function roleMeets(role: Role, auth: Auth): boolean {
   if (typeof auth === "string") return true;
   const held: readonly Role[] = roles[role].includes;

@@ -1,6 +1,6 @@
-/** Every setting the service reads, all from the environment. Source: api.md §1. docs/configuration.md is written from here. */
+/** All settings, read from the environment. docs/configuration.md is generated from this file. */
 
-/** How the text of a setting is read; anything else stops the start with one clear line. */
+/** The format of a setting. Another text stops the start with an error. */
 export type SettingFormat =
   | { readonly kind: "text" }
   | { readonly kind: "url"; readonly schemes: readonly string[] }
@@ -17,13 +17,13 @@ export type SettingFormat =
   | { readonly kind: "rate_limits" }
   | { readonly kind: "path" };
 
-/** One setting. `fallback` is the text used when the variable is unset or empty; null means the setting is off then. */
+/** A setting. `fallback` is the text for an unset or empty variable; null means off. */
 export interface Setting {
   readonly name: string;
   readonly fallback: string | null;
   readonly format: SettingFormat;
   readonly meaning: string;
-  /** True: the value never appears in logs or in `countersign doctor`. */
+  /** True: logs and `countersign doctor` never show the value. */
   readonly secret?: true;
 }
 
@@ -39,13 +39,13 @@ export const settings = {
     name: "PORT",
     fallback: "8080",
     format: { kind: "integer", min: 0, max: 65_535 },
-    meaning: "Port to listen on. 0 picks a free one; the chosen address is printed as `listening on http://…`.",
+    meaning: "Port to listen on. 0 selects a free port. The service prints the address as `listening on http://…`.",
   },
   COUNTERSIGN_DATA_DIR: {
     name: "COUNTERSIGN_DATA_DIR",
     fallback: "./data",
     format: { kind: "path" },
-    meaning: "Embedded database and generated secrets (created with mode 0700).",
+    meaning: "Directory of the embedded database and generated secrets (created with mode 0700).",
   },
   DATABASE_URL: {
     name: "DATABASE_URL",
@@ -60,8 +60,8 @@ export const settings = {
     fallback: null,
     format: { kind: "url_list", schemes: ["postgres", "postgresql"] },
     meaning:
-      "Standbys of DATABASE_URL that serve long reads (docs/operating.md). Put spaces between the URLs, and name one server in each: " +
-      "commas separate nothing here. The primary may be among them; it is not used as a replica.",
+      "Standbys of DATABASE_URL that serve long reads (docs/operating.md). Put spaces between the URLs, and name one server in each, because " +
+      "commas do not separate URLs here. The list may include the primary, which is not used as a replica.",
     secret: true,
   },
   REDIS_URL: {
@@ -76,7 +76,7 @@ export const settings = {
     fallback: null,
     format: { kind: "base64_bytes", bytes: 32 },
     meaning:
-      "Seals webhook secrets, TOTP seeds and client secrets of single sign-on: 32 bytes as base64. Without it one is generated in the data directory. " +
+      "Seals webhook secrets, TOTP seeds and client secrets of single sign-on: 32 bytes as base64. Without this setting the service generates a key in the data directory. " +
       "Required when DATABASE_URL is set and NODE_ENV is production.",
     secret: true,
   },
@@ -85,8 +85,8 @@ export const settings = {
     fallback: null,
     format: { kind: "base64_list", bytes: 32 },
     meaning:
-      "Further master keys, former ones and the next one: they open what was sealed with them, and seal nothing. " +
-      "How a master key is replaced: docs/master-key.md.",
+      "Further master keys, former or next ones, which open sealed texts and seal nothing. " +
+      "To replace a master key, see docs/master-key.md.",
     secret: true,
   },
   COUNTERSIGN_PUBLIC_URL: {
@@ -94,22 +94,22 @@ export const settings = {
     fallback: null,
     format: { kind: "url", schemes: ["http", "https"] },
     meaning:
-      "Base of the links in mails and snippets, and the address that passkeys and single sign-on belong to. " +
-      "Without it the listen address.",
+      "Base of the links in mails and snippets, and the address of passkeys and single sign-on. " +
+      "Default: the listen address.",
   },
   COUNTERSIGN_SIGNUP: {
     name: "COUNTERSIGN_SIGNUP",
     fallback: "open",
     format: { kind: "choice", of: ["open", "closed"] },
     meaning:
-      "Whether quickstart, intake, signup and the links of earlier signups answer; `closed` answers 403 signup_closed.",
+      "Whether quickstart, intake, signup and links of signups work. With `closed` they answer 403 signup_closed.",
   },
   COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: {
     name: "COUNTERSIGN_WEBHOOK_ALLOW_CIDRS",
     fallback: null,
     format: { kind: "cidr_list" },
     meaning:
-      "Comma list of CIDRs that webhook receivers, context sources and OpenID providers may be in although private.",
+      "Comma list of private CIDRs in which webhook receivers, context sources and OpenID providers are allowed.",
   },
   COUNTERSIGN_WEBHOOK_ALLOW_HTTP: {
     name: "COUNTERSIGN_WEBHOOK_ALLOW_HTTP",
@@ -122,23 +122,23 @@ export const settings = {
     fallback: "30",
     format: { kind: "integer", min: 1, max: 3_650 },
     meaning:
-      "Days for which deliveries that were delivered or cancelled are kept. " +
-      "Failed deliveries, and what was sent of them again, are kept always: they can be sent again.",
+      "Days until delivered or cancelled deliveries are deleted. " +
+      "Failed deliveries and their manual retries are never deleted.",
   },
   COUNTERSIGN_WORKERS: {
     name: "COUNTERSIGN_WORKERS",
     fallback: "1",
     format: { kind: "count_or_auto", max: 64 },
     meaning:
-      "Processes that serve behind the one port. `auto`: one on up to three processors, else half as many as there are processors. " +
-      "Rate limits count for all of them together. SIGUSR2 replaces them one after another.",
+      "Processes behind one port. `auto`: one on up to three processors, otherwise half the number of processors. " +
+      "Rate limits count for all processes together. SIGUSR2 replaces them one by one.",
   },
   COUNTERSIGN_DRAIN_SECONDS: {
     name: "COUNTERSIGN_DRAIN_SECONDS",
     fallback: "0",
     format: { kind: "integer", min: 0, max: 300 },
     meaning:
-      "Seconds for which the service still serves after the signal to end, while GET /readyz answers 503. " +
+      "Seconds that the service continues after the signal to end, while GET /readyz answers 503. " +
       "In this time a load balancer or Kubernetes stops sending requests to this node.",
   },
   COUNTERSIGN_RATE_LIMITS: {
@@ -153,48 +153,47 @@ export const settings = {
     name: "COUNTERSIGN_TRUST_PROXY",
     fallback: null,
     format: { kind: "cidr_list" },
-    meaning:
-      "Comma list of CIDRs of proxies whose X-Forwarded-For counts for the client address; never trusted otherwise.",
+    meaning: "Comma list of CIDRs of proxies. Only their X-Forwarded-For sets the client address.",
   },
   COUNTERSIGN_METRICS_TOKEN: {
     name: "COUNTERSIGN_METRICS_TOKEN",
     fallback: null,
     format: { kind: "text" },
-    meaning: "Bearer token that opens GET /metrics to other than loopback peers.",
+    meaning: "Bearer token for GET /metrics from peers other than loopback.",
     secret: true,
   },
   SMTP_URL: {
     name: "SMTP_URL",
     fallback: null,
     format: { kind: "url", schemes: ["smtp", "smtps"] },
-    meaning: "Outgoing mail. Without it mails are written as .eml files to outbox/ in the data directory.",
+    meaning: "Server for outgoing mail. Without this setting mails are .eml files in outbox/ of the data directory.",
     secret: true,
   },
   MAIL_FROM: {
     name: "MAIL_FROM",
     fallback: null,
     format: { kind: "text" },
-    meaning: "Sender address of outgoing mail; required with SMTP_URL.",
+    meaning: "Sender address of outgoing mail. Required with SMTP_URL.",
   },
   LOG_LEVEL: {
     name: "LOG_LEVEL",
     fallback: "info",
     format: { kind: "choice", of: ["fatal", "error", "warn", "info", "debug", "trace", "silent"] },
-    meaning: "Least severity that is logged.",
+    meaning: "Lowest severity that is logged.",
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     name: "OTEL_EXPORTER_OTLP_ENDPOINT",
     fallback: null,
     format: { kind: "url", schemes: ["http", "https"] },
-    meaning: "Where traces go (OTLP over HTTP); off when unset.",
+    meaning: "Receiver of traces (OTLP over HTTP). Off if unset.",
   },
   NODE_ENV: {
     name: "NODE_ENV",
     fallback: null,
     format: { kind: "text" },
-    meaning: "`production` makes the master key obligatory with DATABASE_URL.",
+    meaning: "With `production`, DATABASE_URL requires a master key.",
   },
 } as const satisfies Record<string, Setting>;
 
-/** The name of a setting, which is the environment variable. */
+/** The name of a setting and its environment variable. */
 export type SettingName = keyof typeof settings;

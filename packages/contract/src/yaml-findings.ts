@@ -1,12 +1,12 @@
-/** What the YAML library finds wrong with a policy, said to whoever writes it: the service and the console say the same. */
+/** Turns errors of the YAML library into messages for authors of policies, for the service and the console. */
 
-/** What YAML makes of expressions that are not put in quotes. */
+/** Errors of the YAML library that unquoted expressions cause. */
 const quotingCodes: ReadonlySet<string> = new Set(["UNEXPECTED_TOKEN", "BLOCK_AS_IMPLICIT_KEY", "BAD_SCALAR_START"]);
-/** How an expression is written that YAML would read as something else. */
+/** Advice about expressions that YAML misreads. */
 export const yaml_quoting_help =
-  'In YAML, an expression that begins with a quote, !, [ or {, or that has ": " in it, stands in single quotes, or on a line of its own below |-.';
+  'In YAML, put an expression that begins with a quote, !, [ or {, or that contains ": ", in single quotes, or on its own line below |-.';
 
-/** The library's finding in whole sentences; of several documents it speaks to programmers, with a function to call. */
+/** Returns the library's error in whole sentences. The library's text about several documents is for programmers, so it is replaced. */
 export function yamlFinding(found: { readonly code: string; readonly message: string }): {
   readonly message: string;
   readonly help: string;
@@ -14,7 +14,7 @@ export function yamlFinding(found: { readonly code: string; readonly message: st
   if (found.code === "MULTIPLE_DOCS") {
     return {
       message: "A second document begins here.",
-      help: "One file holds one policy: give the other one its own.",
+      help: "Write each policy into its own file.",
     };
   }
   const help = `The document must be one YAML or JSON document.${quotingCodes.has(found.code) ? ` ${yaml_quoting_help}` : ""}`;

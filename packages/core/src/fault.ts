@@ -5,7 +5,7 @@ export type { ErrorCode } from "@countersign/contract";
 /** One element of `error.details`; a 400 gives `{path, code, message}` with a JSON Pointer in `path`. */
 export type FaultDetail = Readonly<Record<string, unknown>>;
 
-/** What a fault may carry beside its code. `internal` is for the log only and never reaches the caller. */
+/** Further parts of a fault. `internal` is only for the log and never reaches the caller. */
 export interface FaultOptions {
   readonly details?: readonly FaultDetail[];
   readonly internal?: unknown;
@@ -14,9 +14,9 @@ export interface FaultOptions {
 }
 
 /**
- * A refusal that the caller is told about. Outcomes of the domain are values, broken invariants are plain errors;
- * this class is for the rest, and only the HTTP layer turns its code into a status.
- * Source: architecture.md §7.
+ * A refusal that the service reports to the caller. Outcomes of the domain are values, and broken invariants are plain errors.
+ * Only the HTTP layer turns the code into a status.
+ *
  */
 export class Fault extends Error {
   readonly code: ErrorCode;

@@ -79,7 +79,7 @@ export function parseIsoTimeUs(text: string): number | null {
   return parseTimestampUs(`${minute}${seconds}${hours === undefined ? "Z" : `${hours}:${minutes}`}`);
 }
 
-/** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. Source: api.md §2. */
+/** The RFC 3339 text of a moment in UTC, with six fractional digits and `Z`. */
 export function formatTimestampUs(at_us: number): string {
   const second = Math.floor(at_us / us_per_second);
   const day = Math.floor(second / seconds_per_day);

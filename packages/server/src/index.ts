@@ -1,6 +1,6 @@
 /**
- * The face of the service for the command line; no other package imports this one. What only one command needs is loaded when
- * that command calls it, because it would double the start of every other command.
+ * The service's exports for the command line, the only importing package. Each export loads its module on the first
+ * call, because loading all of them would double the start of every command.
  */
 import type * as instance from "./edge/instance/instance.ts";
 import type * as main from "./edge/main.ts";

@@ -1,9 +1,9 @@
-/** Where the files that come with the program are: the same answer from the sources and from the built program. */
+/** Paths of installed files, the same from the sources and from the built program. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The directory of the installation, found upwards from this file. Throws when the installation is incomplete. */
+/** Returns the directory of the installation, searched upwards from this file. Throws if the installation is incomplete. */
 export function root(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   for (let directory = here; ; directory = dirname(directory)) {
@@ -18,5 +18,5 @@ export const packs_dir: string = join(root(), "packs");
 /** The SQL files that bring a database to this program's schema. */
 export const migrations_dir: string = join(root(), "packages/server/migrations");
 
-/** The console as `npm run build` leaves it; absent where nobody built it. */
+/** The built console. Absent before `npm run build`. */
 export const console_dir: string = join(root(), "packages/console/dist");

@@ -1,28 +1,28 @@
-/** What the store and the operations need from the outside world, as types. The edge, the store, tests and the simulation implement them. */
+/** Ports: types of everything that store and operations need from outside. The edge, the store, tests and the simulation implement them. */
 import type { IdKind } from "@countersign/contract";
 import type { AttemptResult, RateTake } from "@countersign/core";
 
 /** The one source of time. */
 export interface Clock {
-  /** Microseconds since the Unix epoch, an integer; decreases within a process only if the wall clock is set back by over a minute. */
+  /** Microseconds since the Unix epoch, an integer. Decreases only if the wall clock is set back by more than a minute. */
   now_us(): number;
 }
 
-/** Wake-ups. A timer is only ever a hint to look again; what is due is decided by the clock and the database. */
+/** Timers. A timer is only a hint to look; the clock and the database decide what is due. */
 export interface Timers {
   /** Calls `run` once after at least `wait_ms` milliseconds; the returned function cancels it. Never keeps the process alive. */
   after(wait_ms: number, run: () => void): () => void;
 }
 
-/** How work in the background gives way to requests. */
+/** Lets requests go before background work. */
 export interface GiveWay {
-  /** A request came a moment ago. */
+  /** Returns whether a request came a moment ago. */
   asked(): boolean;
-  /** Requests come: the next one will soon, and should find no long statement under way. */
+  /** Returns whether the next request is expected soon, so that no long statement should run. */
   expecting(): boolean;
   /**
-   * To be awaited between two small pieces of work. Resolves at once while no requests come. After one came it resolves
-   * when none has come for a moment, at the latest when the work has rested long enough for its share.
+   * Await this between two small pieces of work. Resolves at once while no requests come. After a request it resolves
+   * after a moment without requests, or when the work has rested for its share of time.
    */
   rest(): Promise<void>;
 }
@@ -46,15 +46,15 @@ export interface Log {
 }
 
 /**
- * Runs SQL inside one transaction and answers with the rows of one statement. Numeric and time parameters are cast in the
- * text (`$1::bigint`); `timestamptz` comes back as RFC 3339 UTC text with six fractional digits and `Z`, `int8` as number.
+ * Runs SQL inside one transaction and returns the rows of one statement. Numeric and time parameters are cast in the
+ * text (`$1::bigint`). `timestamptz` is returned as RFC 3339 UTC text with six fractional digits and `Z`, `int8` as number.
  */
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
   params?: readonly unknown[],
 ) => Promise<Row[]>;
 
-/** How new a copy of an organization must be: it has all up to this audit record, or all that is older than so many seconds. */
+/** How new a copy of an organization must be: it has this audit record, or all changes older than `within_s` seconds. */
 export type Freshness = { readonly seq: number } | { readonly within_s: number };
 
 /** The database. Outside `tenant`, `reading` and `system` no row of any tenant table is visible. */
@@ -63,25 +63,25 @@ export interface Db {
   tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction that only reads this organization's rows, on a replica that is as new as `wanted`, else on the
-   * primary. `work` may run several times, so it must have no effect at all.
+   * primary. `work` may run several times, so it must have no effects.
    */
   reading<T>(org_id: string, wanted: Freshness, work: (query: Query) => Promise<T>): Promise<T>;
   /** Runs `work` in one transaction over all organizations: key lookup, workers, command line. */
   system<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * One prepared statement, committed by itself, over all organizations and along the indexes whatever the statistics say:
-   * for queues. Never run again here: when the connection breaks, its outcome is unknown.
+   * Runs one prepared statement in its own transaction over all organizations, always along the indexes:
+   * for queues. Never retries; if the connection breaks, the outcome is unknown.
    */
   queued<Row extends object>(statement: QueueStatement, params: readonly unknown[]): Promise<Row[]>;
 }
 
-/** A statement that is planned once a session under its name: at most 63 characters, one text a name. */
+/** A statement that each session plans once under its name (at most 63 characters). One name has one text. */
 export interface QueueStatement {
   readonly name: string;
   readonly text: string;
 }
 
-/** A whole answer, or why there is none; `text` is a sentence for people. */
+/** A complete answer, or the reason why there is none; `text` is a sentence for people. */
 export type Answered =
   | {
       readonly status: number;
@@ -91,11 +91,11 @@ export type Answered =
     }
   | { readonly failed: "timeout" | "unreachable" | "refused" | "too_large"; readonly text: string };
 
-/** Passwords, hashed so slowly that guessing is dear. Both fault `overloaded` when too many are being hashed already. */
+/** Slow hashes of passwords. Both methods fault `overloaded` if too many passwords are being hashed. */
 export interface Passwords {
   /** Argon2id in PHC form. */
   hash(password: string): Promise<string>;
-  /** Whether the password is that of the hash. Null: nobody's; takes as long as any other. */
+  /** Returns whether the password has this hash. Null: false, after the same time. */
   verify(hash: string | null, password: string): Promise<boolean>;
 }
 
@@ -105,29 +105,29 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** One click there stops mails of this kind (RFC 8058); absent: mails that answer a request. */
+  /** One-click unsubscribe address (RFC 8058). Absent: the mail answers a request. */
   readonly unsubscribe_url?: string;
 }
 
-/** The way out for mails. */
+/** Sends mails. */
 export interface Mailer {
   /**
-   * Resolves once the mail is another server's, or a file; rejects when it is to be tried again, after a minute at the latest.
-   * `stop` breaks it off: then it rejects, and whether the server has taken the mail is not known.
+   * Resolves when another server has the mail, or when it is a file. Rejects if a retry is needed, after a minute at the latest.
+   * `stop` cancels: then the promise rejects, and the server may or may not have the mail.
    */
   send(mail: Mail, stop?: AbortSignal): Promise<void>;
 }
 
-/** The one way out to addresses that somebody else named. */
+/** The guarded client, the only one for addresses that customers choose. */
 export interface HttpOut {
   /**
-   * Judges a receiver's URL as of now: its text, and the addresses that its name has. A name that does not resolve (yet)
-   * passes: each attempt looks again. Gives the one spelling to store, or the reason as a sentence.
+   * Checks a receiver's URL: its text, and the current addresses of its name. A name that does not resolve
+   * passes, because each attempt checks again. Returns the spelling to store, or the reason as a sentence.
    */
   check(url: string): Promise<{ readonly href: string } | { readonly refused: string }>;
   /**
-   * One POST; never rejects. Ends after 10 s at the latest with the head of an answer or a reason, and connects to no
-   * address that it has not judged in this call or the second before. Redirects are not followed.
+   * Sends one POST; never rejects. Ends after 10 s at the latest with the head of an answer or a reason. Connects to no
+   * address that was not checked in this call or within one second before. Does not follow redirects.
    */
   post(
     url: string,
@@ -135,8 +135,8 @@ export interface HttpOut {
     body: string,
   ): Promise<AttemptResult & { readonly duration_ms: number }>;
   /**
-   * One POST whose answer matters; never rejects. Guarded like `post`. `timeout_ms` run over everything from the lookup of
-   * the name to the last byte of the answer; an answer of more than `answer_bytes_max` is cut off and dropped. With the
+   * Sends one POST and reads its answer; never rejects. Guarded like `post`. `timeout_ms` covers everything from the lookup of
+   * the name to the last byte of the answer. An answer of more than `answer_bytes_max` is dropped. With the
    * method GET the body is not sent.
    */
   ask(
@@ -149,23 +149,23 @@ export interface HttpOut {
 
 /** Reads TXT records of the DNS. */
 export interface TxtRecords {
-  /** The texts at a name, none where it has no such record; null: the name servers gave no answer. Never rejects. */
+  /** Returns the texts at a name, possibly none. Null: the name servers gave no answer. Never rejects. */
   read(name: string): Promise<readonly string[] | null>;
 }
 
-/** One piece of work that has ended, for a trace. Never carries a secret, a body, or an agent's text. */
+/** A finished piece of work, for a trace. Has no secret, no body, and no text of an agent. */
 interface EndedSpan {
   readonly name: string;
   readonly kind: "server" | "client";
   readonly started_us: number;
   readonly ended_us: number;
-  /** The caller's W3C `traceparent`; undefined: this is where the trace begins. */
+  /** The caller's W3C `traceparent`. Undefined: the trace begins here. */
   readonly traceparent?: string | undefined;
   readonly failed: boolean;
   readonly attributes: Readonly<Record<string, string | number>>;
 }
 
-/** Where ended pieces of work are told. Must return at once. */
+/** Receives finished pieces of work. Must return at once. */
 export interface Spans {
   ended(span: EndedSpan): void;
 }
@@ -190,7 +190,7 @@ export interface KeyRing extends Sealer {
   openedBy(sealed: string, context: string): string | null;
 }
 
-/** Counts requests by bucket (category and caller). Returns a value, not a promise, where it can: the hot path awaits nothing. */
+/** Counts requests by bucket (category and caller). Returns a value if possible, so that the hot path does not await. */
 export interface RateWindows {
   /** Counts a request, or refuses it if `limit` requests count already. Never rejects. */
   take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;

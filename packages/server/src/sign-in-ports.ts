@@ -1,37 +1,37 @@
-/** Types only: the libraries by which people sign in without a password of ours. The edge implements them. */
+/** Types of the libraries for passkeys and single sign-on. The edge implements them. */
 
-/** Where passkeys belong to: the origin that browsers see, and the host name in it. */
+/** The site of passkeys: the origin that browsers see, and its host name. */
 export interface PasskeySite {
   readonly origin: string;
   readonly host: string;
 }
 
-/** A passkey as far as its checks need it. */
+/** The parts of a passkey that its checks need. */
 export interface KnownPasskey {
   /** The credential's id, base64url. */
   readonly passkey_id: string;
   /** COSE. */
   readonly public_key: Buffer;
-  /** Uses so far, as the authenticator counts them; 0 where it does not. */
+  /** The authenticator's count of uses; 0 if it does not count. */
   readonly counter: number;
   /** How browsers may reach it, e.g. `internal`, `usb`. */
   readonly transports: readonly string[];
 }
 
-/** WebAuthn. Challenges are texts; credentials are what browsers give, which may be anything. */
+/** WebAuthn. Challenges are texts. Credentials come from browsers and may be anything. */
 export interface PasskeyChecks {
-  /** Options for `navigator.credentials.create`, in their JSON form. `known` are not registered twice. */
+  /** Returns options for `navigator.credentials.create`, in their JSON form. `known` passkeys are not registered twice. */
   registrationOptions(
     site: PasskeySite,
     person: { readonly user_id: string; readonly email: string },
     challenge: string,
     known: readonly Pick<KnownPasskey, "passkey_id" | "transports">[],
   ): Promise<Record<string, unknown>>;
-  /** The passkey that answers the challenge, its user verified; null: it does not. */
+  /** Returns the passkey that answers the challenge with a verified user. Null: the credential does not. */
   registered(site: PasskeySite, challenge: string, credential: unknown): Promise<KnownPasskey | null>;
-  /** Options for `navigator.credentials.get`, in their JSON form; the browser offers what it has. */
+  /** Returns options for `navigator.credentials.get`, in their JSON form. The browser offers its passkeys. */
   loginOptions(site: PasskeySite, challenge: string): Promise<Record<string, unknown>>;
-  /** The new count of uses where the passkey answers the challenge, its user verified; null: it does not. */
+  /** Returns the new count of uses if the passkey answers the challenge with a verified user. Null: it does not. */
   usedBy(site: PasskeySite, challenge: string, credential: unknown, known: KnownPasskey): Promise<number | null>;
 }
 
@@ -42,7 +42,7 @@ export interface OpenIdProvider {
   readonly client_secret: string;
 }
 
-/** What one login has to be finished with. All of it is secret until then. */
+/** The secrets that finish a login. */
 export interface OpenIdLogin {
   readonly state: string;
   readonly nonce: string;
@@ -50,15 +50,15 @@ export interface OpenIdLogin {
   readonly code_verifier: string;
 }
 
-/** Whom a provider vouches for. */
+/** A person for whom a provider vouches. */
 export interface OpenIdPerson {
   readonly subject: string;
-  /** Null: the provider told none. */
+  /** Null: the provider sent no address. */
   readonly email: string | null;
   readonly email_verified: boolean;
 }
 
-/** Why a provider was of no use: it could not be reached, or what it said does not hold. `text` is a sentence for people. */
+/** Why a login with a provider failed: the provider is unreachable or its answer is invalid. `text` is a sentence for people. */
 export interface OpenIdFailure {
   readonly failed: "unreachable" | "refused";
   readonly text: string;
@@ -66,13 +66,13 @@ export interface OpenIdFailure {
 
 /** OpenID Connect: code flow with PKCE, state and nonce, through the guarded client. Never rejects. */
 export interface OpenId {
-  /** Reads the provider's metadata and gives the address that the browser is to go to. */
+  /** Reads the provider's metadata and returns the address for the browser. */
   begin(
     provider: OpenIdProvider,
     login: OpenIdLogin,
     redirect_uri: string,
     login_hint: string | null,
   ): Promise<{ readonly location: string } | OpenIdFailure>;
-  /** Redeems the code with which the browser came back (`callback` is the whole address) and checks what it gives. */
+  /** Redeems the code of `callback`, the whole address of the redirect, and checks the result. */
   finish(provider: OpenIdProvider, login: OpenIdLogin, callback: string): Promise<OpenIdPerson | OpenIdFailure>;
 }

@@ -1,20 +1,24 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the channel and the moment of an action. Source: contract §2.9 environmental; staleness api.md §5. */
+/** Facts about the channel and the moment of an action. Source: contract §2.9 environmental. */
 export const environmental = {
   name: "environmental",
   meaning: "the channel and the moment of an action",
   max_age_seconds: 900,
   fields: [
-    { name: "channel_encryption", types: ["boolean"], meaning: "channel encrypted end to end" },
+    { name: "channel_encryption", types: ["boolean"], meaning: "the channel is encrypted end to end" },
     { name: "tls_version", types: ["string", "number"], meaning: "TLS version of the channel" },
-    { name: "protocol", types: ["string"], meaning: "transport protocol (https, sftp, ftp as examples)" },
+    { name: "protocol", types: ["string"], meaning: "transport protocol, for example https, sftp, ftp" },
     {
       name: "network_segment",
       types: ["string"],
-      meaning: "segment of the target (cde, internal, public as examples)",
+      meaning: "segment of the target, for example cde, internal, public",
     },
-    { name: "global_privacy_control", types: ["boolean"], meaning: "consumer sent a Global Privacy Control signal" },
+    {
+      name: "global_privacy_control",
+      types: ["boolean"],
+      meaning: "the consumer sent a Global Privacy Control signal",
+    },
     { name: "communication_channel", types: ["string"], meaning: "voice, sms, email and others" },
     {
       name: "communication_method",
@@ -28,7 +32,7 @@ export const environmental = {
       constraint: { kind: "integer_range", min: 0, max: 23 },
     },
     { name: "recipient_state", types: ["string"], meaning: "two-letter US state", constraint: { kind: "us_state" } },
-    { name: "ai_voice_detected", types: ["boolean"], meaning: "AI-generated voice in use" },
+    { name: "ai_voice_detected", types: ["boolean"], meaning: "an AI-generated voice is in use" },
     { name: "ai_voice_disclosure", types: ["boolean", "string"], meaning: "the call discloses the AI voice" },
     {
       name: "boundary_crossing_approved",

@@ -1,7 +1,7 @@
-/** The JSON types a listed fact may have besides null. `integer` is a number without a fraction. */
+/** The JSON types of a listed fact besides null. `integer` is a number without a fraction. */
 export type FactType = "string" | "number" | "integer" | "boolean" | "object" | "array";
 
-/** What a fact's value must satisfy beyond its type. */
+/** A condition on a fact's value beyond its type. */
 export type FactConstraint =
   | { readonly kind: "integer_range"; readonly min: number; readonly max: number }
   /** A two-letter USPS code in any case; stored in upper case. */
@@ -18,7 +18,7 @@ export interface FactField {
   readonly constraint?: FactConstraint;
 }
 
-/** One category of facts: its listed fields and how old they may be before they count as missing. */
+/** A category of facts: its listed fields, and the age in seconds after which they count as missing. */
 export interface FactCategory {
   readonly name: string;
   readonly meaning: string;

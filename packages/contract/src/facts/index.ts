@@ -1,4 +1,4 @@
-/** All facts that the contract lists, by category. Source: contract §2.9. docs/facts.md is written from here. */
+/** All facts that the contract lists, by category. docs/facts.md is generated from this file. Source: contract §2.9. */
 
 import { entityState } from "./entity-state.ts";
 import { environmental } from "./environmental.ts";
@@ -12,9 +12,9 @@ export type { FactCategory, FactConstraint, FactField, FactType } from "./fact.t
 export { usStateCodes } from "./us-states.ts";
 
 /**
- * The six categories in contract order: 85 listed facts in all. Five names stand in two categories each (recipient_state,
+ * The six categories in contract order, with 85 listed facts. Five names are in two categories each (recipient_state,
  * ai_voice_detected and ai_voice_disclosure in environmental and regulatory; account_status in entity_state and identity;
- * delegation_limit_usd in organizational and identity); they are separate facts.
+ * delegation_limit_usd in organizational and identity). They are separate facts.
  */
 export const factCategories = {
   environmental,
@@ -31,15 +31,15 @@ export type FactCategoryName = keyof typeof factCategories;
 /** The category names in contract order. */
 export const factCategoryNames = Object.keys(factCategories) as FactCategoryName[];
 
-/** The constant that `contract_version` of a context document holds: a string, never the number 1. */
+/** The constant `contract_version` of a context document: a string, never the number 1. */
 export const context_contract_version = "1";
 
-/** Every key of a category object matches this; the same text is a JSON Schema pattern. Source: contract §2.9 rule 2. */
+/** The pattern of fact names, also used as a JSON Schema pattern. Source: contract §2.9 rule 2. */
 export const fact_key_pattern = "^[a-z][a-z0-9_]{0,63}$";
 
 /**
- * Single facts that are good for a shorter time than their category, in seconds, by `category.field`: a certificate can be
- * revoked any day, while the rest of `organizational` changes by the week.
+ * Facts that become stale sooner than their category, in seconds, by `category.field`. A certificate can be
+ * revoked any day, while other facts of `organizational` change weekly.
  */
 export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
   "organizational.ssl_certificate_valid": 86_400,
@@ -47,8 +47,8 @@ export const factMaxAgeSeconds: Readonly<Record<string, number>> = {
 };
 
 /**
- * The fact that is good until the clock strikes, as `category.field`, and for no time beyond: a recipient's local hour is
- * another one then, however young the fact is. Every zone of the United States is a whole number of hours from UTC, so the
- * UTC hour decides. Source: policies.md §3 rule 7.
+ * The fact, as `category.field`, that becomes stale at the full hour. A recipient's local hour changes then, however recent
+ * the fact is. Every zone of the United States is a whole number of hours from UTC, so the
+ * UTC hour decides.
  */
 export const clock_hour_fact = "environmental.recipient_local_hour";

@@ -1,12 +1,16 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about the customer's own limits, programmes and documents. Source: contract §2.9 organizational; staleness api.md §5. */
+/** Facts about the customer's own limits, programmes and documents. Source: contract §2.9 organizational. */
 export const organizational = {
   name: "organizational",
   meaning: "the customer's own limits, programmes and documents",
   max_age_seconds: 604_800,
   fields: [
-    { name: "delegation_limit_usd", types: ["number"], meaning: "most the agent may commit alone, USD" },
+    {
+      name: "delegation_limit_usd",
+      types: ["number"],
+      meaning: "the highest amount in USD that the agent may commit alone",
+    },
     { name: "gdpr_legal_basis", types: ["string"], meaning: "Article 6 basis, e.g. contract, legitimate_interest" },
     {
       name: "legitimate_interest_assessment",
@@ -14,9 +18,9 @@ export const organizational = {
       meaning: "documented assessment",
     },
     { name: "phi_access_scope", types: ["string", "array"], meaning: "documented PHI scope of the agent" },
-    { name: "bulk_access_justification", types: ["string"], meaning: "why bulk PHI access is needed" },
+    { name: "bulk_access_justification", types: ["string"], meaning: "the reason for bulk PHI access" },
     { name: "ssl_certificate_valid", types: ["boolean"], meaning: "target's TLS certificate is valid" },
-    { name: "certificate_expiry_days", types: ["number"], meaning: "days until it expires" },
+    { name: "certificate_expiry_days", types: ["number"], meaning: "days until the certificate expires" },
     {
       name: "pci_network_segmentation",
       types: ["string"],
@@ -52,6 +56,6 @@ export const organizational = {
     { name: "configuration_baseline_ref", types: ["string"], meaning: "reference to the configuration baseline" },
     { name: "change_management_ticket", types: ["string"], meaning: "approved change ticket" },
     { name: "monitoring_enabled", types: ["boolean"], meaning: "the system is monitored" },
-    { name: "telemetry_endpoint", types: ["string"], meaning: "where its telemetry goes" },
+    { name: "telemetry_endpoint", types: ["string"], meaning: "the receiver of the system's telemetry" },
   ],
 } as const satisfies FactCategory;

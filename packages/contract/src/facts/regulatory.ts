@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about consents, scopes and registrations that laws ask for. Source: contract §2.9 regulatory; staleness api.md §5. */
+/** Facts about consents, scopes and registrations that laws ask for. Source: contract §2.9 regulatory. */
 export const regulatory = {
   name: "regulatory",
   meaning: "consents, scopes and registrations that laws ask for",
@@ -25,7 +25,7 @@ export const regulatory = {
     { name: "consumer_age", types: ["number"], meaning: "years" },
     { name: "ccpa_minor_opt_in", types: ["object"], meaning: "opt-in for a consumer under 16" },
     { name: "gpc_override_consent", types: ["object"], meaning: "consent overriding a Global Privacy Control signal" },
-    { name: "ferpa_record_type", types: ["string"], meaning: "grades, directory_information as examples" },
+    { name: "ferpa_record_type", types: ["string"], meaning: "for example grades, directory_information" },
     { name: "ferpa_consent", types: ["object"], meaning: "written consent to disclose the record" },
     {
       name: "ferpa_disclosure_purpose",
@@ -34,9 +34,9 @@ export const regulatory = {
     },
     { name: "ferpa_directory_opt_out", types: ["boolean"], meaning: "student opted out of directory disclosure" },
     { name: "sox_scope", types: ["object"], meaning: "action is in SOX scope" },
-    { name: "tcpa", types: ["object"], meaning: "TCPA context kept together" },
+    { name: "tcpa", types: ["object"], meaning: "all TCPA context in one object" },
     { name: "tcpa_consent", types: ["object"], meaning: "recipient's TCPA consent record" },
-    { name: "dnc_registry_status", types: ["string"], meaning: "listed, not_listed as examples" },
+    { name: "dnc_registry_status", types: ["string"], meaning: "for example listed, not_listed" },
     { name: "established_business_relationship", types: ["object"], meaning: "relationship with the recipient" },
     {
       name: "dnc_last_scrub_date",

@@ -1,6 +1,6 @@
 import type { FactCategory } from "./fact.ts";
 
-/** Facts about alarms. Source: contract §2.9 security; staleness api.md §5. */
+/** Facts about alarms. Source: contract §2.9 security. */
 export const security = {
   name: "security",
   meaning: "alarms",
@@ -13,6 +13,6 @@ export const security = {
       meaning: "prompt injection was detected in what the agent read",
     },
     { name: "active_security_incident", types: ["boolean"], meaning: "a security incident is open" },
-    { name: "siem_ref", types: ["string"], meaning: "where the system's events go in the customer's SIEM" },
+    { name: "siem_ref", types: ["string"], meaning: "the place of the system's events in the customer's SIEM" },
   ],
 } as const satisfies FactCategory;

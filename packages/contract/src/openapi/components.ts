@@ -2,30 +2,30 @@ import type { TSchema } from "typebox";
 import { name_pattern } from "../names.ts";
 import { BatchItem, ContextDocument } from "../resources/index.ts";
 
-/** A JSON value as it stands in the OpenAPI document. */
+/** A JSON value of the OpenAPI document. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Schemas that requests name by title only, because the operation checks them itself (`checkedLater`). */
+/** Schemas that requests refer to by title, because the operation checks them itself (`checkedLater`). */
 const checkedLaterSchemas = new Map<string, TSchema>([
   ["ContextDocument", ContextDocument],
   ["BatchItem", BatchItem],
 ]);
 
-/** Collects what operations share, so that it stands in the document once. */
+/** Collects shared parts of operations, so that the document has each once. */
 export class Components {
   readonly #placed = new Map<string, Json>();
   readonly #responses = new Map<string, Json>();
 
   /**
-   * The schema as plain JSON in which every titled part is a `$ref` to a component. Two different schemas under one title
-   * are a mistake in the tables and throw.
+   * Returns the schema as plain JSON in which every titled part is a `$ref` to a component. Throws if two different schemas
+   * have one title.
    */
   place(schema: TSchema): Json {
-    // Through text: drops TypeBox's hidden marks, and what a client would not see does not count.
+    // JSON text drops TypeBox's hidden marks.
     return this.#replaceTitled(JSON.parse(JSON.stringify(schema)) as Json);
   }
 
-  /** A `$ref` to a response; the name stands for the whole content. */
+  /** Returns a `$ref` to a response. One name always has the same content. */
   response(name: string, content: () => Json): Json {
     if (!this.#responses.has(name)) this.#responses.set(name, content());
     return { $ref: `#/components/responses/${name}` };
@@ -45,7 +45,7 @@ export class Components {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.#replaceTitled(item));
     const { title, ...rest } = value as { readonly [key: string]: Json };
-    // Without the pattern of names: clients generated for languages without \p{…} could not send any. The descriptions tell it.
+    // The pattern of names is omitted, because generated clients may not support \p{…}. The descriptions explain the pattern.
     const shown = Object.entries(rest).filter(([key, item]) => key !== "pattern" || item !== name_pattern);
     const inner = Object.fromEntries(shown.map(([key, item]) => [key, this.#replaceTitled(item)]));
     if (typeof title !== "string") return title === undefined ? inner : { ...inner, title: this.#replaceTitled(title) };

@@ -3,10 +3,10 @@ import type { Json } from "./components.ts";
 const text = { type: "string" } as const;
 const integer = { type: "integer" } as const;
 
-/** Headers of answers. Source: contract §5 rule 6, §8 rules 7 and 8; api.md §2. */
+/** Headers of answers. Source: contract §5 rule 6, §8 rules 7 and 8. */
 export const headerComponents = {
   "X-Request-Id": {
-    description: "Names this request in the service's log; the same as error.request_id.",
+    description: "The id of this request in the service's log, the same as error.request_id.",
     schema: text,
   },
   "RateLimit-Limit": { description: "Requests per window.", schema: integer },
@@ -16,10 +16,10 @@ export const headerComponents = {
     schema: integer,
   },
   "RateLimit-Policy": { description: 'The window, such as "intents";q=120;w=60.', schema: text },
-  RateLimit: { description: 'What is left of it, such as "intents";r=119;t=60.', schema: text },
+  RateLimit: { description: 'Requests and seconds left in the window, such as "intents";r=119;t=60.', schema: text },
   "Retry-After": { description: "Seconds to wait.", schema: integer },
-  ETag: { description: "Strong validator; give it back in If-None-Match.", schema: text },
-  "Set-Cookie": { description: "Sets a cookie, or takes it away.", schema: text },
+  ETag: { description: "Strong validator. Send it in If-None-Match.", schema: text },
+  "Set-Cookie": { description: "Sets or removes a cookie.", schema: text },
   Location: { description: "Path of the new resource.", schema: text },
   "Idempotent-Replayed": { description: "Present on a repeated answer.", schema: { type: "string", const: "true" } },
   "X-Service-Key-Expired": {

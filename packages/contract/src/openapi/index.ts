@@ -1,4 +1,4 @@
-/** The API's own description, derived from the operation table. */
+/** The OpenAPI document, derived from the operation table. */
 
 import { deliveryHeaders } from "../event-types.ts";
 import { limits } from "../limits.ts";
@@ -17,7 +17,7 @@ export interface OpenapiDocument {
   readonly [field: string]: Json;
 }
 
-/** Makes the OpenAPI 3.1 document from the tables. openapi.json and GET /openapi.json are this document. */
+/** Returns the OpenAPI 3.1 document of the API: openapi.json and GET /openapi.json. */
 export function openapiDocument(): OpenapiDocument {
   const components = new Components();
   const paths: Record<string, Record<string, Json>> = {};
@@ -30,7 +30,7 @@ export function openapiDocument(): OpenapiDocument {
     info: {
       title: "Countersign",
       version: product_version,
-      summary: "Decides, records and accounts for the actions that software agents propose.",
+      summary: "Decides and records the actions that software agents propose.",
       description: rateDescription(),
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
@@ -45,15 +45,15 @@ export function openapiDocument(): OpenapiDocument {
           type: "apiKey",
           in: "header",
           name: "X-API-Key",
-          description: "svc_<environment>_<scope>_<random>. The organization follows from the key.",
+          description: "svc_<environment>_<scope>_<random>. The key determines the organization.",
         },
         Session: {
           type: "apiKey",
           in: "cookie",
           name: "__Host-countersign_session",
           description:
-            "A person's session. The cookie is named countersign_session where the service is reached by http on the " +
-            "loopback address. Writes have to come from the service's own pages.",
+            "A person's session. The cookie is named countersign_session if the service is reached by http on the " +
+            "loopback address. Writes must come from the service's own pages.",
         },
       },
       headers: headerComponents,
@@ -66,7 +66,7 @@ export function openapiDocument(): OpenapiDocument {
 function rateDescription(): string {
   return [
     "## Rate limits",
-    `Each operation under /v1 belongs to one category, which allows so many requests in any ${limits.rate_window_seconds} seconds:`,
+    `Each operation under /v1 belongs to one category, which allows this many requests in any ${limits.rate_window_seconds} seconds:`,
     rateTable(),
     `The window slides: a request counts until it is ${limits.rate_window_seconds} seconds old. A refused request (429) does not count, ` +
       "and its answer says in `Retry-After` when to ask again. The operator can set other limits.",
@@ -77,7 +77,7 @@ function eventObject(components: Components): Json {
   return {
     post: {
       operationId: "receiveEvent",
-      summary: "What the service sends to a registered webhook",
+      summary: "Delivers an event to a registered webhook",
       security: [],
       parameters: deliveryHeaders
         .filter(({ name }) => name !== "Content-Type")

@@ -7,7 +7,7 @@ import { type Role, roleMeets, roleNames } from "../roles.ts";
 import type { Components, Json } from "./components.ts";
 import { type AnswerHeader, headerReferences, rateHeaders } from "./headers.ts";
 
-/** One operation as an OpenAPI Operation Object. */
+/** Returns an operation as an OpenAPI Operation Object. */
 export function operationObject(operationId: string, operation: Operation, components: Components): Json {
   const parameters = parametersOf(operation, components);
   return {
@@ -49,7 +49,7 @@ function rateSentence({ rate }: Operation): string {
   return `Rate limit: category \`${rate}\`, ${requests_max} requests in any ${limits.rate_window_seconds} s for each ${holder}.`;
 }
 
-/** Absent: a key or a session. What refuses only requests without a session finds that out behind the gate. */
+/** Returns the security requirement. Absent: a key or a session. */
 function securityOf({ auth, refuses }: Operation): { security?: Json } {
   if (auth === "session" || refuses?.includes("missing_api_key")) return { security: [{ Session: [] }] };
   return auth === "none" ? { security: [] } : {};
@@ -67,7 +67,7 @@ function parametersOf(operation: Operation, components: Components): Json[] {
     ...fieldsAs("query", operation.query, components),
     ...(operation.idempotent
       ? [
-          header("Idempotency-Key", "Same key and same body: the first answer again.", {
+          header("Idempotency-Key", "The same key with the same body returns the first answer again.", {
             type: "string",
             pattern: "^[\\x20-\\x7e]+$",
             minLength: 1,
@@ -105,7 +105,7 @@ function responsesOf(operation: Operation, components: Components): Json {
   const always: AnswerHeader[] = ["X-Request-Id", ...(operation.rate === null ? [] : rateHeaders)];
   const responses: Record<string, Json> = {};
   for (const [status, answer] of Object.entries(operation.answers)) {
-    // A vote answers 200 the first time, too; what answers otherwise has its repetition below.
+    // A first vote answers 200. Operations with other statuses get the replayed answer below.
     const replayed: AnswerHeader[] = operation.idempotent && status === "200" ? ["Idempotent-Replayed"] : [];
     responses[status] = answerObject(answer, [...always, ...replayed, ...(answer.headers ?? [])], components);
   }
@@ -116,7 +116,7 @@ function responsesOf(operation: Operation, components: Components): Json {
   }
   if (operation.conditional) {
     responses["304"] = {
-      description: "Unchanged since the ETag in If-None-Match. Does not count against the rate limit.",
+      description: "Unchanged since the ETag in If-None-Match. The request does not count in the rate limit.",
       headers: headerReferences([...always, "ETag"]),
     };
   }

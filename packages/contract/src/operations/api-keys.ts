@@ -16,7 +16,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ key_id: givenId("prefix key_") });
 
-/** Keys: create, list, bind, revoke, rotate. Source: contract §3 and §4, api.md §3. */
+/** Keys: create, list, bind, revoke, rotate. Source: contract §3 and §4. */
 export const apiKeyOperations = {
   createApiKey: {
     method: "POST",
@@ -24,7 +24,7 @@ export const apiKeyOperations = {
     tag: "API keys",
     summary: "Create an API key",
     description:
-      "The only answer that shows the key in full. Lifetime without expires_at and expires_in_days: 365 days.",
+      "Only this answer shows the key in full. Without expires_at and expires_in_days, the key is valid for 365 days.",
     auth: ["admin"],
     rate: "general",
     idempotent: true,
@@ -49,8 +49,8 @@ export const apiKeyOperations = {
     tag: "API keys",
     summary: "Bind an API key, or unbind it",
     description:
-      "Takes effect with the next request, on every node. A key that is bound to membranes, agents or networks is refused with 403 " +
-      "elsewhere; `forbid_shadow` refuses `?mode=shadow`. A rotation keeps the bindings.",
+      "Takes effect with the next request, on every node. Outside of its membranes, agents or networks a bound key gets 403. " +
+      "`forbid_shadow` refuses `?mode=shadow`. A rotation keeps the bindings.",
     auth: ["admin"],
     rate: "general",
     params,
@@ -63,11 +63,11 @@ export const apiKeyOperations = {
     method: "GET",
     path: "/v1/api-keys/{key_id}/observed-bindings",
     tag: "API keys",
-    summary: "Read which bindings fit what a key submitted lately",
+    summary: "Read the bindings that fit recent submissions of a key",
     auth: ["admin"],
     rate: "general",
     params,
-    answers: { 200: { description: "What was seen.", schema: wrapped("observed", ObservedBindings) } },
+    answers: { 200: { description: "The observed bindings.", schema: wrapped("observed", ObservedBindings) } },
   },
   revokeApiKey: {
     method: "DELETE",
@@ -75,8 +75,8 @@ export const apiKeyOperations = {
     tag: "API keys",
     summary: "Revoke an API key",
     description:
-      "Once this has answered, no request that begins later succeeds with the key, on any node. Open invitations that " +
-      "the key, or a key that it replaced, sent are withdrawn.",
+      "No request that begins after this answer succeeds with the key, on any node. Open invitations that " +
+      "the key or its predecessors sent are withdrawn.",
     auth: ["admin"],
     rate: "general",
     params,
@@ -88,7 +88,7 @@ export const apiKeyOperations = {
     tag: "API keys",
     summary: "Replace the calling key by a new one, in one step",
     description:
-      "Only the key itself may rotate itself. Role, scope, environment, name, lifetime and bindings are kept; the old key is revoked " +
+      "Only the key itself may rotate itself. Role, scope, environment, name, lifetime and bindings stay. The old key is revoked " +
       "at once, and the new one inherits its rate window. Open invitations stay.",
     auth: "any",
     rate: "general",

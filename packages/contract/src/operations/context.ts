@@ -13,11 +13,11 @@ import {
 } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-const folded = "most HTTP clients fold `.` and `..`, escaped or not, into another path";
-const agentParams = closed({ agent_id: givenId(`the id that intents give as agent.id; ${folded}`) });
+const folded = "most HTTP clients change `.` and `..`, escaped or not, into another path";
+const agentParams = closed({ agent_id: givenId(`the agent.id of intents; ${folded}`) });
 /** Facts are stored only for an id that intents can have. */
 const namedAgentParams = closed({
-  agent_id: chosenName(limits.agent_id_chars_max, `${folded}; the id that intents give as agent.id`),
+  agent_id: chosenName(limits.agent_id_chars_max, `${folded}; the agent.id of intents`),
 });
 const targetParams = closed({
   type: givenId(`the intent's action.target.type; ${folded}`),
@@ -31,7 +31,7 @@ const targetParams = closed({
 const common = { tag: "Context", rate: "general" } as const;
 
 const stored = { 200: { description: "The stored document.", schema: wrapped("context", StoredContext) } } as const;
-const removed = { 204: { description: "Nothing is stored here any more.", schema: null } } as const;
+const removed = { 204: { description: "The facts are deleted.", schema: null } } as const;
 const put = {
   ...common,
   method: "PUT",
@@ -50,14 +50,14 @@ const get = {
 } as const;
 const remove = { ...common, method: "DELETE", auth: ["operator"], answers: removed, refuses: ["not_found"] } as const;
 
-/** Facts: try, push, read, remove; and the endpoint they are pulled from. Source: api.md §5. */
+/** Facts: check, store, read and delete; and the endpoint that supplies them. */
 export const contextOperations = {
   validateContext: {
     ...common,
     method: "POST",
     path: "/v1/context/validate",
     summary: "Check a context document without storing it",
-    description: "Always 200; the same findings are 400 invalid_context elsewhere.",
+    description: "Always answers 200. Other operations answer these findings with 400 invalid_context.",
     auth: "any",
     body: ContextBody,
     body_bytes_max: limits.body_bytes_max,
@@ -107,12 +107,12 @@ export const contextOperations = {
     ...common,
     method: "PUT",
     path: "/v1/context/source",
-    summary: "Register your own endpoint that the service asks for facts",
+    summary: "Register your own endpoint for facts",
     description:
       'Before each decision the service POSTs `{"contract_version": "1", "intent"}` there, signed like a webhook, and ' +
       "expects a context document (200) or nothing (204) within `timeout_ms`. Its facts are the most trusted ones. " +
-      "Where no facts come, the decision is made without them, and `unknown_facts` says why. Replaces the endpoint " +
-      "registered before; every registration has a new secret.",
+      "Without its facts the service decides anyway, and `unknown_facts` says why. Replaces the earlier " +
+      "endpoint. Every registration has a new secret.",
     auth: ["admin"],
     body: ContextSourceInput,
     body_bytes_max: limits.body_bytes_max,
@@ -134,7 +134,7 @@ export const contextOperations = {
     path: "/v1/context/source",
     summary: "Remove the registered source",
     auth: ["admin"],
-    answers: { 204: { description: "It is removed.", schema: null } },
+    answers: { 204: { description: "The source is removed.", schema: null } },
     refuses: ["not_found"],
   },
 } as const satisfies Record<string, Operation>;

@@ -19,7 +19,7 @@ const one = { 200: { description: "The escalation.", schema: wrapped("escalation
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Escalations", rate: "general" } as const;
 
-/** Human review. Source: api.md §6. */
+/** Human review. */
 export const escalationOperations = {
   listEscalations: {
     ...common,
@@ -31,7 +31,7 @@ export const escalationOperations = {
     query: EscalationListQuery,
     answers: {
       200: {
-        description: "Newest first, or in the order asked for.",
+        description: "Newest first, or in the requested order.",
         schema: listed("escalations", Escalation),
         headers: ["ETag"],
       },
@@ -55,8 +55,8 @@ export const escalationOperations = {
     path: "/v1/escalations/{escalation_id}/decision",
     summary: "Vote on an escalation",
     description:
-      "One rejection closes the review as block. Each rule that holds the action must be approved by as many different people of its " +
-      "reviewers as its quorum says; then the review closes. One approval counts for every rule that names the reviewer. Before a vote " +
+      "One block closes the review. Each rule that holds the action needs approvals by the number of different people in its quorum, " +
+      "from among its reviewers. Then the review closes. One approval counts for every rule that names the reviewer. Before a vote " +
       "approves the action, the service decides the action again under the current rules, stored facts and time. If a rule blocks the " +
       "action now, the vote is refused (`blocked_now`). If a further rule holds it now, that rule adds its reviewers. " +
       "An approval that is faster than the pace of a rule needs a typed reason in `comment`, or `second_person: true` (`reason_required`).",
@@ -96,14 +96,14 @@ export const escalationOperations = {
     path: "/v1/escalations/{escalation_id}/withdraw",
     summary: "Withdraw your own action from review; it stays blocked",
     description:
-      "For the key that submitted the action, and its rotations. Others cancel the escalation, if their role allows that. " +
-      "Withdrawing again changes nothing and answers the same.",
+      "For the key that submitted the action, and its rotations. Other callers cancel the escalation if their role permits. " +
+      "A repetition changes nothing and answers the same.",
     auth: "any",
     params,
     body: CancelInput,
     body_optional: true,
     body_bytes_max,
-    answers: { 200: { description: "The decision, as it is now.", schema: wrapped("decision", Decision) } },
+    answers: { 200: { description: "The current decision.", schema: wrapped("decision", Decision) } },
     refuses: ["escalation_closed"],
   },
   revokeApproval: {
@@ -112,8 +112,8 @@ export const escalationOperations = {
     path: "/v1/escalations/{escalation_id}/revoke",
     summary: "Revoke an approval that nobody has claimed",
     description:
-      'For an approved review of an action that was submitted with `claim: "required"`. Once this is answered, nobody can claim the action, ' +
-      "and the approval is handed on to no equal action. Revoking again changes nothing and answers the same.",
+      'For an approved review of an action that was submitted with `claim: "required"`. After this answer nobody can claim the action, ' +
+      "and no equal action gets the approval. A repetition changes nothing and answers the same.",
     auth: ["operator"],
     params,
     body: CancelInput,
@@ -126,10 +126,10 @@ export const escalationOperations = {
     ...common,
     method: "POST",
     path: "/v1/escalations/{escalation_id}/reassign",
-    summary: "Hand an escalation to different reviewers",
+    summary: "Reassign an escalation to other reviewers",
     description:
-      "Its time limit and the votes given stay. Nobody can be named who could not decide: who is below reviewer, keys that are " +
-      "revoked or expired, and whoever submitted the action; nor fewer people than its quorum still needs. They decide in place of all reviewers so far.",
+      "The time limit and the votes stay. The new reviewers replace all earlier ones. Each must be able to decide: not a role below reviewer, " +
+      "no revoked or expired key, and not the submitter. There must be enough people for the quorum.",
     auth: ["operator"],
     params,
     body: ReassignInput,
@@ -143,7 +143,7 @@ export const escalationOperations = {
     path: "/v1/reviewers/pace",
     summary: "Read how fast reviewers rule and how much they approve",
     description:
-      "Figures of the last 7 and 30 days. Admins see everybody, others themselves. If the organization's `reviewer_figures` is `team`, " +
+      "Figures of the last 7 and 30 days. Admins see everybody, reviewers themselves. If the organization's `reviewer_figures` is `team`, " +
       "everybody sees only the totals.",
     auth: ["reviewer"],
     answers: { 200: { description: "The figures.", schema: wrapped("pace", ReviewerPace) } },

@@ -19,7 +19,7 @@ import type { Operation } from "./operation.ts";
 const agent = closed({
   agent_id: chosenName(
     limits.agent_id_chars_max,
-    "most HTTP clients fold `.` and `..`, escaped or not, into another path; the id that intents give as agent.id",
+    "most HTTP clients change `.` and `..`, escaped or not, into another path; the agent.id of intents",
   ),
 });
 const key = closed({ key_id: givenId("prefix key_") });
@@ -28,11 +28,11 @@ const freeze = {
   tag: "Freezes",
   rate: "general",
   description:
-    "Once this has answered, nothing of the frozen passes any more on any node: see docs/freeze.md. Freezing again replaces mode and reason.",
+    "After this answer nothing of the frozen subject is approved on any node (docs/freeze.md). Freezing again replaces mode and reason.",
   auth: ["operator"],
   body: FreezeInput,
   body_bytes_max: limits.body_bytes_max,
-  answers: { 200: { description: "It is frozen.", schema: wrapped("freeze", Freeze) } },
+  answers: { 200: { description: "The freeze.", schema: wrapped("freeze", Freeze) } },
   refuses: ["already_exists"],
 } as const;
 const unfreeze = {
@@ -43,8 +43,8 @@ const unfreeze = {
   body: UnfreezeInput,
   body_bytes_max: limits.body_bytes_max,
   answers: {
-    200: { description: "It is not frozen any more. The freeze as it was.", schema: Unfreezing },
-    202: { description: "A second, different person has to unfreeze it, too.", schema: Unfreezing },
+    200: { description: "The freeze has ended. The answer has its last state.", schema: Unfreezing },
+    202: { description: "A second, different person must unfreeze the subject, too.", schema: Unfreezing },
   },
   refuses: ["not_found", "state_conflict"],
 } as const;

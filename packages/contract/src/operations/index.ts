@@ -1,4 +1,4 @@
-/** The API: every operation under the name of the use case that serves it. Source: contract §4 and api.md. */
+/** The API: every operation under the name of the use case that serves it. Source: contract §4. */
 
 import type { Static, TSchema } from "typebox";
 import { agentOperations } from "./agents.ts";
@@ -21,7 +21,7 @@ import { webhookOperations } from "./webhooks.ts";
 
 export { type Answer, type Operation, refusalsOf, refusesBody } from "./operation.ts";
 
-/** All operations in the order of openapi.json. The key is the operation id. */
+/** All operations by operation id, in the order of openapi.json. */
 export const operations = {
   ...operatingOperations,
   ...onboardingOperations,
@@ -42,14 +42,14 @@ export const operations = {
   ...organizationOperations,
 } as const satisfies Record<string, Operation>;
 
-/** The name of an operation: operationId in openapi.json, name of its use case, name of its SDK method. */
+/** The name of an operation, of its use case, and of its SDK method; `operationId` in openapi.json. */
 export type OperationId = keyof typeof operations;
 
-/** The rows of the table in its order: the operation's id and what it is. */
+/** Operation ids with their operations, in table order. */
 export const operationRows = Object.entries(operations) as readonly [OperationId, Operation][];
 
 type AnswerRow<Id extends OperationId> = (typeof operations)[Id]["answers"][keyof (typeof operations)[Id]["answers"]];
 type BodyOf<Row> = Row extends { readonly schema: infer S } ? (S extends TSchema ? Static<S> : null) : never;
 
-/** The body of an operation's answer below 400, null where it has none; a union where its statuses differ in that. */
+/** The body of an operation's answer below 400; null without a body; a union if statuses have different bodies. */
 export type AnswerBody<Id extends OperationId> = BodyOf<AnswerRow<Id>>;

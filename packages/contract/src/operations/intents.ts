@@ -27,7 +27,7 @@ import type { Operation } from "./operation.ts";
 
 const params = closed({ intent_id: givenId("prefix int_") });
 
-/** Intents: submit, read, observe, override. Source: contract §4, api.md §4 and §6. */
+/** Intents: submit, read, observe, override. Source: contract §4. */
 export const intentOperations = {
   submitIntent: {
     method: "POST",
@@ -35,7 +35,7 @@ export const intentOperations = {
     tag: "Intents",
     summary: "Submit an action and get the decision on it",
     description:
-      "All four verdicts answer 201: a block is an answer, not an error. A 2xx means that intent, decision, audit and event " +
+      "All four verdicts answer 201, because a block is not an error. A 2xx means that intent, decision, audit entries and events " +
       "are committed to disk.",
     auth: "any",
     rate: "intents",
@@ -62,8 +62,8 @@ export const intentOperations = {
     tag: "Intents",
     summary: "Submit up to 50 actions; counts as one request",
     description:
-      "Results stand in the order of the request. A bad item fails alone, and so does one that a key which ended meanwhile left undecided. Each item may have an `idempotency_key` of its own; " +
-      "an Idempotency-Key header says nothing about a batch. An Agent-Token header counts for every item.",
+      "Results have the order of the request. An invalid item fails alone, and so does an undecided item if the key ends meanwhile. Each item may have its own `idempotency_key`; " +
+      "an Idempotency-Key header has no effect on a batch. An Agent-Token header counts for every item.",
     auth: "any",
     rate: "intents",
     agent_token: true,
@@ -113,13 +113,13 @@ export const intentOperations = {
     method: "GET",
     path: "/v1/intents/{intent_id}/audit",
     tag: "Intents",
-    summary: "Read what happened to an intent",
-    description: "Oldest first. No operation changes or removes an audit row.",
+    summary: "Read the audit trail of an intent",
+    description: "Oldest first. No operation changes or removes an audit record.",
     auth: "any",
     rate: "general",
     params,
     query: listQuery({}),
-    answers: { 200: { description: "The audit rows in order.", schema: listed("audit", AuditRecord) } },
+    answers: { 200: { description: "The audit records in order.", schema: listed("audit", AuditRecord) } },
   },
   claimIntent: {
     method: "POST",
@@ -127,9 +127,9 @@ export const intentOperations = {
     tag: "Intents",
     summary: "Claim an approved action before carrying it out",
     description:
-      "The first claim wins. The same key repeats it with the same nonce; every other claim is refused with `already_claimed`, " +
+      "The first claim wins. The same key may repeat the claim with the same nonce. The service refuses every other claim with `already_claimed`, " +
       "whatever its Idempotency-Key. The service decides the action again under the current rules, stored facts and time. It refuses " +
-      "the claim if a rule blocks the action now, or if the approval expired, was revoked, or went to an equal action (`handed_on`). Only the key that submitted the action, its rotations, and operators may claim it. An action may be " +
+      "the claim if a rule blocks the action now, or if the approval expired, was revoked, or went to an equal action (`handed_on`). Only the submitting key, its rotations, and operators may claim the action. An action may be " +
       "claimed whether or not its submission said `claim`.",
     auth: "any",
     rate: "general",
@@ -143,10 +143,10 @@ export const intentOperations = {
     method: "POST",
     path: "/v1/intents/{intent_id}/observations",
     tag: "Intents",
-    summary: "Record what the agent then did",
+    summary: "Report what the agent did",
     description:
-      "The intent's audit trail shows it, with its detail, in a row of type `observed`, and `execution` of the decision shows the newest. " +
-      "Operators report the outcome of an action that was claimed by a client that died.",
+      "The intent's audit trail shows each report with its detail as `observed`. `execution` of the decision shows the newest report. " +
+      "If a client died after its claim, an operator reports the outcome.",
     auth: ["operator", "host", "agent"],
     rate: "general",
     idempotent: true,
@@ -160,13 +160,13 @@ export const intentOperations = {
     method: "POST",
     path: "/v1/intents/{intent_id}/override",
     tag: "Overrides",
-    summary: "Approve a blocked action: its next retry within 24 hours passes, once",
+    summary: "Override a block: the next retry within 24 hours is approved once",
     description:
       "A retry is the same action by the same agent in the same membrane: action type (after the membrane's action catalogue), " +
-      "verb, target and payload.content are equal as JSON, in whatever order of keys and spelling of numbers. All else may " +
+      "verb, target and payload.content are equal as JSON. The order of keys and the spelling of numbers do not matter. Other fields may " +
       "differ: payload.summary, framework, session_id, on_behalf_of, estimated_impact, data_classes, context, Idempotency-Key. " +
-      "A retry in shadow mode spends no override, and only test mode spends what was given in test mode. Where a policy holds " +
-      "the action, too, and names reviewers, one of them has to override; where it asks for two approvals, two people have to.",
+      "A retry in shadow mode spends no override, and only test mode spends overrides of test mode. If a policy also holds " +
+      "the action and names reviewers, one of them must override. If the policy needs two approvals, two people must override.",
     auth: ["operator"],
     rate: "general",
     idempotent: true,
@@ -175,13 +175,13 @@ export const intentOperations = {
     body_bytes_max: limits.body_bytes_max,
     answers: {
       201: { description: "The override.", schema: wrapped("override", Override) },
-      202: { description: "A second, different person has to approve too.", schema: wrapped("override", Override) },
+      202: { description: "A second, different person must approve, too.", schema: wrapped("override", Override) },
     },
     refuses: ["self_review", "override_not_allowed", "state_conflict", "frozen"],
   },
 } as const satisfies Record<string, Operation>;
 
-/** Overrides: list and revoke. Source: api.md §6. */
+/** Overrides: list and revoke. */
 export const overrideOperations = {
   listOverrides: {
     method: "GET",
@@ -204,7 +204,7 @@ export const overrideOperations = {
     auth: ["operator"],
     rate: "general",
     params: closed({ override_id: givenId("prefix ovr_") }),
-    answers: { 204: { description: "It is revoked.", schema: null } },
+    answers: { 204: { description: "The override is revoked.", schema: null } },
     refuses: ["state_conflict"],
   },
 } as const satisfies Record<string, Operation>;

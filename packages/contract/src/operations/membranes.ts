@@ -18,7 +18,7 @@ import type { Operation } from "./operation.ts";
 const params = closed({ membrane_id: givenId("prefix mem_") });
 const one = { 200: { description: "The membrane.", schema: wrapped("membrane", Membrane) } } as const;
 
-/** Membranes: create, read, change, go live and back. Source: api.md §10. */
+/** Membranes: create, read, change, go live and back. */
 export const membraneOperations = {
   listMembranes: {
     method: "GET",
@@ -42,7 +42,7 @@ export const membraneOperations = {
     body_bytes_max: limits.body_bytes_max,
     body_values_max: limits.membrane_values_max,
     answers: {
-      201: { description: "The membrane, and warnings on its packs.", schema: MembraneSaved, headers: ["Location"] },
+      201: { description: "The membrane, and warnings about its packs.", schema: MembraneSaved, headers: ["Location"] },
     },
     refuses: ["already_exists"],
   },
@@ -62,24 +62,24 @@ export const membraneOperations = {
     tag: "Membranes",
     summary: "Change a membrane's settings",
     description:
-      "Each given field replaces the old value, of `thresholds` and `escalation` each given member. Decisions committed later follow the new settings.",
+      "Each given field replaces the old value; of `thresholds` and `escalation`, each given member does. Later commits use the new settings.",
     auth: ["admin"],
     rate: "general",
     params,
     body: MembraneChange,
     body_bytes_max: limits.body_bytes_max,
     body_values_max: limits.membrane_values_max,
-    answers: { 200: { description: "The membrane, and warnings on the given packs.", schema: MembraneSaved } },
+    answers: { 200: { description: "The membrane, and warnings about the given packs.", schema: MembraneSaved } },
     refuses: ["already_exists"],
   },
   getCoverage: {
     method: "GET",
     path: "/v1/membranes/{membrane_id}/coverage",
     tag: "Membranes",
-    summary: "Read which rules look at what agents asked for",
+    summary: "Read which rules cover the actions of agents",
     description:
-      "Of the last 31 days, by verb, action type and data classes. An action that no rule names is judged only by the rules " +
-      "for every action and by the membrane's default: see whether it should have been called something else, before going live.",
+      "Covers the last 31 days, by verb, action type and data classes. An action that no rule names is judged only by the rules " +
+      "for every action and by the membrane's default. Before going live, check whether such an action has the wrong name.",
     auth: ["reviewer", "auditor"],
     rate: "general",
     params,
@@ -89,11 +89,11 @@ export const membraneOperations = {
     method: "POST",
     path: "/v1/membranes/{membrane_id}/go-live",
     tag: "Membranes",
-    summary: "Enforce the membrane's decisions from now on",
+    summary: "Start enforcing the membrane's decisions",
     auth: ["admin"],
     rate: "general",
     params,
-    answers: { 200: { description: "The membrane, and what to do next.", schema: MembraneLive } },
+    answers: { 200: { description: "The membrane, and the next steps.", schema: MembraneLive } },
     refuses: ["state_conflict"],
   },
   returnToShadow: {

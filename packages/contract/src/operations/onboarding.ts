@@ -2,7 +2,7 @@ import { limits } from "../limits.ts";
 import { Intake, IntakeInput, Quickstart, QuickstartInput } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-/** From nothing to a first decision, without a key. Source: contract §4, api.md §10. */
+/** The first organization, without an API key. Source: contract §4. */
 export const onboardingOperations = {
   quickstart: {
     method: "POST",
@@ -10,10 +10,10 @@ export const onboardingOperations = {
     tag: "Onboarding",
     summary: "Create an organization, a membrane in shadow mode and an API key",
     description:
-      "The key is a live admin key, shown here only. The membrane decides the mode, so going live needs no new key. " +
+      "The key is a live admin key. Only this answer shows it. The membrane sets the mode, so going live needs no new key. " +
       "With an Idempotency-Key of at least 128 random bits (22 characters, or 32 hexadecimal digits) the same request within ten " +
-      "minutes answers with the same organization and a new key, and the first key is revoked. It answers 409 if the first key was " +
-      "used, the body differs, or more time has passed.",
+      "minutes returns the same organization with a new key, and revokes the first key. It answers 409 if the first key was " +
+      "used, if the body differs, or after ten minutes.",
     auth: "none",
     rate: "onboarding",
     idempotent: true,
@@ -31,7 +31,7 @@ export const onboardingOperations = {
     rate: "onboarding",
     body: IntakeInput,
     body_bytes_max: limits.body_bytes_max,
-    answers: { 200: { description: "What the description calls for.", schema: Intake } },
+    answers: { 200: { description: "The recommendation.", schema: Intake } },
     refuses: ["signup_closed", "overloaded"],
   },
 } as const satisfies Record<string, Operation>;

@@ -2,13 +2,13 @@ import Type from "typebox";
 import { anyObject, Health, Readiness } from "../resources/index.ts";
 import type { Operation } from "./operation.ts";
 
-/** Health, metrics and the API's own description. None needs a key, none is rate-limited. Source: api.md §1. */
+/** Health, metrics and the OpenAPI document. They need no key and have no rate limit. */
 export const operatingOperations = {
   getHealth: {
     method: "GET",
     path: "/healthz",
     tag: "Operating",
-    summary: "The process is up",
+    summary: "Check that the process runs",
     auth: "none",
     rate: null,
     answers: { 200: { description: "It is.", schema: Health } },
@@ -17,17 +17,17 @@ export const operatingOperations = {
     method: "GET",
     path: "/readyz",
     tag: "Operating",
-    summary: "The database is reachable and migrated",
+    summary: "Check that the database is reachable and migrated",
     auth: "none",
     rate: null,
-    answers: { 200: { description: "Requests can be served.", schema: Readiness } },
+    answers: { 200: { description: "The service can answer requests.", schema: Readiness } },
     refuses: ["unavailable"],
   },
   getMetrics: {
     method: "GET",
     path: "/metrics",
     tag: "Operating",
-    summary: "Metrics in the Prometheus text format",
+    summary: "Read metrics in the Prometheus text format",
     description: "Answers loopback peers only, unless COUNTERSIGN_METRICS_TOKEN is sent as a bearer token.",
     auth: "none",
     rate: null,

@@ -3,53 +3,53 @@ import type { ErrorCode } from "../error-codes.ts";
 import type { RateCategory } from "../limits.ts";
 import type { Auth } from "../roles.ts";
 
-/** What an operation answers with one status below 400. */
+/** An answer with a status below 400. */
 export interface Answer {
   readonly description: string;
   /** Null: no body. */
   readonly schema: TSchema | null;
   /** Absent: application/json. */
   readonly media_type?: "text/plain";
-  /** What each line holds for a caller that accepts application/x-ndjson; absent: the answer never comes as lines. */
+  /** The content of each line if the caller accepts application/x-ndjson. Absent: the answer never has lines. */
   readonly line?: TSchema;
-  /** Headers beyond those that every answer carries. */
+  /** Headers besides those of every answer. */
   readonly headers?: readonly ("Location" | "ETag" | "Set-Cookie")[];
 }
 
 /**
- * One operation of the API; one row here is a route, its validation, its documentation and its SDK method.
+ * An operation of the API. Each row is a route, its validation, its documentation and its SDK method.
  *
- * Query values arrive as texts: the server turns them into the numbers that `query` asks for before it checks them.
- * Bodies are never coerced. Fields of `params` are always plain texts.
+ * Query values arrive as texts. The server converts them to the numbers that `query` requires, then checks them.
+ * Bodies are never coerced. Fields of `params` are texts.
  */
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With {param} for each field of `params`. */
+  /** Has {param} for each field of `params`. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   readonly auth: Auth;
-  /** The rate window that a request is counted in; null: not limited. */
+  /** The rate category of a request. Null: not limited. */
   readonly rate: RateCategory | null;
-  /** True: takes an Idempotency-Key header; a repetition answers 200 with the first body and Idempotent-Replayed. */
+  /** True: accepts an Idempotency-Key header. A repetition answers 200 with the first body and Idempotent-Replayed. */
   readonly idempotent?: true;
   /** True: takes an Agent-Token header, which proves who the agent is. */
   readonly agent_token?: true;
-  /** True: honours If-None-Match with 304, which does not count against the rate limit. */
+  /** True: answers If-None-Match with 304, which does not count in the rate limit. */
   readonly conditional?: true;
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
   /** True: a request without a body counts as one with `{}`. */
   readonly body_optional?: true;
-  /** Largest body in bytes; present exactly when `body` is. */
+  /** The largest body in bytes. Present if and only if `body` is. */
   readonly body_bytes_max?: number;
-  /** Most values of a body; absent: `json_values_max`. */
+  /** The most values of a body. Absent: `json_values_max`. */
   readonly body_values_max?: number;
   /**
-   * A body with NUL characters, keys named __proto__ and the like is not refused: it is handed on with its problems (`body`),
-   * or the operation looks for them in each of its items (`items`).
+   * The gate does not refuse a body with NUL characters, keys named __proto__ and the like. The operation gets the problems
+   * (`body`), or checks each item itself (`items`).
    */
   readonly examines?: "body" | "items";
   /** Answers by status below 400. */
@@ -59,16 +59,16 @@ export interface Operation {
 }
 
 /**
- * Every error code that an operation can answer with: its own, and those that follow from
- * its auth (401, 403), rate (429; 400: whatever is rate-limited refuses queries that it does not know; 503: it asks the
- * database), body (400, 413, 415; 503: as much of large ones is under way as may be), path parameters (404, but not on a PUT
- * that creates what it names) and from being served at all (500).
+ * Returns every error code of an operation: its own codes, and those that follow from
+ * its auth (401, 403), rate (429; 400 for unknown query parameters; 503 because the gate reads the
+ * database), body (400, 413, 415; 503 for too many large bodies), path parameters (404, but not for a PUT
+ * that creates its resource) and failures (500).
  */
 export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
   const codes = new Set<ErrorCode>(operation.refuses ?? []);
   codes.add("internal_error");
   if (operation.auth !== "none") {
-    // Forbidden: by the role, by the networks that a key is bound to, or since a write does not come from the service's own pages.
+    // `forbidden` for the role, the networks of a bound key, or a write from another page.
     for (const code of ["missing_api_key", "invalid_api_key", "expired_api_key", "forbidden"] as const) codes.add(code);
   }
   if (operation.rate !== null) codes.add("rate_limit_exceeded").add("invalid_request").add("unavailable");
@@ -84,9 +84,9 @@ export function refusalsOf(operation: Operation): ReadonlySet<ErrorCode> {
 }
 
 /**
- * Whether a body is read although the operation takes none: a field in it would have no effect ("webhook_id" of what is to be
- * sent again), so it is refused like an unknown field elsewhere. Not where no key is asked for: one-click unsubscribing sends a
- * form, and pages that are left send what they like.
+ * Returns whether an operation without a body must refuse one, because its fields would have no effect. Operations without
+ * a key accept any body: one-click unsubscribing sends a
+ * form, and browsers send bodies when a page closes.
  */
 export function refusesBody({ method, auth, body }: Operation): boolean {
   return method === "POST" && auth !== "none" && body === undefined;

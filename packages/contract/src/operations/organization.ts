@@ -11,12 +11,12 @@ import type { Operation } from "./operation.ts";
 
 const common = { method: "GET", tag: "Organization", rate: "general" } as const;
 
-/** What people see of their organization as a whole. */
+/** Operations on the organization as a whole. */
 export const organizationOperations = {
   getCaller: {
     ...common,
     path: "/v1/me",
-    summary: "Read who is calling: organization, role, scope",
+    summary: "Read the caller: organization, role, scope",
     auth: "any",
     answers: { 200: { description: "The caller.", schema: wrapped("caller", CallerInfo) } },
   },
@@ -25,7 +25,7 @@ export const organizationOperations = {
     path: "/v1/overview",
     summary: "Count the decisions of a window of time",
     description:
-      "Counts by time, verdict and mode; risk, policies and agents; how long decisions took; and what waits in the review queue.",
+      "Counts by time, verdict, mode, risk, policy and agent, with the duration of decisions and the review queue.",
     auth: ["reviewer", "auditor"],
     query: OverviewQuery,
     answers: { 200: { description: "The counts.", schema: wrapped("overview", Overview) } },
@@ -34,7 +34,7 @@ export const organizationOperations = {
     ...common,
     path: "/v1/audit",
     summary: "Read the organization's audit trail",
-    description: "Newest first. No operation changes or removes an audit row.",
+    description: "Newest first. No operation changes or removes an audit record.",
     auth: ["operator", "auditor"],
     query: AuditListQuery,
     answers: { 200: { description: "Newest first.", schema: listed("audit", OrgAuditRecord) } },

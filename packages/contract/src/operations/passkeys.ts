@@ -16,14 +16,14 @@ import { done, fresh, session } from "./session-answers.ts";
 const common = { tag: "People", rate: "general" } as const;
 const post = { ...common, method: "POST" } as const;
 
-/** Passkeys, by which people sign in without a password. Source: api.md §9. */
+/** Passkeys: sign-in without a password. */
 export const passkeyOperations = {
   beginPasskeyRegistration: {
     ...post,
     body_bytes_max: limits.body_bytes_max,
     path: "/v1/auth/passkeys/registration/options",
     summary: "Begin to register a passkey",
-    description: `409 where the service is not reached by a name: browsers have no passkeys for IP addresses. ${fresh}`,
+    description: `Answers 409 if the page has an IP address, because browsers allow no passkeys for IP addresses. ${fresh}`,
     auth: "session",
     body: PasswordProof,
     body_optional: true,
@@ -44,7 +44,7 @@ export const passkeyOperations = {
     ...common,
     method: "GET",
     path: "/v1/auth/passkeys",
-    summary: "List one's own passkeys",
+    summary: "List your own passkeys",
     auth: "session",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("passkeys", Passkey) } },
@@ -53,7 +53,7 @@ export const passkeyOperations = {
     ...common,
     method: "DELETE",
     path: "/v1/auth/passkeys/{passkey_id}",
-    summary: "Delete one of one's own passkeys",
+    summary: "Delete one of your own passkeys",
     auth: "session",
     params: closed({ passkey_id: Type.String({ minLength: 1, maxLength: 1_400 }) }),
     answers: done,
@@ -71,7 +71,7 @@ export const passkeyOperations = {
     body_bytes_max: limits.small_body_bytes_max,
     path: "/v1/auth/passkeys/login",
     summary: "Begin a session with a passkey",
-    description: "A passkey that verified its user counts as both factors.",
+    description: "A passkey verifies its user, so it counts as both factors.",
     auth: "none",
     rate: "general",
     body: PasskeyInput,

@@ -36,7 +36,10 @@ import type { Operation } from "./operation.ts";
 import { done, fresh, session, signedOut } from "./session-answers.ts";
 
 const mailed = {
-  202: { description: "Answered alike whether or not the address is known; a mail says more.", schema: null },
+  202: {
+    description: "Accepted. The answer is the same for known and unknown addresses; the mail says more.",
+    schema: null,
+  },
 } as const;
 const tag = "People";
 const post = { method: "POST", tag, rate: "general", body_bytes_max: limits.body_bytes_max } as const;
@@ -44,21 +47,21 @@ const postOutside = { ...post, body_bytes_max: limits.small_body_bytes_max } as 
 const { body_bytes_max: _, ...postEmpty } = post;
 const get = { method: "GET", tag, rate: "general" } as const;
 const made =
-  "Where the person made keys, webhooks or invitations that are still in force, or a key of that person did, the answer is 409 with " +
-  "the list in `details[0].made`, until `made` says keep or revoke for each of these ids, and for no other. With an entry " +
+  "If the person, or a key of the person, made keys, webhooks or invitations that are still valid, the answer is 409 with " +
+  "the list in `details[0].made`. Then repeat the request with `made`: keep or revoke for each of these ids, and for no other. An entry " +
   `\`${all_others}\` for everything that is not named, one request is enough: \`{"${all_others}": "revoke"}\` revokes all.`;
 const userParam = closed({ user_id: givenId("the person") });
 
 /**
- * People and their sessions. A session is a cookie that login sets; with it a person may do everywhere what its role may.
- * A write with the cookie has to come from the service's own pages: anything else answers 403. Source: api.md §9.
+ * People and their sessions. Login sets a session cookie, which has the permissions of the person's role.
+ * A write with the cookie must come from the service's own pages, otherwise it answers 403.
  */
 export const peopleOperations = {
   signup: {
     ...postOutside,
     path: "/v1/auth/signup",
-    summary: "Ask for an organization and its first admin",
-    description: `Mails a link; with the password it makes the organization (verify-email). More than ${limits.link_mails_per_minute_max} a minute to an address wait.`,
+    summary: "Request an organization and its first admin",
+    description: `Sends a mail with a link. The link and the password together create the organization (verify-email). An address gets at most ${limits.link_mails_per_minute_max} mails a minute; further mails wait.`,
     auth: "none",
     rate: "authentication",
     body: SignupInput,
@@ -70,8 +73,8 @@ export const peopleOperations = {
     path: "/v1/auth/verify-email",
     summary: "Confirm the e-mail address of a signup",
     description:
-      "Creates the organization and its first admin, who can log in from now on. Takes the password of the signup, too: " +
-      "whoever reads the mail confirms no account that somebody else chose the password of. A link serves once; a wrong " +
+      "Creates the organization and its first admin, who can then log in. Also needs the password of the signup, " +
+      "so that the owner of the mailbox cannot confirm an account with a stranger's password. A link works once; a wrong " +
       "password does not use it up.",
     auth: "none",
     rate: "general",
@@ -84,7 +87,7 @@ export const peopleOperations = {
     path: "/v1/auth/login",
     summary: "Begin a session with e-mail and password",
     description:
-      "Unknown e-mail and wrong password answer alike, in like time. Where mfa_required is true, go on with mfa/verify.",
+      "An unknown e-mail and a wrong password get the same answer after the same time. If mfa_required is true, continue with mfa/verify.",
     auth: "none",
     rate: "authentication",
     body: LoginInput,
@@ -96,8 +99,8 @@ export const peopleOperations = {
     path: "/v1/auth/mfa/verify",
     summary: "Finish a login with a TOTP or recovery code",
     description:
-      "A code serves once. After five wrong ones the login has to begin again; after fifteen within ten minutes, wherever they " +
-      "come from, a TOTP code answers 429 for up to ten minutes, and a recovery code still serves.",
+      "A code works once. After five wrong codes the login must begin again. After fifteen within ten minutes, from any address, " +
+      "a TOTP code answers 429 for up to ten minutes. A recovery code still works.",
     auth: "none",
     rate: "authentication",
     body: MfaInput,
@@ -108,7 +111,7 @@ export const peopleOperations = {
     ...postEmpty,
     path: "/v1/auth/logout",
     summary: "End the session",
-    description: "Ends the session of the cookie, if it has one, and takes the cookie away.",
+    description: "Ends the session of the cookie, if there is one, and removes the cookie.",
     auth: "none",
     answers: signedOut,
     refuses: ["forbidden"],
@@ -117,7 +120,7 @@ export const peopleOperations = {
     ...get,
     path: "/v1/auth/session",
     summary: "Read the session",
-    description: "401 without one. Answers a login that still waits for its second factor, too.",
+    description: "Answers 401 without a session. Also works for a login that waits for its second factor.",
     auth: "none",
     answers: { 200: { description: "The session.", schema: wrapped("session", Session) } },
     refuses: ["missing_api_key"],
@@ -125,7 +128,7 @@ export const peopleOperations = {
   listSessions: {
     ...get,
     path: "/v1/auth/sessions",
-    summary: "List one's own sessions",
+    summary: "List your own sessions",
     auth: "session",
     query: listQuery({}),
     answers: { 200: { description: "Newest first.", schema: listed("sessions", OpenSession) } },
@@ -135,7 +138,7 @@ export const peopleOperations = {
     tag,
     rate: "general",
     path: "/v1/auth/sessions/{session_id}",
-    summary: "End one of one's own sessions",
+    summary: "End one of your own sessions",
     auth: "session",
     params: closed({ session_id: givenId("the session") }),
     answers: done,
@@ -145,7 +148,7 @@ export const peopleOperations = {
     tag,
     rate: "general",
     path: "/v1/auth/sessions",
-    summary: "Sign out everywhere, here too",
+    summary: "Sign out everywhere, also here",
     auth: "session",
     answers: signedOut,
   },
@@ -153,7 +156,7 @@ export const peopleOperations = {
     ...post,
     method: "PATCH",
     path: "/v1/auth/profile",
-    summary: "Change one's own settings",
+    summary: "Change your own settings",
     auth: "session",
     body: ProfileChange,
     answers: { 200: { description: "The person.", schema: wrapped("user", User) } },
@@ -171,7 +174,7 @@ export const peopleOperations = {
   forgotPassword: {
     ...postOutside,
     path: "/v1/auth/password/forgot",
-    summary: "Ask for a link that sets a new password",
+    summary: "Request a link that sets a new password",
     description: "An address gets at most one such mail a minute.",
     auth: "none",
     body: EmailInput,
@@ -183,7 +186,7 @@ export const peopleOperations = {
     path: "/v1/auth/password/reset",
     summary: "Set a new password with a mailed link; every session ends",
     description:
-      "A link serves once, for an hour, and is over with the next change of the password. The second factor stays as it is, and so " +
+      "A link works once, for an hour, until the next change of the password. The second factor stays, and so " +
       "do passkeys unless `remove_passkeys` is true (password/reset/passkeys lists them).",
     auth: "none",
     body: PasswordResetInput,
@@ -194,7 +197,8 @@ export const peopleOperations = {
     ...postOutside,
     path: "/v1/auth/password/reset/passkeys",
     summary: "List the passkeys of a person with a mailed link",
-    description: "Whoever knew the old password may have added one. Does not use the link up.",
+    description:
+      "Check the list, because a person who knew the old password may have added a passkey. The link stays valid.",
     auth: "none",
     body: LinkInput,
     answers: {
@@ -206,7 +210,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/totp/enrol",
     summary: "Begin to set up TOTP",
-    description: `Replaces a seed that was not confirmed. The second factor is asked for only once it is confirmed. ${fresh}`,
+    description: `Replaces an unconfirmed seed. The second factor is required after it is confirmed. ${fresh}`,
     auth: "session",
     body: PasswordProof,
     body_optional: true,
@@ -216,8 +220,8 @@ export const peopleOperations = {
   confirmTotp: {
     ...post,
     path: "/v1/auth/totp/confirm",
-    summary: "Switch TOTP on with a first code",
-    description: "Ends every other session; this one goes on under a new cookie.",
+    summary: "Enable TOTP with a first code",
+    description: "Ends every other session. This session continues with a new cookie.",
     auth: "session",
     rate: "general",
     body: MfaInput,
@@ -229,7 +233,7 @@ export const peopleOperations = {
   disableTotp: {
     ...post,
     path: "/v1/auth/totp/disable",
-    summary: "Switch TOTP off",
+    summary: "Disable TOTP",
     description: "Five wrong codes end the session.",
     auth: "session",
     rate: "general",
@@ -253,8 +257,8 @@ export const peopleOperations = {
     path: "/v1/auth/invitations",
     summary: "Invite a person with a role",
     description:
-      "Sends a mail with a link that serves for a week; inviting the same address again replaces it. Of more than " +
-      `${limits.link_mails_per_minute_max} mails a minute to one address the others wait. At most ${limits.open_invitations_per_organization_max} invitations are open: 409.`,
+      "Sends a mail with a link that is valid for a week. A new invitation to the address replaces it. An address gets at most " +
+      `${limits.link_mails_per_minute_max} mails a minute; further mails wait. With ${limits.open_invitations_per_organization_max} open invitations the answer is 409.`,
     auth: ["admin"],
     body: InvitationInput,
     idempotent: true,
@@ -283,8 +287,7 @@ export const peopleOperations = {
     ...postOutside,
     path: "/v1/auth/invitations/accept",
     summary: "Join an organization",
-    description:
-      "The password may be left out where the organization's provider signs people of the address's domain in.",
+    description: "The password is optional if the organization's provider signs in people of the address's domain.",
     auth: "none",
     body: AcceptInvitationInput,
     answers: session,
@@ -303,7 +306,7 @@ export const peopleOperations = {
     method: "PATCH",
     path: "/v1/people/{user_id}",
     summary: "Give a person another role; its sessions end",
-    description: `The last admin keeps its role: 409. ${made}`,
+    description: `The last admin keeps the role (409). ${made}`,
     auth: ["admin"],
     params: userParam,
     body: RoleChange,
@@ -317,9 +320,9 @@ export const peopleOperations = {
     path: "/v1/people/{user_id}",
     summary: "Remove a person; its sessions end",
     description:
-      `The last admin stays: 409. ${made} Invitations to the person's address are withdrawn. Signing in at the ` +
-      "organization's provider does not bring the person back; an invitation does. The person's approvals of pending reviews do not " +
-      "count any more. Reviews that name the person wait until they are reassigned or their time is over.",
+      `The last admin stays (409). ${made} Invitations to the person's address are withdrawn. Signing in at the ` +
+      "organization's provider does not bring the person back; an invitation does. The person's approvals of pending reviews no longer " +
+      "count. Reviews that name the person wait until they are reassigned or time out.",
     auth: ["admin"],
     params: userParam,
     body: PersonRemoval,
@@ -332,9 +335,9 @@ export const peopleOperations = {
     ...post,
     method: "PUT",
     path: "/v1/people/{user_id}/absence",
-    summary: "Set when a person is away, and who stands in",
+    summary: "Set a person's absence and delegate",
     description:
-      "For oneself, or for anybody as an admin. Until the absence ends, mails about reviews go to the delegate. If an admin names " +
+      "For yourself, or for anybody as an admin. Until the absence ends, mails about reviews go to the delegate. If an admin names " +
       "the delegate, the delegate votes in place of the absent person in panels that name that person: the two have one vote. " +
       "Replaces an earlier absence.",
     auth: ["reviewer"],
@@ -348,7 +351,7 @@ export const peopleOperations = {
     rate: "general",
     path: "/v1/people/{user_id}/absence",
     summary: "End a person's absence now",
-    description: "For oneself, or for anybody as an admin. 404 without an absence.",
+    description: "For yourself, or for anybody as an admin. Answers 404 without an absence.",
     auth: ["reviewer"],
     params: userParam,
     answers: done,
@@ -357,7 +360,7 @@ export const peopleOperations = {
     ...post,
     path: "/v1/auth/leave",
     summary: "Leave the organization",
-    description: `Removes the caller as an admin would. The last admin stays: 409. ${made}`,
+    description: `Removes the caller like an admin does. The last admin stays (409). ${made}`,
     auth: "session",
     body: PersonRemoval,
     body_optional: true,

@@ -26,7 +26,7 @@ const one = { 200: { description: "The policy.", schema: wrapped("policy", Polic
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Policies", rate: "general" } as const;
 
-/** Policies, packs and backtests. Source: api.md §10. */
+/** Policies, packs and backtests. */
 export const policyOperations = {
   createPolicy: {
     ...common,
@@ -38,7 +38,7 @@ export const policyOperations = {
     body: PolicyInput,
     body_bytes_max,
     answers: {
-      201: { description: "The policy, and which of its tests are red.", schema: PolicySaved, headers: ["Location"] },
+      201: { description: "The policy, and its failing tests.", schema: PolicySaved, headers: ["Location"] },
     },
     refuses: ["policy_invalid", "already_exists"],
   },
@@ -79,30 +79,30 @@ export const policyOperations = {
     params,
     body: PolicyInput,
     body_bytes_max,
-    answers: { 200: { description: "The policy, and which of its tests are red.", schema: PolicySaved } },
+    answers: { 200: { description: "The policy, and its failing tests.", schema: PolicySaved } },
     refuses: ["policy_invalid", "not_found", "already_exists", "state_conflict"],
   },
   activatePolicy: {
     ...common,
     method: "POST",
     path: "/v1/policies/{policy_id}/activate",
-    summary: "Put a policy's newest version in force",
+    summary: "Activate a policy's newest version",
     description:
-      "A policy has one version in force, live or in shadow: an older one that was in force is so no more, and what was live holds nothing once its policy is in shadow. To watch a change beside what is live, save it as a policy with a name of its own.",
+      "A policy has one active version, live or in shadow. The new version replaces the older one, also if a live version becomes a shadow one. To try a change beside the live version, save it as a policy with another name.",
     auth: ["admin"],
     params,
     body: ActivateInput,
     body_bytes_max,
-    answers: { 200: { description: "The policy, and what to know about it.", schema: PolicyActivated } },
+    answers: { 200: { description: "The policy, and warnings about it.", schema: PolicyActivated } },
     refuses: ["policy_invalid", "state_conflict"],
   },
   retirePolicy: {
     ...common,
     method: "POST",
     path: "/v1/policies/{policy_id}/retire",
-    summary: "Take a policy out of force for good",
+    summary: "Retire a policy permanently",
     description:
-      "A retired policy decides nothing from the next decision on. It takes no new version and is not put in force again, and its name stays its own.",
+      "A retired policy has no effect from the next decision on. It accepts no new version and no activation, and its name stays reserved.",
     auth: ["admin"],
     params,
     answers: one,
@@ -150,16 +150,16 @@ export const policyOperations = {
     tag: "Policies",
     summary: "Decide recorded intents again with a candidate policy set",
     description:
-      "Each intent is decided on the facts, the clock and the settings it was decided on, with the candidate's changes. " +
-      "Without a candidate every recorded verdict has to come out again. Nothing is stored. A key sees in it what it may " +
-      'read. With `Accept: application/x-ndjson` the answer comes as lines: `{"progress": …}` while it runs, ' +
-      '`{"backtest": …}` or `{"error": …}` last. Closing the connection cancels the backtest.',
+      "The service decides each intent with its recorded facts, time and settings, and with the candidate's changes. " +
+      "Without a candidate every recorded verdict must be reproduced. Nothing is stored. A key sees only what it may " +
+      'read. With `Accept: application/x-ndjson` the answer has lines: `{"progress": …}` during the run, ' +
+      'then `{"backtest": …}` or `{"error": …}`. Closing the connection cancels the backtest.',
     auth: "any",
     rate: "backtest",
     body: BacktestInput,
     body_bytes_max,
     answers: {
-      200: { description: "What would change.", schema: wrapped("backtest", Backtest), line: BacktestLine },
+      200: { description: "The changes.", schema: wrapped("backtest", Backtest), line: BacktestLine },
     },
     refuses: ["forbidden", "policy_invalid", "not_found", "overloaded"],
   },

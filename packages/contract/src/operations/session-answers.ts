@@ -1,18 +1,22 @@
-/** What operations on sessions have in common: answers that set the cookie, or take it away, and who is asked to sign in again. */
+/** Shared parts of operations on sessions: answers that set or remove the cookie, and the demand for a new sign-in. */
 import { limits } from "../limits.ts";
 import { Session, wrapped } from "../resources/index.ts";
 
 export const session = {
-  200: { description: "The session; its cookie is set.", schema: wrapped("session", Session), headers: ["Set-Cookie"] },
+  200: {
+    description: "The session. The answer sets its cookie.",
+    schema: wrapped("session", Session),
+    headers: ["Set-Cookie"],
+  },
 } as const;
 
 export const done = { 204: { description: "Done.", schema: null } } as const;
 
 export const signedOut = {
-  204: { description: "Done; the cookie is taken away.", schema: null, headers: ["Set-Cookie"] },
+  204: { description: "Done. The answer removes the cookie.", schema: null, headers: ["Set-Cookie"] },
 } as const;
 
-/** For the description of what only a session may do that began a short time ago. */
+/** Description of operations that need a recent session. */
 export const fresh =
-  `With a session that began more than ${limits.session_fresh_seconds / 60} minutes ago, give the password, or sign in again: ` +
-  "else 403. Five wrong passwords end the session. A stolen cookie must not leave a way in behind.";
+  `If the session began more than ${limits.session_fresh_seconds / 60} minutes ago, send the password or sign in again, ` +
+  "otherwise the answer is 403. Five wrong passwords end the session. So a stolen cookie cannot add a permanent way in.";

@@ -23,16 +23,16 @@ const login = {
 } as const;
 const shown = { 200: { description: "The configuration.", schema: wrapped("single_sign_on", SingleSignOn) } } as const;
 
-/** Single sign-on through an organization's own OpenID provider (OpenID Connect, code flow with PKCE). Source: api.md §9. */
+/** Single sign-on through an organization's own OpenID provider (OpenID Connect, code flow with PKCE). */
 export const singleSignOnOperations = {
   putSingleSignOn: {
     ...common,
     method: "PUT",
     summary: "Let people sign in through your OpenID provider",
     description:
-      "The provider's metadata is read at once: what cannot be read is refused. People whom the provider vouches for " +
-      "(`email_verified`) with an address in one of the domains may sign in. A domain has to be proven by a TXT record at " +
-      `${domain_record_label}.<domain> with the text ${domain_record_prefix}<org_id>. The service looks again every day, and ` +
+      "The service reads the provider's metadata at once and refuses unreadable metadata. People whom the provider vouches for " +
+      "(`email_verified`) with an address in one of the domains may sign in. To prove a domain, publish a TXT record at " +
+      `${domain_record_label}.<domain> with the text ${domain_record_prefix}<org_id>. The service checks the record daily, and ` +
       "the claim ends when the record is gone. A domain where another organization has people or an open invitation is refused " +
       "(409), and the admins of that organization get a mail.",
     auth: ["admin"],
@@ -53,9 +53,9 @@ export const singleSignOnOperations = {
     ...common,
     method: "DELETE",
     summary: "Stop single sign-on",
-    description: "Sessions that began with it go on. People without a password can set one with password/forgot.",
+    description: "Existing sessions continue. People without a password can set one with password/forgot.",
     auth: ["admin"],
-    answers: { 204: { description: "It is off.", schema: null } },
+    answers: { 204: { description: "Single sign-on is off.", schema: null } },
     refuses: ["not_found"],
   },
   beginSingleSignOn: {
@@ -63,12 +63,12 @@ export const singleSignOnOperations = {
     path: `${path}/begin`,
     summary: "Begin a login at the organization's OpenID provider",
     description:
-      "Names the organization, or an e-mail address in one of its domains. Sets a cookie by which finish knows the " +
-      "browser again. 404 where nobody, or more than one organization, has single sign-on for that domain.",
+      "Needs the organization, or an e-mail address in one of its domains. Sets a cookie that ties the login to the " +
+      "browser. Answers 404 if no organization, or more than one, has single sign-on for the domain.",
     body: SingleSignOnBegin,
     answers: {
       200: {
-        description: "Where the browser is to go.",
+        description: "The address for the browser.",
         schema: wrapped("single_sign_on", SingleSignOnStart),
         headers: ["Set-Cookie"],
       },
@@ -80,14 +80,14 @@ export const singleSignOnOperations = {
     path: `${path}/finish`,
     summary: "Finish a login that the OpenID provider sent back",
     description:
-      "`org_id` is the last part of the address that the provider sent the browser back to. Serves once for each begin, in " +
+      "`org_id` is the last part of the callback address. Works once for each begin, in " +
       "the same browser, for ten minutes. A second factor that the person has set up " +
-      "here is still asked for (mfa_required). Somebody who is no person of the organization yet gets a mail with an invitation, " +
-      "and 403 (`mailbox_asked`): the owner of the address accepts it, then signs in again. An open invitation keeps its role.",
+      "here is still required (mfa_required). A person who is not yet in the organization gets a mail with an invitation, " +
+      "and 403 (`mailbox_asked`). The owner of the address accepts the invitation and signs in again. An open invitation keeps its role.",
     body: SingleSignOnFinish,
     answers: {
       200: {
-        description: "The session; its cookie is set.",
+        description: "The session. The answer sets its cookie.",
         schema: wrapped("session", Session),
         headers: ["Set-Cookie"],
       },

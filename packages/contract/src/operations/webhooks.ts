@@ -17,14 +17,14 @@ const params = closed({ webhook_id: givenId("prefix wh_") });
 const body_bytes_max = limits.body_bytes_max;
 const common = { tag: "Webhooks", rate: "general" } as const;
 
-/** Webhooks and their failed deliveries. Source: contract §4, api.md §8. */
+/** Webhooks and their failed deliveries. Source: contract §4. */
 export const webhookOperations = {
   registerWebhook: {
     ...common,
     method: "POST",
     path: "/v1/escalations/webhooks",
     summary: "Register a webhook",
-    description: "The only answer that shows the signing secret in full, but for that of a rotation.",
+    description: "Only this answer, and that of a rotation, shows the signing secret in full.",
     auth: ["admin"],
     idempotent: true,
     body: WebhookInput,
@@ -68,9 +68,9 @@ export const webhookOperations = {
     path: "/v1/escalations/webhooks/{webhook_id}/rotate-secret",
     summary: "Give a webhook a new signing secret",
     description:
-      "The only answer that shows it. Every attempt from then on is signed with it, those of older deliveries too; there is no " +
-      "overlap. What the receiver refuses until it knows the secret is tried again after 5 and after a further 25 seconds, " +
-      "then it waits among the failed deliveries. For a change without a gap register a second webhook and delete the first.",
+      "Only this answer shows the secret. It signs every later attempt, also of older deliveries. There is no " +
+      "overlap. If the receiver refuses an attempt because it does not know the secret yet, the service retries after 5 and after 25 more seconds. " +
+      "Then the delivery is failed. For a change without a gap, register a second webhook and delete the first.",
     auth: ["admin"],
     params,
     answers: { 200: { description: "The webhook with its new secret.", schema: wrapped("webhook", Webhook) } },
@@ -79,10 +79,10 @@ export const webhookOperations = {
     ...common,
     method: "DELETE",
     path: "/v1/escalations/webhooks/{webhook_id}",
-    summary: "Delete a webhook; deliveries under way end cancelled",
+    summary: "Delete a webhook and cancel its deliveries",
     auth: ["admin"],
     params,
-    answers: { 204: { description: "It is deleted.", schema: null } },
+    answers: { 204: { description: "The webhook is deleted.", schema: null } },
   },
   listFailedDeliveries: {
     ...common,
@@ -109,15 +109,15 @@ export const webhookOperations = {
     method: "POST",
     path: "/v1/escalations/webhooks/deliveries/failed/retry",
     summary: "Send a page of failed deliveries again, as new deliveries",
-    description: `Takes the page that the list of failed deliveries has for the same \`limit\`, \`cursor\` and \`webhook_id\`. Passed over is
-what was sent again already, unless that ended cancelled, and what goes to a webhook that is deleted or inactive. With
-\`next_cursor\` until it is null, everything that had failed when the first page was asked for is sent again, each event once
-for each webhook. A retry that fails meanwhile is on none of these pages; another delivery that does may be.`,
+    description: `Uses the page that the list of failed deliveries has for the same \`limit\`, \`cursor\` and \`webhook_id\`. Skips
+deliveries that were already sent again, unless that retry was cancelled, and deliveries to a deleted or inactive webhook. If you
+follow \`next_cursor\` until it is null, everything that had failed at the first page is sent again, each event once
+for each webhook. A retry that fails meanwhile is on none of these pages. Other deliveries that fail meanwhile may be.`,
     auth: ["operator"],
     query: FailedDeliveriesQuery,
     answers: {
       202: {
-        description: "The new deliveries, possibly none, and where to go on.",
+        description: "The new deliveries, possibly none, and the next cursor.",
         schema: listed("deliveries", Delivery),
       },
     },

@@ -2,22 +2,22 @@ import Type, { type Static } from "typebox";
 import { type AuditType, auditTypes } from "../audit-types.ts";
 import { Actor, anyObject, id, listQuery, nullable, oneOf, text, timeInput, timestamp } from "./shapes.ts";
 
-/** One record of the append-only audit trail. Source: api.md §4, architecture.md §6. */
+/** One record of the append-only audit trail. */
 export const AuditRecord = Type.Object(
   {
     audit_id: id("audit"),
-    seq: Type.Integer({ minimum: 1, description: "place in the organization's trail: 1, 2, 3 … without a gap" }),
+    seq: Type.Integer({ minimum: 1, description: "number in the organization's trail: 1, 2, 3 … without a gap" }),
     type: oneOf(Object.keys(auditTypes) as AuditType[]),
     actor: Actor,
     at: timestamp(),
     data: anyObject(
-      "of `reviewed`, `timed_out` and `cancelled`, record_sha256 is the SHA-256 in hex over the stored texts of what the review " +
-        "changed in the decision and of its record, with U+001E between them",
+      "for `reviewed`, `timed_out` and `cancelled`, record_sha256 is the SHA-256 in hex over the stored texts of the review's changes to " +
+        "the decision and of the review's record, with U+001E between them",
     ),
     intent_id: id("intent"),
     hash: text(64, {
       description:
-        "the hash of the ledger entry that the record belongs to: SHA-256 in hex over a zero byte and the entry's leaf. Records of " +
+        "the hash of the record's ledger entry: SHA-256 in hex over a zero byte and the entry's leaf. Records of " +
         "one decision have the same",
     }),
   },
@@ -25,7 +25,7 @@ export const AuditRecord = Type.Object(
 );
 export type AuditRecord = Static<typeof AuditRecord>;
 
-/** One record of the organization's trail, which also holds what hangs on no intent. */
+/** A record of the organization's trail, which also has changes without an intent. */
 export const OrgAuditRecord = Type.Object(
   {
     ...AuditRecord.properties,
@@ -33,25 +33,25 @@ export const OrgAuditRecord = Type.Object(
     entry: Type.Integer({
       minimum: 0,
       description:
-        "place of the entry in the organization's ledger: 0, 1, 2 … without a gap; a decision's records share one",
+        "index of the entry in the organization's ledger: 0, 1, 2 … without a gap; a decision's records share one",
     }),
     leaf: text(1_000, {
       description:
-        "what the hash is over: canonical JSON (RFC 8785) of the entry's plain members and of the commitments to its documents. " +
+        "the hashed text: canonical JSON (RFC 8785) of the entry's plain members and of the commitments to its documents. " +
         "A commitment is the SHA-256 in hex over the salt's hex digits and the document's text",
     }),
     salt: nullable(
       text(32, {
         description:
-          "the salt of `data`, whose text is its canonical JSON (RFC 8785), in hex; null: a decision's record, whose leaf commits to " +
+          "the salt of `data` in hex; the text of `data` is its canonical JSON (RFC 8785). Null: a decision's record, whose leaf commits to " +
           "intent, facts and decision",
       }),
     ),
     root: nullable(
       text(64, {
         description:
-          "where a commit ended with this record, the chain's root: SHA-256 in hex over the root before (at first 32 zero bytes) and " +
-          "the hashes of the commit's entries in order, as bytes; null: the commit goes on with the next record",
+          "the chain's root, if a commit ended with this record: SHA-256 in hex over the previous root (at first 32 zero bytes) and " +
+          "the hashes of the commit's entries in order, as bytes. Null: the commit continues with the next record",
       }),
     ),
   },

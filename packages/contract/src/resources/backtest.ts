@@ -8,7 +8,7 @@ import { anyObject, closed, givenId, id, nullable, oneOf, text, timeInput, times
 
 const count = () => Type.Integer({ minimum: 0 });
 
-/** Body of POST /v1/learning/backtest. Without a candidate the recorded decisions are reproduced. Source: api.md §10. */
+/** Body of POST /v1/learning/backtest. Without a candidate the backtest reproduces the recorded decisions. */
 export const BacktestInput = closed(
   {
     candidate: Type.Optional(
@@ -18,24 +18,22 @@ export const BacktestInput = closed(
             Type.Array(anyObject(), {
               maxItems: limits.backtest_policies_max,
               description:
-                "policy documents, as if each had been in force: in place of your policy of that name, else in addition",
+                "policy documents that count as active; each replaces your policy of the same name, or is added",
             }),
           ),
-          packs: Type.Optional(
-            Type.Array(text(64), { maxItems: 100, description: "in place of the membrane's packs" }),
-          ),
+          packs: Type.Optional(Type.Array(text(64), { maxItems: 100, description: "replaces the membrane's packs" })),
           thresholds: Type.Optional({
             ...SomeThresholds,
-            description: "each that is given in place of the membrane's",
+            description: "each given value replaces the membrane's",
           }),
           without: Type.Optional(
             Type.Array(text(128), {
               maxItems: limits.backtest_policies_max,
-              description: "names of policies and rules to leave out",
+              description: "names of policies and rules to omit",
             }),
           ),
         },
-        { description: "What would have been different; what it does not name stays as it was at each decision." },
+        { description: "The changes to test. Everything else stays as recorded." },
       ),
     ),
     window: closed({ from: timeInput("included"), to: timeInput("not included") }),
@@ -46,7 +44,7 @@ export const BacktestInput = closed(
         minimum: 1,
         maximum: limits.backtest_intents_max,
         default: limits.backtest_intents_max,
-        description: "the newest so many intents of the window",
+        description: "this many of the newest intents of the window",
       }),
     ),
   },
@@ -54,14 +52,14 @@ export const BacktestInput = closed(
 );
 export type BacktestInput = Static<typeof BacktestInput>;
 
-/** Why a recorded verdict was not met again. */
+/** Why a recorded verdict was not reproduced. */
 export const notReproducedBecause = {
-  membrane_unknown: "the trail does not say how the membrane was set when the intent was decided",
-  policy_unknown: "a version of a policy that was in force then is not stored",
-  packs_changed: "a pack that was on then has changed with a release since",
-  override_unknown: "it rests on the approval of an equal action, or on an override that is not stored",
-  record_unreadable: "the record is not one that this version writes",
-  verdict_differs: "everything is as recorded, and yet the verdict is another one",
+  membrane_unknown: "the trail does not have the membrane's settings at the time of the decision",
+  policy_unknown: "a policy version that was active at the time is not stored",
+  packs_changed: "a release has changed a pack that was on at the time",
+  override_unknown: "the decision rests on the approval of an equal action, or on an override that is not stored",
+  record_unreadable: "this version cannot read the record",
+  verdict_differs: "all inputs are as recorded, but the verdict differs",
 } as const;
 
 /** A value of `because`. */
@@ -79,7 +77,7 @@ const BacktestFlip = Type.Object(
     from: Verdict,
     to: Verdict,
     policies: Type.Array(text(128), {
-      description: "what the new verdict rests on; of an approval: what the old one did",
+      description: "the reasons of the new verdict, or of the old one if the new one is an approval",
     }),
     reasons: Type.Array(
       Type.Object({ policy: text(128), effect: text(32), message: text(limits.policy_message_bytes_max) }),
@@ -91,7 +89,7 @@ const BacktestFlip = Type.Object(
   { title: "BacktestFlip" },
 );
 
-/** What a candidate would have decided about recorded intents. */
+/** The decisions of a candidate about recorded intents. */
 export const Backtest = Type.Object(
   {
     backtest_id: id("backtest"),
@@ -101,8 +99,7 @@ export const Backtest = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 1,
-        description:
-          "share of the recorded verdicts that were met again; null with a candidate, and when there was none",
+        description: "share of the recorded verdicts that were reproduced; null with a candidate, or without verdicts",
       }),
     ),
     not_reproduced: Type.Object(
@@ -122,17 +119,20 @@ export const Backtest = Type.Object(
           { description: `at most ${limits.backtest_flips_max}` },
         ),
       },
-      { description: "Without a candidate: which were not, and why. With one: what could not be replayed." },
+      {
+        description:
+          "Without a candidate: which verdicts were not reproduced, and why. With one: which intents could not be replayed.",
+      },
     ),
     transitions: Type.Array(Type.Object({ from: Verdict, to: Verdict, count: count() }), {
-      description: "from the recorded verdict to the replayed one, equal ones included",
+      description: "from the recorded to the replayed verdict, equal pairs included",
     }),
     flips: Type.Array(BacktestFlip, {
       description: `intents whose verdict changes, newest first, at most ${limits.backtest_flips_max}`,
     }),
     flips_total: count(),
     per_policy: Type.Array(Type.Object({ policy: text(128), fired: count(), decisive: count() }), {
-      description: "how often each policy had a say, and how often the verdict was what it said",
+      description: "how often each policy voted, and how often its vote was the verdict",
     }),
     unknown_facts: Type.Array(
       Type.Object({
@@ -140,7 +140,7 @@ export const Backtest = Type.Object(
         count: count(),
         assurance: Type.Optional(
           oneOf(assuranceNames, {
-            description: "the fact had a value of this assurance, which was too little; absent: another reason",
+            description: "the fact had this assurance, which was too low; absent: another reason",
           }),
         ),
       }),
@@ -150,14 +150,14 @@ export const Backtest = Type.Object(
     ),
     escalations_per_day: Type.Object(
       { recorded: Type.Number({ minimum: 0 }), candidate: Type.Number({ minimum: 0 }) },
-      { description: "escalate verdicts in live and shadow mode by the days of the window that were replayed" },
+      { description: "escalate verdicts in live and shadow mode, divided by the replayed days of the window" },
     ),
     human_agreement: nullable(
       Type.Number({
         minimum: 0,
         maximum: 1,
         description:
-          "share of people's rulings (reviews decided, blocks overridden) that the replayed verdict agrees with, among those where it is no escalation; null: there are none",
+          "share of people's rulings (decided reviews, overridden blocks) that agree with the replayed verdict, without replayed escalations; null: no such rulings",
       }),
     ),
   },
@@ -165,7 +165,7 @@ export const Backtest = Type.Object(
 );
 export type Backtest = Static<typeof Backtest>;
 
-/** How far a backtest is. */
+/** The progress of a backtest. */
 export const BacktestProgress = Type.Object(
   {
     state: oneOf(["waiting", "running"]),
@@ -177,8 +177,8 @@ export const BacktestProgress = Type.Object(
 );
 export type BacktestProgress = Static<typeof BacktestProgress>;
 
-/** A line of the answer for callers that accept application/x-ndjson: progress while it runs, something else last. */
+/** A line of the answer for callers that accept application/x-ndjson: progress during the run, then the result. */
 export const BacktestLine = Type.Union(
   [Type.Object({ progress: BacktestProgress }), wrapped("backtest", Backtest), ErrorObject],
-  { title: "BacktestLine", description: "one line: progress while it runs, the backtest or an error last" },
+  { title: "BacktestLine", description: "a line: progress during the run, then the backtest or an error" },
 );

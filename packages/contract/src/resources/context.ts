@@ -31,7 +31,7 @@ function constrained(field: FactField): object[] {
     case "one_of":
       return [{ type: "string", enum: field.constraint.values }];
     case "us_state":
-      // Any case is taken: each code as a case-blind pattern, since JSON Schema has no flag for it.
+      // JSON Schema has no flag for case, so each code is a case-insensitive pattern.
       return [{ type: "string", pattern: `^(${usStateCodes.map(anyCase).join("|")})$` }];
     case "iso_date":
       return [
@@ -65,9 +65,9 @@ const optionalCategory = (name: FactCategoryName) => Type.Optional(categorySchem
 const optionalTime = () => Type.Optional(timeInput("ISO 8601 with time zone; seconds may be left out"));
 
 /**
- * The context document in full, as openapi.json shows it. Requests are not checked with this schema but with
- * `validateContext` of packages/core: it is faster, words its findings for people, and knows calendar dates and the
- * present time. A test holds the two together.
+ * The context document as openapi.json shows it. Requests are checked by
+ * `validateContext` of packages/core instead, which is faster, has messages for people, and checks calendar dates and the
+ * current time. A test compares the two.
  */
 export const ContextDocument = closed(
   {
@@ -94,7 +94,7 @@ export type ContextDocument = Static<typeof ContextDocument>;
 /** A context document as a request body, checked by `validateContext`. */
 export const ContextBody = checkedLater(ContextDocument);
 
-/** Answer of POST /v1/context/validate. Source: api.md §5. */
+/** Answer of POST /v1/context/validate. */
 export const ContextValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -126,23 +126,23 @@ export const StoredContext = Type.Object(
       Type.Object({ type: text(limits.label_chars_max), identifier: text(limits.target_identifier_chars_max) }),
     ),
     document: checkedLater(ContextDocument),
-    received_at: timestamp("a category without as_of counts as of this time"),
+    received_at: timestamp("a category without as_of gets this time"),
   },
   { title: "StoredContext" },
 );
 export type StoredContext = Static<typeof StoredContext>;
 
-/** Body of PUT /v1/context/source: the customer's own endpoint that the service asks for facts. */
+/** Body of PUT /v1/context/source: the customer's endpoint for facts. */
 export const ContextSourceInput = closed(
   {
-    // As long as the body may be: what the guard refuses has its own error code.
+    // As long as a body may be, because the guard's refusals have their own error code.
     url: Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" }),
     timeout_ms: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: limits.context_source_timeout_ms_max,
         default: limits.context_source_timeout_ms_max,
-        description: "from the lookup of the name to the end of the answer",
+        description: "from the DNS lookup to the end of the answer",
       }),
     ),
   },
@@ -150,7 +150,7 @@ export const ContextSourceInput = closed(
 );
 export type ContextSourceInput = Static<typeof ContextSourceInput>;
 
-/** The registered source; `secret` signs the requests to it and is whole only in the answer that registered it, else `***`. */
+/** The registered source. `secret` signs its requests. Only the answer to the registration shows it; other answers have `***`. */
 export const ContextSource = Type.Object(
   {
     url: text(limits.webhook_url_chars_max),

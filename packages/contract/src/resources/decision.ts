@@ -8,11 +8,11 @@ import { Actor, anyObject, closed, id, nullable, oneOf, PipelineMode, text, time
 export const Verdict = oneOf(["approve", "approve_modified", "escalate", "block"]);
 export type Verdict = Static<typeof Verdict>;
 
-/** What the agent may do now. */
+/** Permission for the agent. */
 export const Outcome = oneOf(["approve", "approve_modified", "block"]);
 export type Outcome = Static<typeof Outcome>;
 
-/** Where an escalation stands. Source: api.md §6. */
+/** The status of an escalation. */
 export const EscalationStatus = oneOf(["pending", "decided", "timed_out", "cancelled"]);
 export type EscalationStatus = Static<typeof EscalationStatus>;
 
@@ -34,13 +34,13 @@ export const Reason = Type.Object(
       Type.Object({
         path: text(256, { description: "e.g. facts.organizational.delegation_limit_usd" }),
         reason: text(64, {
-          description: `missing, null, stale, ${untrusted_source}, ${untrusted_token}, type, cost and others; where the context source gave nothing, why: ${Object.keys(pullFailures).join(", ")}`,
+          description: `missing, null, stale, ${untrusted_source}, ${untrusted_token}, type, cost and others; if the context source gave no facts: ${Object.keys(pullFailures).join(", ")}`,
         }),
         assurance: Type.Optional(
-          oneOf(assuranceNames, { description: `of a fact with the reason ${untrusted_source}: what it has` }),
+          oneOf(assuranceNames, { description: `the assurance of a fact with the reason ${untrusted_source}` }),
         ),
       }),
-      { description: "facts whose absence made the policy fire: supply them and retry" },
+      { description: "missing facts that made the policy fire; supply them and retry" },
     ),
   },
   { title: "Reason" },
@@ -60,14 +60,14 @@ export const Modification = Type.Object(
 export type Modification = Static<typeof Modification>;
 
 /**
- * One change under which the action would have been approved. Making it means to put `value` at `path` (`absent`: to leave
- * the parameter out); that value is the one that was verified. Source: policies.md §2 "explain", docs/decisions/0014.
+ * One change under which the action would have been approved: put `value` at `path`, or leave
+ * the parameter out (`absent`). The service verified this value. Source: docs/decisions/0014.
  */
 export const ApprovalChange = Type.Object(
   {
     path: text(256, { description: "params.<name> for payload.content, or facts.<category>.<fact>" }),
     op: oneOf(["at_most", "at_least", "equals", "present", "absent"], {
-      description: "at_most and at_least: the rule's bound; present: a value like this one; absent: without value",
+      description: "at_most and at_least: the rule's bound; present: a value like this; absent: no value",
     }),
     value: Type.Optional(Type.Unknown()),
   },
@@ -75,27 +75,27 @@ export const ApprovalChange = Type.Object(
 );
 export type ApprovalChange = Static<typeof ApprovalChange>;
 
-/** What reviewers wrote to the agent: the messages of the votes that gave the outcome, in their order, with an empty line between. */
+/** Messages of reviewers to the agent, from the votes that gave the outcome, in their order, with an empty line between. */
 export const MessageToAgent = text(limits.escalation_reviewers_max * (limits.comment_chars_max + 2), {
-  description: "what the reviewers who gave this outcome wrote to the agent and its model; absent: nothing",
+  description: "messages of the reviewers who gave this outcome to the agent and its model; absent: none",
 });
-/** What became of an action. */
+/** The execution of an action. */
 export const Execution = Type.Object(
   {
     status: oneOf(["none", "claimed", "executed", "failed", "skipped", "unknown", "handed_on", "revoked"], {
       description:
-        "none: nobody has claimed the action or reported anything; claimed: somebody carries it out; unknown: no outcome was reported " +
+        "none: nobody has claimed the action or reported an outcome; claimed: somebody is carrying it out; unknown: no outcome was reported " +
         `within ${limits.claim_unknown_after_seconds / 60} minutes of the claim; executed, failed, skipped: as reported; handed_on: an equal action got the approval; ` +
         "revoked: an operator or admin revoked the approval",
     }),
-    at: nullable(timestamp("when that happened; null: none")),
+    at: nullable(timestamp("the time of this state; null: none")),
     by: nullable(Actor),
   },
   { title: "Execution" },
 );
 export type Execution = Static<typeof Execution>;
 
-/** The decision record. `verdict` never changes once given. Source: api.md §4. */
+/** The decision record. `verdict` never changes. */
 export const Decision = Type.Object(
   {
     decision_id: id("decision"),
@@ -112,14 +112,14 @@ export const Decision = Type.Object(
       }),
     ),
     pipeline_mode: PipelineMode,
-    enforced: Type.Boolean({ description: "false in shadow mode: the agent goes on whatever the verdict" }),
+    enforced: Type.Boolean({ description: "false in shadow mode: the agent may continue with every verdict" }),
     outcome: nullable(Outcome),
     status: oneOf(["pending", "final"], {
-      description: "pending while a live escalation is open; outcome is null then",
+      description: "pending while a live escalation is open; then outcome is null",
     }),
     reasons: Type.Array(Reason, {
       description:
-        "strictest first, every one named; of very many the last ones come without their message, citations and unknown facts",
+        "all reasons, strictest first; if there are too many, the last ones have no message, citations or unknown facts",
     }),
     modifications: Type.Array(Modification),
     modified_content: nullable(anyObject()),
@@ -127,7 +127,7 @@ export const Decision = Type.Object(
       Type.Array(ApprovalChange, {
         maxItems: 3,
         description:
-          "the smallest set of changes found under which a block or escalate would have been approved, verified by deciding again; null: none was found, or a policy withholds it",
+          "the smallest set of changes found under which a block or escalate would have been approved, verified by deciding again; null: none was found, or a policy hides it",
       }),
     ),
     human_override_id: nullable(id("override")),
@@ -135,16 +135,16 @@ export const Decision = Type.Object(
     escalation_status: nullable(EscalationStatus),
     message_to_agent: Type.Optional(MessageToAgent),
     approval_expires_at: Type.Optional(
-      timestamp("until when the approval by people lives; only on a decision that people approved"),
+      timestamp("the end of the approval by people; only on a decision that people approved"),
     ),
     resumed_from: Type.Optional(id("intent")),
-    valid_until: nullable(timestamp("after this the facts behind the decision are stale; null: no such time")),
+    valid_until: nullable(timestamp("after this time facts of the decision are stale; null: no such time")),
     policy_set: Type.Object({
       version: Type.Integer({ minimum: 0 }),
       sha256: Type.String({ pattern: "^[0-9a-f]{64}$", maxLength: 64 }),
     }),
     claim: Type.Optional(
-      oneOf(["required"], { description: "the submission asked that whoever carries out the action claims it first" }),
+      oneOf(["required"], { description: "the submission requires a claim before the action is carried out" }),
     ),
     timestamp: timestamp(),
     execution: Type.Optional(Execution),
@@ -159,7 +159,7 @@ export const DecisionQuery = closed({
     Type.Integer({
       minimum: 0,
       maximum: limits.decision_wait_seconds_max,
-      description: "seconds to hold the answer until the outcome is final",
+      description: "seconds to wait for the final outcome",
     }),
   ),
 });

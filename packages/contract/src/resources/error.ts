@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { type ErrorCode, errorCodes } from "../error-codes.ts";
 import { anyObject, oneOf, text } from "./shapes.ts";
 
-/** The body of every answer with a status of 400 or more. Source: contract §2.8, api.md §2. */
+/** The body of every answer with a status of 400 or more. Source: contract §2.8. */
 export const ErrorObject = Type.Object(
   {
     error: Type.Object({
@@ -10,7 +10,7 @@ export const ErrorObject = Type.Object(
       message: text(2_000),
       details: Type.Array(anyObject(), {
         description:
-          "On 400 {path, code, message} per problem, path a JSON Pointer; on 429 one {retry_after_seconds}; else often empty.",
+          "On 400 {path, code, message} for each problem, path is a JSON Pointer; on 429 one {retry_after_seconds}; otherwise often empty.",
       }),
       request_id: text(128, { description: "the value of X-Request-Id" }),
     }),

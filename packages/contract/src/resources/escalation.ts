@@ -15,17 +15,17 @@ const reviewedModification = closed({
 export const RulingInput = closed(
   {
     outcome: Outcome,
-    comment: Type.Optional(text(limits.comment_chars_max, { description: "for people: no agent gets it" })),
+    comment: Type.Optional(text(limits.comment_chars_max, { description: "for people; agents do not see it" })),
     message_to_agent: Type.Optional(
       plainText(
         limits.comment_chars_max,
-        "for the agent and its model: the final decision has it. Line ends and tabs are its only control characters",
+        "for the agent and its model, in the final decision. Line ends and tabs are the only control characters",
       ),
     ),
     second_person: Type.Optional(
       Type.Boolean({
         description:
-          "true: if the approval is faster than the pace of a rule and has no reason, it counts, and the rule's panel needs one more person",
+          "true: an approval that is faster than the pace of a rule and has no reason counts, and the rule's panel needs one more person",
       }),
     ),
     modifications: Type.Optional(
@@ -55,26 +55,27 @@ export const ReassignInput = closed(
 );
 export type ReassignInput = Static<typeof ReassignInput>;
 
-/** What one rule asks of a review. */
+/** The demand of one rule on a review. */
 export const Panel = Type.Object(
   {
     source: oneOf(["policy", "membrane", "freeze", "reassignment"], {
-      description:
-        "whose demand it is: a policy's, the membrane's own, that of a freeze, or that of whoever reassigned the review",
+      description: "the source of the demand: a policy, the membrane, a freeze, or a reassignment",
     }),
     policy_id: nullable(
       text(limits.label_chars_max, {
-        description: "null: no policy asks for it, or an earlier version opened the review",
+        description: "null: the source is no policy, or an earlier version of the service opened the review",
       }),
     ),
     policy: text(limits.label_chars_max, {
-      description: "the policy's name, or one for the membrane, the freeze or the reassignment",
+      description: "the policy's name, or a name for the membrane, the freeze or the reassignment",
     }),
-    reviewers: Type.Array(Reviewer, { description: "whose approvals count for it; empty: any reviewer's" }),
+    reviewers: Type.Array(Reviewer, { description: "people whose approvals count; empty: any reviewer" }),
     required: Type.Integer({ minimum: 1, description: "how many different people must approve" }),
     approvals: Type.Integer({ minimum: 0 }),
-    approved_by: Type.Array(text(limits.label_chars_max), { description: "the people whose approvals count for it" }),
-    missing: nullable(text(limits.comment_chars_max, { description: "who is missing, in words; null: nobody" })),
+    approved_by: Type.Array(text(limits.label_chars_max), {
+      description: "the people whose approvals count for the panel",
+    }),
+    missing: nullable(text(limits.comment_chars_max, { description: "the missing people, in words; null: none" })),
     after: nullable(
       text(limits.label_chars_max, { description: "the `policy` of the panel that goes first; null: none" }),
     ),
@@ -83,18 +84,18 @@ export const Panel = Type.Object(
         { reviewers: Type.Array(Reviewer), opens_at: timestamp() },
         {
           description:
-            "further reviewers who may meet this panel too, if it is not met by `opens_at`; then `reviewers` includes them. absent: none",
+            "further reviewers, if the panel is not met by `opens_at`; then `reviewers` includes them. Absent: none",
         },
       ),
     ),
     pace: Type.Optional(Pace),
-    status: oneOf(["waiting", "open", "met"], { description: "waiting: its turn comes when the panel `after` is met" }),
+    status: oneOf(["waiting", "open", "met"], { description: "waiting: the panel `after` must be met first" }),
   },
   { title: "Panel" },
 );
 export type Panel = Static<typeof Panel>;
 
-/** How an approval was faster than the pace of a rule. */
+/** How far an approval exceeded the pace of a rule. */
 export const FastVote = Type.Object(
   {
     because: Type.Array(oneOf(["too_soon", "too_many"]), {
@@ -103,17 +104,17 @@ export const FastVote = Type.Object(
     shown_seconds: nullable(
       Type.Number({
         minimum: 0,
-        description: "from the first time that the reviewer read the escalation; null: never read",
+        description: "since the reviewer first read the escalation; null: never read",
       }),
     ),
     approvals_in_five_minutes: Type.Integer({ minimum: 1, description: "of this reviewer, this one included" }),
-    second_person: Type.Boolean({ description: "true: no reason was typed, so one more person must approve" }),
+    second_person: Type.Boolean({ description: "true: the reviewer typed no reason, so one more person must approve" }),
   },
   { title: "FastVote" },
 );
 export type FastVote = Static<typeof FastVote>;
 
-/** An action that waits for people, or waited. Source: api.md §6. */
+/** An action that waits, or waited, for people. */
 export const Escalation = Type.Object(
   {
     escalation_id: id("escalation"),
@@ -130,13 +131,13 @@ export const Escalation = Type.Object(
       required: Type.Integer({
         minimum: 1,
         description:
-          "the fewest approvals that can meet what all rules demand. It grows if somebody approves whom the rules still open do not name",
+          "the fewest approvals that can meet all demands. The number grows if the approver does not meet the open demands",
       }),
       approvals: Type.Integer({ minimum: 0 }),
       rejections: Type.Integer({ minimum: 0 }),
     }),
     panels: Type.Array(Panel, {
-      description: "what each rule asks for that holds the action. The review is approved when each panel is met",
+      description: "the demands of the rules that hold the action. The review approves when each panel is met",
     }),
     votes: Type.Array(
       Type.Object({
@@ -146,19 +147,18 @@ export const Escalation = Type.Object(
         message_to_agent: Type.Optional(text(limits.comment_chars_max, { description: "absent: none" })),
         modifications: nullable(
           Type.Array(reviewedModification, {
-            description: "what this reviewer changed; another one approves the same by sending it; null: nothing",
+            description: "the changes of this reviewer; another reviewer approves the same by sending them; null: none",
           }),
         ),
         party: Type.Optional(
           Type.Literal(true, {
             description:
-              "the action is for this person: the approval counts only beside that of somebody else. Absent: it is not",
+              "the action is for this person, so the approval counts only together with another person's. Absent: another case",
           }),
         ),
         in_place_of: Type.Optional(
           Type.Array(text(limits.label_chars_max), {
-            description:
-              "the absent people in whose place this vote counts. Absent: the vote counts as the reviewer's own only",
+            description: "the absent people whom this vote represents. Absent: none",
           }),
         ),
         lapsed: Type.Optional(
@@ -166,14 +166,14 @@ export const Escalation = Type.Object(
             {
               because: oneOf(["removed", "role_changed", "key_ended", "absence_ended"], {
                 description:
-                  "removed: the account was removed. role_changed: the role is too low by now. key_ended: no key of the person " +
-                  "is valid. absence_ended: the vote was in place of somebody whose absence is over",
+                  "removed: the account was removed. role_changed: the role is now too low. key_ended: no key of the person " +
+                  "is valid. absence_ended: the absence of the represented person is over",
               }),
               panels: Type.Array(text(limits.label_chars_max), {
-                description: "the `policy` of the panels for which the vote does not count any more",
+                description: "the `policy` of the panels for which the vote no longer counts",
               }),
             },
-            { description: "this approval counted, and does not count now. Absent: it counts for all its panels" },
+            { description: "this approval no longer counts. Absent: it counts for all its panels" },
           ),
         ),
         fast: Type.Optional(FastVote),
@@ -181,13 +181,12 @@ export const Escalation = Type.Object(
       }),
       {
         description:
-          "the votes so far. Approvals of a change of which policies let something else through by now end with the next " +
+          "the votes so far. If current policies alter an approved change, its approvals end with the next " +
           "approval (`voided` in its audit row names whose); they may vote again",
       },
     ),
     self_reviewed: Type.Boolean({
-      description:
-        "true: somebody ruled on an action that the same person submitted. Only an organization in solo mode permits that",
+      description: "true: the person who submitted the action also ruled on it, which only solo mode permits",
     }),
     resolution: nullable(
       Type.Object({
@@ -201,10 +200,10 @@ export const Escalation = Type.Object(
     ),
     on_timeout: oneOf(["block", "approve"], {
       description:
-        "what the end of its time does; approve only where membrane and policies let the action through then, too",
+        "the result of the time limit; approve applies only if membrane and policies permit the action at that time",
     }),
     created_at: timestamp(),
-    expires_at: timestamp("a vote at or after this time loses"),
+    expires_at: timestamp("votes at or after this time are refused"),
     closed_at: nullable(timestamp()),
     action: Type.Object({
       type: text(limits.action_type_chars_max),
@@ -215,20 +214,20 @@ export const Escalation = Type.Object(
     withdrawn_by: Type.Optional(
       text(limits.label_chars_max, {
         description:
-          "only if the action was withdrawn: the key that did so, which submitted it or is a rotation of the one that did",
+          "the key that withdrew the action: the submitting key or one of its rotations. Absent: not withdrawn",
       }),
     ),
     nobody_waits: Type.Optional(
       oneOf(["key_revoked", "key_expired", "frozen"], {
         description:
-          "while it is pending: why its submitter cannot hear the outcome, or, if `frozen`, why nobody can approve it: a freeze came " +
-          "after it was opened. Absent: none of this",
+          "while the review is pending: why the submitter cannot get the outcome, or, if `frozen`, why nobody can approve: a freeze came " +
+          "after the review opened. Absent: none of these",
       }),
     ),
     nobody_can_decide: Type.Optional(
       text(limits.comment_chars_max, {
         description:
-          "for whoever reads this one escalation while it is pending: which panel too few people can approve, and what to do. " +
+          "only when this escalation is read alone while it is pending: which panel has too few people, and what to do. " +
           "Absent: there are enough people",
       }),
     ),
@@ -236,20 +235,20 @@ export const Escalation = Type.Object(
       Type.Array(
         Type.Object({
           policy: text(limits.label_chars_max, {
-            description: "the policy's name, a name of the membrane's own, or `submitter`",
+            description: "the policy's name, a name for the membrane, or `submitter`",
           }),
           message: text(limits.comment_chars_max),
         }),
         {
           description:
-            "for reviewers who read this one escalation while it is pending: what would refuse an approval now; absent: nothing",
+            "only for reviewers who read this escalation alone while it is pending: causes that would refuse an approval now. Absent: none",
         },
       ),
     ),
     equal_pending: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: "in lists, while it is pending: how many of the same action by the same agent wait, it included",
+        description: "in lists, while pending: how many equal actions of the agent wait, this one included",
       }),
     ),
   },
@@ -257,7 +256,7 @@ export const Escalation = Type.Object(
 );
 export type Escalation = Static<typeof Escalation>;
 
-/** Filters of GET /v1/escalations. Without `mode`, escalations of test mode are left out. */
+/** Filters of GET /v1/escalations. Without `mode`, escalations of test mode are excluded. */
 export const EscalationListQuery = listQuery({
   status: Type.Optional(EscalationStatus),
   agent_id: Type.Optional(Type.String({ minLength: 1, maxLength: limits.agent_id_chars_max })),
@@ -265,14 +264,10 @@ export const EscalationListQuery = listQuery({
     Type.String({
       minLength: 1,
       maxLength: limits.label_chars_max,
-      description: "who decides: the id of a person or key (any of its rotations), or `role:` and a role",
+      description: "a reviewer: the id of a person or key (any of its rotations), or `role:` and a role",
     }),
   ),
   mode: Type.Optional(PipelineMode),
-  group: Type.Optional(
-    oneOf(["equal"], { description: "of pending ones that are for the same action, only the newest" }),
-  ),
-  order: Type.Optional(
-    oneOf(["expires_at"], { description: "those whose time ends first come first; with `status=pending` only" }),
-  ),
+  group: Type.Optional(oneOf(["equal"], { description: "only the newest of pending escalations for equal actions" })),
+  order: Type.Optional(oneOf(["expires_at"], { description: "earliest end first; only with `status=pending`" })),
 });

@@ -3,13 +3,13 @@ import { limits } from "../limits.ts";
 import { ReviewerFigures } from "./people/pace.ts";
 import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** What a freeze does with the actions of the frozen. */
+/** The effect of a freeze on actions. */
 export const FreezeMode = oneOf(["block", "escalate"], {
   description: "block: every action is blocked; escalate: every action waits for an admin",
 });
 export type FreezeMode = Static<typeof FreezeMode>;
 
-/** What can be frozen. */
+/** Kinds of subjects that can be frozen. */
 export const FreezeKind = oneOf(["agent", "key", "organization"]);
 export type FreezeKind = Static<typeof FreezeKind>;
 
@@ -17,7 +17,9 @@ export type FreezeKind = Static<typeof FreezeKind>;
 export const FreezeInput = closed(
   {
     mode: FreezeMode,
-    reason: filledText(limits.freeze_reason_chars_max, { description: "shown to everybody whose action it stops" }),
+    reason: filledText(limits.freeze_reason_chars_max, {
+      description: "shown to everybody whose action the freeze stops",
+    }),
   },
   { title: "FreezeInput" },
 );
@@ -31,16 +33,18 @@ export type UnfreezeInput = Static<typeof UnfreezeInput>;
 export const Freeze = Type.Object(
   {
     kind: FreezeKind,
-    name: text(limits.label_chars_max, { description: "the agent_id, key_id or org_id, as it was given" }),
+    name: text(limits.label_chars_max, { description: "the agent_id, key_id or org_id as the caller wrote it" }),
     mode: FreezeMode,
     reason: text(limits.freeze_reason_chars_max),
-    frozen_by: text(limits.label_chars_max, { description: "the person or key that froze" }),
-    frozen_at: timestamp("since when this mode is in force"),
+    frozen_by: text(limits.label_chars_max, { description: "the person or key that set the freeze" }),
+    frozen_at: timestamp("start of this mode"),
     closing_reviews: Type.Boolean({
-      description: "true: some reviews that were open are still being closed; no approval passes meanwhile",
+      description: "true: the service is still closing open reviews; nothing is approved meanwhile",
     }),
     unfreeze_requested_by: nullable(
-      text(limits.label_chars_max, { description: "who asked to unfreeze; a second, different person must confirm" }),
+      text(limits.label_chars_max, {
+        description: "the person who asked to unfreeze; a second, different person must confirm",
+      }),
     ),
     unfreeze_requested_at: nullable(timestamp()),
   },
@@ -51,7 +55,7 @@ export type Freeze = Static<typeof Freeze>;
 /** Answer of the three unfreeze operations. */
 export const Unfreezing = Type.Object(
   {
-    unfrozen: Type.Boolean({ description: "false: a second, different person has to unfreeze it, too" }),
+    unfrozen: Type.Boolean({ description: "false: a second, different person must unfreeze the subject, too" }),
     freeze: Freeze,
   },
   { title: "Unfreezing" },
@@ -61,19 +65,19 @@ export type Unfreezing = Static<typeof Unfreezing>;
 /** Query of GET /v1/freezes/preview. */
 export const FreezePreviewQuery = closed({
   kind: FreezeKind,
-  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "exactly with the kind agent")),
-  key_id: Type.Optional(givenId("exactly with the kind key")),
+  agent_id: Type.Optional(chosenName(limits.agent_id_chars_max, "only and always with the kind agent")),
+  key_id: Type.Optional(givenId("only and always with the kind key")),
 });
 export type FreezePreviewQuery = Static<typeof FreezePreviewQuery>;
 
 const count = Type.Integer({ minimum: 0 });
 
-/** What a freeze would stop. */
+/** The preview of a freeze: the things that it would stop. */
 export const FreezePreview = Type.Object(
   {
     decisions_24h: Type.Integer({ minimum: 0, description: "decisions of the last 24 hours, in all modes" }),
     decisions_complete: Type.Boolean({
-      description: `false: only the newest ${limits.freeze_preview_decisions_max} decisions of the organization were looked at`,
+      description: `false: only the newest ${limits.freeze_preview_decisions_max} decisions of the organization were counted`,
     }),
     open_reviews: count,
     live_overrides: Type.Integer({ minimum: 0, description: "overrides that could still be spent" }),
@@ -82,13 +86,13 @@ export const FreezePreview = Type.Object(
 );
 export type FreezePreview = Static<typeof FreezePreview>;
 
-/** The organization as its admins set it. */
+/** The settings of the organization. */
 export const OrganizationSettings = Type.Object(
   {
     org_id: id("organization"),
     name: text(limits.name_chars_max),
     unfreeze_needs_second_person: Type.Boolean({
-      description: "true: a second, different person must confirm that something is unfrozen",
+      description: "true: a second, different person must confirm each unfreezing",
     }),
     reviewer_figures: ReviewerFigures,
   },

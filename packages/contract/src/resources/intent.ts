@@ -24,15 +24,15 @@ import {
 
 const label = () => Type.String({ minLength: 1, maxLength: limits.label_chars_max });
 
-/** The agent id of a caller that gives no name. Whether a rule that names agents applies to this caller is unknown. */
+/** The agent id of a caller without a name. Rules that name agents are unknown for this caller. */
 export const unnamed_agent_id = "unnamed";
 
-/** Who acts. */
+/** The acting agent. */
 export const Agent = closed(
   {
     id: chosenName(
       limits.agent_id_chars_max,
-      `a name; \`${unnamed_agent_id}\` where the caller gave none, so that rules that name agents are unknown for it`,
+      `a name; \`${unnamed_agent_id}\` if the caller gave none, so rules that name agents are unknown for this caller`,
     ),
     framework: Type.Optional(label()),
     session_id: Type.Optional(label()),
@@ -44,7 +44,7 @@ export const Agent = closed(
   { title: "Agent" },
 );
 
-/** What the action touches. */
+/** The target of an action. */
 export const Target = closed(
   {
     type: Type.Optional(label()),
@@ -54,7 +54,7 @@ export const Target = closed(
   { title: "Target" },
 );
 
-/** What the agent is about to do. `type` is lower-cased on receipt; the membrane's catalogue overrules it. */
+/** The action of an agent. The service changes `type` to lower case, and the membrane's catalogue overrides it. */
 export const Action = closed(
   {
     type: Type.Optional(
@@ -62,7 +62,7 @@ export const Action = closed(
         maxLength: limits.action_type_chars_max,
         pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
         description:
-          "dotted category such as payment.transfer; docs/actions.md has those that released rules know; absent: the " +
+          "dotted category such as payment.transfer; docs/actions.md lists those that released rules know; absent: the " +
           "catalogue's, else other.unclassified",
       }),
     ),
@@ -72,7 +72,7 @@ export const Action = closed(
   { title: "Action" },
 );
 
-/** What an agent proposes. Source: api.md §4. */
+/** The action that an agent proposes. */
 export const Intent = closed(
   {
     agent: Agent,
@@ -80,7 +80,7 @@ export const Intent = closed(
     payload: Type.Optional(
       closed({
         summary: Type.Optional(text(limits.summary_chars_max)),
-        content: Type.Optional(anyObject("the action's parameters; policies see them as `params`")),
+        content: Type.Optional(anyObject("the action's parameters, `params` in policies")),
       }),
     ),
     estimated_impact: Type.Optional(
@@ -94,8 +94,7 @@ export const Intent = closed(
     data_classes: Type.Optional(
       Type.Array(label(), {
         maxItems: limits.data_classes_max,
-        description:
-          "what the data is, such as personal or phi; docs/actions.md has the classes that released rules know",
+        description: "data classes, such as personal or phi; docs/actions.md lists those that released rules know",
       }),
     ),
   },
@@ -110,16 +109,16 @@ const submissionFields = {
   claim: Type.Optional(
     oneOf(["required"], {
       description:
-        "required: whoever carries out the action claims it first (POST /v1/intents/{intent_id}/claim), so that it is carried out once",
+        "required: a process claims the action before it carries it out (POST /v1/intents/{intent_id}/claim), so that it is carried out once",
     }),
   ),
 };
 
-/** Body of POST /v1/intents. The context is checked by `validateContext` (its faults are `invalid_context`). */
+/** Body of POST /v1/intents. `validateContext` checks the context (`invalid_context`). */
 export const IntentSubmission = closed(submissionFields, { title: "IntentSubmission" });
 export type IntentSubmission = Static<typeof IntentSubmission>;
 
-/** One item of a batch: a submission that may carry its own idempotency key. Source: api.md §2 and §4. */
+/** An item of a batch: a submission that may have its own idempotency key. */
 export const BatchItem = closed(
   {
     ...submissionFields,
@@ -134,11 +133,11 @@ export type BatchItem = Static<typeof BatchItem>;
 /** Query of POST /v1/intents and of the batch. Source: contract §4. */
 export const SubmitQuery = closed({ mode: Type.Optional(oneOf(["shadow"])) });
 
-/** Answer to a submission. All four verdicts answer alike. */
+/** Answer to a submission, the same shape for all four verdicts. */
 export const SubmitAnswer = Type.Object({ intent_id: id("intent"), decision: Decision }, { title: "SubmitAnswer" });
 export type SubmitAnswer = Static<typeof SubmitAnswer>;
 
-/** An intent as it was submitted, and what the service made of it. */
+/** An intent as submitted, with the service's classification. */
 export const IntentRecord = Type.Object(
   {
     intent_id: id("intent"),
@@ -151,11 +150,11 @@ export const IntentRecord = Type.Object(
     ),
     withheld: Type.Array(text(1_000), {
       description:
-        "JSON Pointers into payload.content of what policies remove, redact or mask, whatever the verdict, and of credentials: show it to nobody. " +
-        "Masked values are `[masked]` here, except for agents and whoever submitted the intent",
+        "JSON Pointers into payload.content to values that policies remove, redact or mask (with any verdict) and to credentials. Show these values to nobody. " +
+        "Masked values are `[masked]` here, except for agents and the submitter of the intent",
     }),
     masked: Type.Array(text(1_000), {
-      description: "those of `withheld` that are masked: the action runs with the whole value",
+      description: "the masked places of `withheld`: the action runs with the real value",
     }),
     submitted_by: Actor,
     submitted_at: timestamp(),
@@ -164,29 +163,29 @@ export const IntentRecord = Type.Object(
 );
 export type IntentRecord = Static<typeof IntentRecord>;
 
-/** Where a fact may come from, most trusted first. Source: api.md §5. */
+/** The sources of facts, most trusted first. */
 export const FactSource = oneOf(["token", "pulled", "target", "agent", "org", "inline"]);
 export type FactSource = Static<typeof FactSource>;
 
-/** How sure a fact is, least first. */
+/** The assurances of facts, lowest first. */
 export const FactAssurance = oneOf(assuranceNames, {
   description: assuranceNames.map((name) => `${name}: ${assuranceMeanings[name]}`).join("; "),
 });
 
 const UsedFact = Type.Object({
   value: Type.Optional(
-    Type.Unknown({ description: "absent for keys of role agent or host where the fact is stored or pulled" }),
+    Type.Unknown({ description: "absent for keys of role agent or host if the fact is stored or pulled" }),
   ),
   source: FactSource,
   assurance: FactAssurance,
-  as_of: timestamp("when the fact was true; without as_of in the document, when it was received"),
+  as_of: timestamp("the time at which the fact was true; without as_of in the document, the time of receipt"),
 });
 
 export type UsedFact = Static<typeof UsedFact>;
 
 const usedCategory = () => Type.Optional(Type.Record(Type.String(), UsedFact));
 
-/** The facts that a decision was made on: category → fact → value, source and as-of. */
+/** The facts of a decision: category → fact → value, source and as-of. */
 export const UsedFacts = Type.Object(
   Object.fromEntries(factCategoryNames.map((name) => [name, usedCategory()])) as Record<
     FactCategoryName,
@@ -213,7 +212,7 @@ export const IntentAnswer = Type.Object({
 });
 export type IntentAnswer = Static<typeof IntentAnswer>;
 
-/** One row of GET /v1/intents: the intent without its facts, and its decision in short. */
+/** A row of GET /v1/intents: the intent without its facts, and a short form of its decision. */
 export const IntentListItem = Type.Object(
   {
     ...IntentRecord.properties,
@@ -244,11 +243,11 @@ export const IntentListQuery = listQuery({
   from: Type.Optional(timeInput("submitted at or after")),
   to: Type.Optional(timeInput("submitted before")),
   execution: Type.Optional(
-    oneOf(["unknown"], { description: "claimed 15 minutes ago or earlier, and nobody has reported an outcome since" }),
+    oneOf(["unknown"], { description: "claimed at least 15 minutes ago, and nobody has reported an outcome" }),
   ),
 });
 
-/** What became of one item of a batch: its decision, or the error that it would have been answered with alone. */
+/** The result of a batch item: its decision, or the error that it would get alone. */
 const BatchResult = Type.Union(
   [
     Type.Object({
@@ -257,7 +256,7 @@ const BatchResult = Type.Union(
       decision: Decision,
       replayed: Type.Optional(
         Type.Boolean({
-          description: "true: the first answer again, this idempotency_key was used before; else absent",
+          description: "true: a repeated answer, because the idempotency_key was used before; otherwise absent",
         }),
       ),
     }),
@@ -266,7 +265,7 @@ const BatchResult = Type.Union(
   { title: "BatchResult" },
 );
 
-/** Answer to a batch, in the order of the request. Source: api.md §4. */
+/** Answer to a batch, in the order of the request. */
 export const BatchAnswer = Type.Object(
   {
     results: Type.Array(BatchResult),
@@ -278,7 +277,7 @@ export const BatchAnswer = Type.Object(
 );
 export type BatchAnswer = Static<typeof BatchAnswer>;
 
-/** Body of POST /v1/intents/batch; items are checked one by one, so that a bad one fails alone. */
+/** Body of POST /v1/intents/batch. Items are checked one by one, so an invalid one fails alone. */
 export const BatchSubmission = closed(
   {
     intents: Type.Array(checkedLater(BatchItem), { minItems: 1, maxItems: limits.batch_intents_max }),
@@ -293,14 +292,14 @@ export const ClaimInput = closed(
     nonce: Type.String({
       minLength: 1,
       maxLength: limits.claim_nonce_chars_max,
-      description: "made up at random by each process for each action; the same process repeats its claim with it",
+      description: "random, chosen by each process for each action; the process sends it again to repeat its claim",
     }),
   },
   { title: "ClaimInput" },
 );
 export type ClaimInput = Static<typeof ClaimInput>;
 
-/** What the agent then did. Body of POST /v1/intents/{intent_id}/observations. */
+/** A report of the agent's action. Body of POST /v1/intents/{intent_id}/observations. */
 export const ObservationInput = closed({
   status: oneOf(["executed", "failed", "skipped"]),
   detail: Type.Optional(Type.Union([text(limits.comment_chars_max), anyObject()])),

@@ -6,12 +6,12 @@ import { roleMeets, roleNames } from "../roles.ts";
 import { PolicyDiagnostic } from "./policy.ts";
 import { chosenName, closed, factsFrom, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** The JSON types of a tool's parameters, as JSON Schema names them. */
+/** The JSON types of a tool's parameters, with the names of JSON Schema. */
 export const parameterTypeNames = ["string", "number", "integer", "boolean", "array", "object"] as const;
 const ParameterType = oneOf(parameterTypeNames);
 export type ParameterType = Static<typeof ParameterType>;
 
-/** One verb of a membrane's action catalogue: what the tool really is, whatever an agent declares. Source: api.md §4. */
+/** A verb of a membrane's action catalogue: the real type of a tool, independent of an agent's declaration. */
 export const CatalogueEntry = closed(
   {
     verb: chosenName(limits.verb_chars_max, "the tool's name in any case"),
@@ -34,7 +34,7 @@ export const CatalogueEntry = closed(
     party: Type.Optional(
       filledText(limits.label_chars_max, {
         description:
-          "the parameter that names the other party, such as `payee`, or `payee.email` inside an object. Whoever it names " +
+          "the parameter that names the other party, such as `payee`, or `payee.email` inside an object. This person " +
           "cannot be the only approver of the action",
       }),
     ),
@@ -43,7 +43,7 @@ export const CatalogueEntry = closed(
 );
 export type CatalogueEntry = Static<typeof CatalogueEntry>;
 
-/** Who may review: a person, or everyone with a role. Also what policies name, which may be nobody's id. Source: api.md §6. */
+/** A reviewer: a person, or everyone with a role. A policy may name an id that belongs to nobody. */
 export const Reviewer = closed(
   {
     type: oneOf(["user", "role"]),
@@ -53,7 +53,7 @@ export const Reviewer = closed(
 );
 export type Reviewer = Static<typeof Reviewer>;
 
-/** Reviewers as a membrane or a reassignment names them: a role that may decide, or somebody's user_id or key_id. */
+/** A reviewer of a membrane or a reassignment: a role that may decide, or a user_id or key_id. */
 export const NamedReviewer = Type.Unsafe<Reviewer>(
   Type.Union(
     [
@@ -74,7 +74,7 @@ export const Pace = closed(
       Type.Integer({
         minimum: 1,
         maximum: limits.pace_min_seconds_max,
-        description: "an approval sooner than this after the case was shown to the reviewer needs a reason",
+        description: "an approval earlier than this after the case was shown to the reviewer needs a reason",
       }),
     ),
     reason_from: Type.Optional(
@@ -86,7 +86,7 @@ export const Pace = closed(
       }),
     ),
   },
-  { title: "Pace", description: "approvals that are faster need a typed reason or a second person" },
+  { title: "Pace", description: "faster approvals need a typed reason or a second person" },
 );
 export type Pace = Static<typeof Pace>;
 
@@ -101,7 +101,7 @@ const maxAge = () =>
   );
 
 const thresholds = { escalate_at: share(), block_at: share() };
-const thresholds_text = "risk scores from which the verdict is at least escalate, at least block";
+const thresholds_text = "risk scores from which the verdict is at least escalate, or at least block";
 
 const escalation = {
   timeout_seconds: Type.Integer({ minimum: 1, maximum: limits.escalation_timeout_seconds_max }),
@@ -110,7 +110,7 @@ const escalation = {
     Type.Integer({
       minimum: 1,
       maximum: limits.approval_valid_seconds_max,
-      description: `how long an approval by people lives; absent: ${limits.approval_valid_seconds_default}`,
+      description: `lifetime of an approval by people; absent: ${limits.approval_valid_seconds_default}`,
     }),
   ),
   reviewers: Type.Array(NamedReviewer, { maxItems: limits.escalation_reviewers_max }),
@@ -119,8 +119,8 @@ const escalation = {
   party_needs_another: Type.Optional(
     Type.Boolean({
       description:
-        "true or absent: the person whom the action is on_behalf_of, or whom the catalogue's `party` parameter names, cannot " +
-        "be its only approver. In solo mode that person can",
+        "true or absent: the person in on_behalf_of, or in the catalogue's `party` parameter, cannot " +
+        "be the only approver of the action, except in solo mode",
     }),
   ),
 };
@@ -139,14 +139,14 @@ const agent_token_text = "what the membrane asks of the Agent-Token header";
 const settingFields = {
   name: filledText(limits.name_chars_max),
   default_verdict: oneOf(["approve", "escalate", "block"], {
-    description: "the verdict when no policy fires; none is less strict",
+    description: "the verdict if no policy fires; no verdict is less strict",
   }),
   thresholds: closed(thresholds, { description: thresholds_text }),
   packs: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9-]*$", maxLength: 64 }), { maxItems: 100, uniqueItems: true }),
   rules_off: Type.Array(Type.String({ pattern: "^[a-z][a-z0-9._-]*$", maxLength: limits.label_chars_max }), {
     maxItems: limits.rules_off_max,
     uniqueItems: true,
-    description: "names of rules of packs that decide nothing here, although their pack is on",
+    description: "names of rules of packs that are off here, although their pack is on",
   }),
   action_catalogue: Type.Array(CatalogueEntry, { maxItems: limits.action_catalogue_max }),
   facts_max_age: closed(
@@ -157,19 +157,19 @@ const settingFields = {
     { description: "seconds after which a category's facts count as missing" },
   ),
   facts_from: factsFrom(
-    "the least assurance that counts, by category or by fact, such as entity_state.account_balance_usd; a fact with less is unknown " +
-      "with the reason untrusted_source where it would permit something. A policy can ask for more",
+    "the lowest assurance that counts, by category or by fact, such as entity_state.account_balance_usd; a fact below it is unknown " +
+      "with the reason untrusted_source if it would permit an action. A policy can require more",
   ),
   agent_token: closed(agentToken, { description: agent_token_text }),
   escalation: closed(escalation),
 };
 
-/** A membrane: the rules that stand between a group of agents and the world. Source: api.md §10. */
+/** A membrane: the rules for a group of agents. */
 export const Membrane = Type.Object(
   {
     membrane_id: id("membrane"),
     status: oneOf(["draft", "shadow", "live"]),
-    is_default: Type.Boolean({ description: "used by intents that name no membrane; one per organization" }),
+    is_default: Type.Boolean({ description: "the membrane for intents that name none; one per organization" }),
     ...settingFields,
     created_at: timestamp(),
   },
@@ -186,7 +186,7 @@ export const MembraneSaved = Type.Object(
     warnings: Type.Array(PolicyDiagnostic, {
       description:
         "the rules of the given packs and the live policies that match one action can exhaust the budget of a decision " +
-        "together; names the most expensive. It refuses nothing",
+        "together. It names the most expensive, and does not refuse the change",
     }),
   },
   { title: "MembraneSaved" },
@@ -199,7 +199,7 @@ export const MembraneLive = Type.Object(
     membrane: Membrane,
     next_steps: Type.Array(text(1_000), {
       description:
-        "which facts were missing in shadow in the last 31 days, which keys should be bound, and what to do about them",
+        "facts that were missing in shadow in the last 31 days, keys that should be bound, and what to do about them",
     }),
   },
   { title: "MembraneLive" },
@@ -223,10 +223,10 @@ const { name, ...optionalSettings } = partOf({
   escalation: closed(partOf(escalation)),
 });
 
-/** Body of POST /v1/membranes; what is left out, also of thresholds and escalation, takes the default. A new membrane is in shadow. */
+/** Body of POST /v1/membranes. Missing fields, also of thresholds and escalation, get the default. A new membrane is in shadow. */
 export const MembraneInput = closed({ name: settingFields.name, ...optionalSettings }, { title: "MembraneInput" });
 export type MembraneInput = Static<typeof MembraneInput>;
 
-/** Body of PATCH /v1/membranes/{membrane_id}: each given field replaces the old value, of thresholds and escalation each given member. */
+/** Body of PATCH /v1/membranes/{membrane_id}. Each given field, and each member of thresholds and escalation, replaces the old value. */
 export const MembraneChange = closed({ name, ...optionalSettings }, { title: "MembraneChange" });
 export type MembraneChange = Static<typeof MembraneChange>;

@@ -6,7 +6,7 @@ import { closed, filledText, id, nullable, oneOf, text, timestamp } from "./shap
 export const OverrideInput = closed({ reason: filledText(limits.comment_chars_max) }, { title: "OverrideInput" });
 export type OverrideInput = Static<typeof OverrideInput>;
 
-/** A person's approval of one blocked action: good for its next retry within 24 hours, once. Source: api.md §6. */
+/** A person's approval of a blocked action, for its next retry within 24 hours, once. */
 export const Override = Type.Object(
   {
     override_id: id("override"),
@@ -16,10 +16,8 @@ export const Override = Type.Object(
     status: oneOf(["pending_second", "active", "consumed", "expired", "revoked"]),
     reason: text(limits.comment_chars_max),
     approved_by: text(limits.label_chars_max),
-    seconded_by: nullable(
-      text(limits.label_chars_max, { description: "the second person, where a policy asks for two" }),
-    ),
-    approved_at: nullable(timestamp("null: a second person is awaited")),
+    seconded_by: nullable(text(limits.label_chars_max, { description: "the second person, if a policy requires two" })),
+    approved_at: nullable(timestamp("null: waits for a second person")),
     expires_at: nullable(timestamp()),
     policies_overridden: Type.Array(text(limits.label_chars_max)),
     consumed_by: nullable(id("intent")),

@@ -6,18 +6,18 @@ import { closed, givenId, nullable, oneOf, PipelineMode, text, timeInput, timest
 
 const count = () => Type.Integer({ minimum: 0 });
 
-/** Query of GET /v1/overview. Without times: the 24 hours until now. The window is widened to whole hours. */
+/** Query of GET /v1/overview. Without times: the last 24 hours. The service extends the window to whole hours. */
 export const OverviewQuery = closed({
-  from: Type.Optional(timeInput("included; at most 31 days before `to`; widened to the whole hour before it")),
-  to: Type.Optional(timeInput("not included; default now; widened to the whole hour after it")),
+  from: Type.Optional(timeInput("included; at most 31 days before `to`; extended to the whole hour before")),
+  to: Type.Optional(timeInput("not included; default now; extended to the whole hour after")),
   membrane_id: Type.Optional(givenId("prefix mem_")),
   mode: Type.Optional(PipelineMode),
 });
 
 const latency_ms = (share: string) =>
-  Type.Number({ minimum: 0, description: `milliseconds that ${share} of them did not exceed` });
+  Type.Number({ minimum: 0, description: `milliseconds that ${share} of the decisions did not exceed` });
 
-/** How long decisions took: per node and in memory, so a restart begins anew. */
+/** Durations of decisions, per node and in memory since the node's start. */
 const DecisionLatency = Type.Object(
   {
     since: timestamp("the first decision that was counted"),
@@ -29,13 +29,13 @@ const DecisionLatency = Type.Object(
   {
     title: "DecisionLatency",
     description:
-      "How long this organization's decisions took, from the start of a submission to its commit. Counted by the node " +
-      "that answers, since its start, in every mode and whatever window was asked for. Null in the overview: it has " +
-      "decided none. A figure is at most a sixteenth above the truth and never below it.",
+      "Durations of this organization's decisions, from the start of a submission to its commit. Counted by the node " +
+      "that answers, since its start, in every mode and independent of the window. Null in the overview: this node has " +
+      "decided none. A figure is never too low, and at most a sixteenth too high.",
   },
 );
 
-/** Facts that rules needed and nobody supplied. */
+/** Missing facts that rules needed. */
 export const MissingFacts = Type.Object(
   {
     decisions: Type.Integer({
@@ -57,28 +57,28 @@ export const MissingFacts = Type.Object(
             policy: text(limits.label_chars_max, { description: "the rule's name" }),
             pack: nullable(text(64, { description: "null: a policy of your own" })),
           }),
-          { description: "the rules that asked for it" },
+          { description: "the rules that needed the fact" },
         ),
       }),
       { maxItems: limits.missing_facts_max, description: "the most frequent first" },
     ),
-    next_steps: Type.Array(text(1_000), { description: "what to do about them; empty if no fact is missing" }),
+    next_steps: Type.Array(text(1_000), { description: "next steps; empty if no fact is missing" }),
   },
   { title: "MissingFacts" },
 );
 export type MissingFacts = Static<typeof MissingFacts>;
 
-/** What was decided in a window of time, counted. */
+/** Counts of decisions in a window of time. */
 export const Overview = Type.Object(
   {
     from: timestamp("included; a whole hour"),
-    to: timestamp("not included; a whole hour, which may still run"),
+    to: timestamp("not included; a whole hour, which may not be over"),
     bucket_seconds: Type.Integer({
       minimum: 3_600,
       description: "length of a bucket, whole hours; the last may be shorter",
     }),
     buckets: Type.Array(Type.Object({ at: timestamp(), mode: PipelineMode, verdict: Verdict, count: count() }), {
-      description: "in order of time; buckets without decisions are left out",
+      description: "in order of time; buckets without decisions are omitted",
     }),
     decisions: count(),
     complete: Type.Boolean({
@@ -91,10 +91,10 @@ export const Overview = Type.Object(
         seq: Type.Integer({ minimum: 0, description: "decisions up to this entry of the audit trail are counted" }),
         at: nullable(timestamp("the newest counted decision of the organization; null: there is none")),
       },
-      { description: "how far the counts reach" },
+      { description: "the last counted decision" },
     ),
     risk: Type.Array(count(), {
-      description: "decisions by risk score, in ten steps of 0.1; 1 counts to the last",
+      description: "decisions by risk score, in ten steps of 0.1; the last step includes 1",
     }),
     policies: Type.Array(
       Type.Object({
@@ -104,7 +104,7 @@ export const Overview = Type.Object(
         count: count(),
       }),
       {
-        description: "the policies that stopped or changed most, most first",
+        description: "the policies that stopped or changed the most decisions, in descending order",
       },
     ),
     missing_facts: MissingFacts,
@@ -116,15 +116,15 @@ export const Overview = Type.Object(
       }),
       {
         description:
-          "the busiest agents, most first; their counts are exact. They are looked for among the 100 busiest of each hour or day",
+          "the busiest agents in descending order, from the 100 busiest of each hour or day. The counts are exact",
       },
     ),
     contradictions: Type.Integer({
       minimum: 0,
       maximum: limits.counted_contradictions_max,
       description:
-        "reports that an action was executed although it was blocked, still in review, withdrawn, had to be claimed and was not, or after its approval had expired. " +
-        "The audit trail has a row of type `contradicted` for each. Counted up to the maximum",
+        "reports that an action was executed although it was blocked, in review, withdrawn, unclaimed although a claim was required, or after its approval had expired. " +
+        "The audit trail has a record of type `contradicted` for each. Counted up to the maximum",
     }),
     nobody_can_decide: Type.Array(
       Type.Object({
@@ -133,7 +133,7 @@ export const Overview = Type.Object(
         membrane: text(limits.name_chars_max, { description: "the live membrane in which too few people can approve" }),
         message: text(limits.comment_chars_max),
       }),
-      { description: "live rules whose actions too few people can approve now, whatever window was asked for" },
+      { description: "live rules with too few people who can approve now, independent of the window" },
     ),
     queue: Type.Object({
       pending: count(),
@@ -142,7 +142,7 @@ export const Overview = Type.Object(
     }),
     keys: Type.Array(WarnedKey, {
       maxItems: limits.key_warnings_max,
-      description: "the newest keys with a warning: whoever has one may escape the rules, or is about to be refused",
+      description: "the newest keys with a warning: their holders may escape the rules, or their keys will soon expire",
     }),
     latency: nullable(DecisionLatency),
   },

@@ -2,10 +2,10 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { anyObject, closed, factsFrom, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-/** Body of POST /v1/policies, PUT /v1/policies/{policy_id} and POST /v1/policies/check. Source: api.md §10. */
+/** Body of POST /v1/policies, PUT /v1/policies/{policy_id} and POST /v1/policies/check. */
 export const PolicyInput = closed(
   {
-    policy: anyObject("the policy document; its own checks answer 422 policy_invalid"),
+    policy: anyObject("the policy document; an invalid one answers 422 policy_invalid"),
     tests: Type.Optional(Type.Array(anyObject(), { maxItems: 200 })),
   },
   { title: "PolicyInput" },
@@ -28,7 +28,7 @@ export const Policy = Type.Object(
     nobody_can_decide: Type.Optional(
       text(limits.comment_chars_max, {
         description:
-          "only of a live policy, when policies are listed or read: too few people can approve what it holds, how many, and what to " +
+          "only for live policies in lists and reads: too few people can approve the held actions, how many, and what to " +
           "do. Absent: there are enough people",
       }),
     ),
@@ -56,7 +56,7 @@ export const ActivateInput = closed(
   {
     mode: oneOf(["live", "shadow"]),
     version: Type.Optional(
-      Type.Integer({ minimum: 1, description: "409 state_conflict where it is not the newest; default: the newest" }),
+      Type.Integer({ minimum: 1, description: "default: the newest; another one answers 409 state_conflict" }),
     ),
   },
   { title: "ActivateInput" },
@@ -84,8 +84,8 @@ export const PolicyCheck = Type.Object(
     diagnostics: Type.Array(PolicyDiagnostic),
     warnings: Type.Array(PolicyDiagnostic, {
       description:
-        "what is allowed but rarely meant, such as a fact whose name is close to a listed one, or a hard limit without " +
-        "`on_unknown: block`; they refuse nothing",
+        "allowed but probably wrong parts, such as a fact name that is similar to a listed one, or a hard limit without " +
+        "`on_unknown: block`. Warnings do not refuse the document",
     }),
   },
   { title: "PolicyCheck" },
@@ -96,7 +96,7 @@ export type PolicyCheck = Static<typeof PolicyCheck>;
 export const PolicySaved = Type.Object(
   {
     policy: Policy,
-    diagnostics: Type.Array(PolicyDiagnostic, { description: "red tests beside the policy; they refuse activation" }),
+    diagnostics: Type.Array(PolicyDiagnostic, { description: "failing tests of the policy; they prevent activation" }),
   },
   { title: "PolicySaved" },
 );
@@ -108,8 +108,8 @@ export const PolicyActivated = Type.Object(
     policy: Policy,
     warnings: Type.Array(PolicyDiagnostic, {
       description:
-        "the policy asks for more people than there are, waits for a policy that is not in force or waits for it, or the " +
-        "policies that match one action can exhaust the budget of a decision together (names the most expensive). They refuse nothing",
+        "the policy needs more people than there are, waits for an inactive policy or in a circle, or the " +
+        "policies that match one action can exhaust the budget of a decision together (names the most expensive). Warnings do not prevent activation",
     }),
   },
   { title: "PolicyActivated" },
@@ -121,7 +121,7 @@ export const PolicyListQuery = listQuery({
   status: Type.Optional(oneOf(["draft", "shadow", "live", "retired"])),
 });
 
-/** A pack of ready-made policies, switched on per membrane. A starting point for counsel, not legal advice. */
+/** A pack of policies, enabled per membrane. A starting point for counsel, not legal advice. */
 export const Pack = Type.Object(
   {
     name: text(64),
@@ -129,7 +129,7 @@ export const Pack = Type.Object(
     version: text(64),
     description: text(4_000),
     facts_from: factsFrom(
-      "the assurance that each fact needs which the rules read, by category or by fact. Advice: facts_from of the membrane says what counts",
+      "the assurance that the rules' facts need, by category or by fact. This is advice; facts_from of the membrane decides",
     ),
     rules: Type.Array(
       Type.Object({
@@ -137,7 +137,7 @@ export const Pack = Type.Object(
         title: text(500),
         effect: oneOf(["block", "escalate", "approve_modified", "none"]),
         override: oneOf(["reviewer", "two_person", "never"], {
-          description: "who may override its block: one person, two different ones, or nobody",
+          description: "how many people may override its block: one, two different ones, or nobody",
         }),
         citations: Type.Array(text(500)),
       }),

@@ -1,4 +1,4 @@
-/** The small schemas that resources are built from. Requests are closed objects, answers are open ones. */
+/** Building blocks of schemas. Requests are closed objects, answers are open ones. */
 
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { assuranceNames, type FactsFrom, facts_from_pattern } from "../facts/assurance.ts";
@@ -6,12 +6,12 @@ import { type IdKind, idPattern } from "../ids.ts";
 import { limits } from "../limits.ts";
 import { name_pattern } from "../names.ts";
 
-/** An object that refuses fields it does not list: for requests, so that a typo never weakens one. Source: api.md §2. */
+/** An object for requests that refuses unlisted fields, so that a typo never weakens a request. */
 export function closed<P extends TProperties>(properties: P, options: { title?: string; description?: string } = {}) {
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
-/** The schema or null; a null field is always present. */
+/** The schema or null. A null field is always present. */
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
 }
@@ -21,12 +21,12 @@ export function text(chars_max: number, options: { description?: string; pattern
   return Type.String({ maxLength: chars_max, ...options });
 }
 
-/** A text of 1 to `chars_max` characters of which at least one is not white space. */
+/** A text of 1 to `chars_max` characters, not only white space. */
 export function filledText(chars_max: number, options: { description?: string } = {}) {
   return Type.String({ minLength: 1, maxLength: chars_max, pattern: "\\S", ...options });
 }
 
-/** A text for people and models: no control and format characters but line ends, tabs and joiners, so nothing in it is hidden. */
+/** A text for people and models. Line ends, tabs and joiners are its only control and format characters, so it hides nothing. */
 export function plainText(chars_max: number, description: string) {
   return Type.String({
     minLength: 1,
@@ -49,7 +49,7 @@ export function chosenName(chars_max: number, description: string) {
 
 /** One of a closed list of texts. */
 export function oneOf<const V extends readonly string[]>(values: V, options: { description?: string } = {}) {
-  // Type.Enum takes a readonly tuple but gives its type as string; Unsafe says which texts they are.
+  // Type.Enum gives the type string; Unsafe gives the exact texts.
   return Type.Unsafe<V[number]>(Type.Enum([...values], { type: "string", ...options }));
 }
 
@@ -59,14 +59,14 @@ export function id(kind: IdKind) {
 }
 
 /**
- * An identifier as a request gives it, in its path, query or body. Any text passes: one that cannot exist is answered exactly
- * like one that does not (404, or of a filter nothing), so the pattern is not checked here.
+ * An identifier in the path, query or body of a request. Any text passes, because an impossible identifier gets the same answer
+ * as a missing one: 404, or an empty list from a filter.
  */
 export function givenId(description: string) {
   return Type.String({ minLength: 1, maxLength: limits.id_chars_max, description });
 }
 
-/** RFC 3339 UTC with six fractional digits and Z, as every answer writes it. Source: api.md §2. */
+/** A time in an answer: RFC 3339 UTC with six fractional digits and Z. */
 export function timestamp(description?: string) {
   return Type.String({
     format: "date-time",
@@ -76,12 +76,12 @@ export function timestamp(description?: string) {
   });
 }
 
-/** A time that a caller sends: RFC 3339 with any offset. */
+/** A time in a request: RFC 3339 with any offset. */
 export function timeInput(description: string) {
   return Type.String({ format: "date-time", maxLength: 40, description });
 }
 
-/** An object with any keys and values, kept as it is. */
+/** An object with any keys and values. */
 export function anyObject(description?: string) {
   return Type.Unsafe<Record<string, unknown>>({
     type: "object",
@@ -91,24 +91,24 @@ export function anyObject(description?: string) {
 }
 
 /**
- * Accepts anything at run time, but has the type of `schema` and stands in openapi.json as a reference to it. For parts
- * that the operation itself checks, because their faults have their own error code or fail one batch item only.
+ * Accepts anything at run time, but has the type of `schema` and is a reference to it in openapi.json. For parts
+ * that the operation checks itself, because their faults have their own error code or fail one batch item only.
  */
 export function checkedLater<S extends TSchema>(schema: S & { title?: string }) {
   if (schema.title === undefined) throw new Error("a schema that is checked later needs a title to refer to");
   return Type.Unsafe<Static<S>>({ title: schema.title });
 }
 
-/** `{<wrapper>: <resource>}`, the answer of operations on one resource. Source: api.md §2. */
+/** `{<wrapper>: <resource>}`, the answer of operations on one resource. */
 export function wrapped<K extends string, S extends TSchema>(wrapper: K, schema: S) {
   return Type.Object({ [wrapper]: schema } as Record<K, S>);
 }
 
-/** `{<plural>: [...], next_cursor}`, newest first unless the operation says otherwise. Source: api.md §2. */
+/** `{<plural>: [...], next_cursor}`, newest first unless the operation says otherwise. */
 export function listed<K extends string, S extends TSchema>(plural: K, schema: S) {
   return Type.Object({
     ...({ [plural]: Type.Array(schema) } as Record<K, ReturnType<typeof Type.Array<S>>>),
-    next_cursor: nullable(text(limits.cursor_chars_max, { description: "give it as `cursor`; null at the end" })),
+    next_cursor: nullable(text(limits.cursor_chars_max, { description: "send it as `cursor`; null at the end" })),
   });
 }
 
@@ -123,13 +123,13 @@ export function listQuery<P extends TProperties>(filters: P) {
   });
 }
 
-/** Who did something: a key, a person, or the service itself. */
+/** An actor: a key, a person, or the service itself. */
 export const Actor = Type.Object(
   {
     type: oneOf(["key", "user", "system"]),
     id: nullable(
       text(limits.label_chars_max, {
-        description: "key_id or user_id; of a system, `open_mode` or `command_line`, and null for the service itself",
+        description: "key_id or user_id; for a system `open_mode` or `command_line`, null for the service itself",
       }),
     ),
   },
@@ -141,7 +141,7 @@ export type Actor = Static<typeof Actor>;
 export const PipelineMode = oneOf(["live", "shadow", "test"]);
 export type PipelineMode = Static<typeof PipelineMode>;
 
-/** Least assurances, by category or by fact. */
+/** Lowest assurances that count, by category or by fact. */
 export function factsFrom(description: string) {
   return Type.Unsafe<FactsFrom>(
     Type.Record(Type.String({ pattern: facts_from_pattern }), oneOf(assuranceNames), {

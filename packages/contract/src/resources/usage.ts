@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
 import { nullable, text, timestamp } from "./shapes.ts";
 
-/** The organization's use of its plan in this calendar month (UTC). Live decisions count. Source: api.md §7. */
+/** The organization's use of its plan in this calendar month (UTC). Live decisions count. */
 export const Usage = Type.Object(
   {
     plan_id: text(limits.label_chars_max),
@@ -12,7 +12,7 @@ export const Usage = Type.Object(
     used_actions: Type.Integer({ minimum: 0 }),
     hard_limit: nullable(Type.Integer({ minimum: 0, description: "null: unlimited" })),
     batch_size: nullable(
-      Type.Integer({ minimum: 0, description: "intents in the submission that met the limit; null: not met" }),
+      Type.Integer({ minimum: 0, description: "intents in the submission that reached the limit; null: not reached" }),
     ),
   },
   { title: "Usage" },

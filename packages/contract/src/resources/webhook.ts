@@ -3,14 +3,14 @@ import { type EventType, eventTypeNames } from "../event-types.ts";
 import { limits } from "../limits.ts";
 import { closed, givenId, id, listQuery, nullable, oneOf, text, timestamp } from "./shapes.ts";
 
-// Any text passes the shape: an unknown type has its own error code (unknown_event_type), so the operation checks it.
+// Any text passes here, because unknown_event_type is an error code of its own, which the operation reports.
 const eventTypesInput = () =>
   Type.Array(Type.Unsafe<EventType>(text(64)), {
     minItems: 1,
     maxItems: 100,
     description: `of ${eventTypeNames.join(", ")}`,
   });
-// Any text that the body has room for passes the shape: what the guard refuses, empty or endless, has its own error code
+// Any text passes here, because the guard's refusals have an error code of their own
 // (webhook_url_refused).
 const url = () => Type.String({ maxLength: limits.body_bytes_max, description: "absolute https URL" });
 
@@ -26,7 +26,7 @@ export const WebhookInput = closed(
 );
 export type WebhookInput = Static<typeof WebhookInput>;
 
-/** Body of PATCH /v1/escalations/webhooks/{webhook_id}. Source: api.md §8. */
+/** Body of PATCH /v1/escalations/webhooks/{webhook_id}. */
 export const WebhookChange = closed(
   {
     active: Type.Optional(Type.Boolean()),
@@ -40,7 +40,7 @@ export type WebhookChange = Static<typeof WebhookChange>;
 
 const eventType = () => oneOf(eventTypeNames);
 
-/** A webhook. `secret` is whole only in the answer that created it, else `***`. Source: contract §2.3. */
+/** A webhook. Only the answer that created it shows `secret`; other answers have `***`. Source: contract §2.3. */
 export const Webhook = Type.Object(
   {
     id: id("webhook"),
@@ -52,9 +52,7 @@ export const Webhook = Type.Object(
     secret: text(128),
     active: Type.Boolean(),
     description: text(limits.description_chars_max),
-    created_by: nullable(
-      text(64, { description: "key_id or user_id; null: open mode, or made before this was noted" }),
-    ),
+    created_by: nullable(text(64, { description: "key_id or user_id; null: open mode, or an older webhook" })),
   },
   { title: "Webhook" },
 );
@@ -70,7 +68,7 @@ const attempt = Type.Object({
 
 const deliveryStatus = () => oneOf(["pending", "delivered", "failed", "cancelled"]);
 
-/** One event on its way to one webhook. Source: contract §2.4, api.md §8. */
+/** One event on its way to one webhook. Source: contract §2.4. */
 export const Delivery = Type.Object(
   {
     delivery_id: id("delivery"),
@@ -79,7 +77,7 @@ export const Delivery = Type.Object(
     intent_id: nullable(id("intent")),
     escalation_id: nullable(id("escalation")),
     status: deliveryStatus(),
-    response_status: nullable(Type.Integer({ description: "of the last attempt; null: no answer" })),
+    response_status: nullable(Type.Integer({ description: "status of the last attempt; null: no answer" })),
     error: nullable(text(500)),
     attempts: Type.Array(attempt),
     created_at: timestamp(),
@@ -88,7 +86,7 @@ export const Delivery = Type.Object(
     latest_retry: nullable(
       Type.Object(
         { delivery_id: id("delivery"), status: deliveryStatus() },
-        { description: "what became of it when it was last sent again by hand; null: nobody has since it failed" },
+        { description: "result of the last manual retry; null: none" },
       ),
     ),
   },

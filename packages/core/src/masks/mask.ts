@@ -7,10 +7,10 @@ import { credentialSpans, isCredentialName } from "../values/credentials.ts";
 import { nothing, pointerNames, pointerToken, valueAt } from "../values/json-patch.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 
-/** Stands where people do not see a value. */
+/** The text that people see in place of a masked value. */
 export const mask_text = "[masked]";
 
-/** What is masked in a content. */
+/** The masked places of a content. */
 export interface Masking {
   /** The places that policies mask as a whole. */
   readonly by_policies: ReadonlySet<string>;

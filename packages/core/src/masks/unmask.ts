@@ -18,7 +18,7 @@ export type Unmasked =
   | { readonly kind: "mask_changed"; readonly index: number };
 
 /**
- * Returns these changes with the original values. A mask is unchanged if its text stands exactly as people see it at the same place.
+ * Returns these changes with the original values. A mask is unchanged if its text is exactly as people see it at the same place.
  * In a list that is replaced, the list must keep its length, and the entry with the mask must be as people see it: entries have
  * no names, so an entry that moved would get the value of another one.
  */
@@ -75,7 +75,7 @@ function restoredList(sent: readonly unknown[], shown: unknown, original: unknow
   return entries;
 }
 
-/** Whether a mask stands in a text or a name of this JSON value. */
+/** Returns whether a text or a name of this JSON value has a mask. */
 function holdsMask(value: unknown): boolean {
   if (typeof value === "string") return value.includes(mask_text);
   if (typeof value !== "object" || value === null) return false;

@@ -112,7 +112,7 @@ describe("names as servers give them", () => {
   });
 });
 
-describe("a data class is told by its words, not by words that mean something else", () => {
+describe("a data class is recognized by its words, not by words that mean something else", () => {
   test.each([
     ["track_shipment", "Track a parcel", []],
     ["pin_message", "Pin it", []],

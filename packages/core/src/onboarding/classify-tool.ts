@@ -27,7 +27,7 @@ export interface Tool {
 }
 
 /**
- * What a tool seems to do. A person confirms what has a `confidence` below 0.7:
+ * The probable action of a tool. A person must confirm a `confidence` below 0.7:
  *
  * - 0.9 the name contains a verb and its object
  * - 0.7 the name contains the verb alone, or behind other words
@@ -131,7 +131,7 @@ const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   return firstFit(objectRules, verbs, told) ?? firstFit(verbRules, verbs, told);
 };
 
-/** Whether an object stands before a reading verb, as in order_search and charge_item_list. */
+/** Returns whether an object comes before a reading verb, as in order_search and charge_item_list. */
 const endsReading = (name: Stems): boolean =>
   nounsBeforeReading.has(name[0] ?? "") &&
   reading.has(name.at(-1) ?? "") &&
@@ -156,7 +156,7 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   if (!acts || match.rule.means.startsWith("record.")) {
     const helped = firstFit(objectRules, verbs, [...name, ...parameters, ...told.slice(0, 40)]);
     if (helped !== null && helped.rule.means !== match?.rule.means)
-      return said(helped, 0.5, "in the name and what is said of it");
+      return said(helped, 0.5, "in the name and the description");
   }
   if (match !== null) return said(match, 0.7, "in the name");
   const described = describedBy(told, false);
@@ -219,7 +219,7 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
 
 /**
  * Returns what a tool seems to do, from the words of its name, description and parameters. Deterministic. It is a proposal for
- * a person to confirm. Source: api.md §10 "Intake"; policies.md §6.
+ * a person to confirm.
  */
 export const classifyTool = (tool: Tool): ToolAction => {
   const full = stemsOf(tool.name);

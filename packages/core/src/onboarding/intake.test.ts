@@ -147,7 +147,7 @@ describe("the action catalogue", () => {
     ["readAndDeleteEmail", "record.delete"],
     ["get_or_create_user", "identity.grant"],
     ["list_and_share_files", "data.share"],
-  ])("a name that begins with reading and goes on is what it goes on with: %s is %s", (name, type) => {
+  ])("a name that begins with a reading verb is what its further words say: %s is %s", (name, type) => {
     const tool = classifyTool({ name });
     expect(tool).toMatchObject({ type, because: expect.stringMatching(/^It reads, and more/) });
     expect(tool.confidence).toBeLessThan(0.9);
@@ -196,7 +196,7 @@ describe("the action catalogue", () => {
     ["conversations_add_message", "communication.chat"],
     ["kubectl_delete", "system.change"],
     ["github_create_deployment", "system.deploy"],
-  ])("a name that goes on with what does more than a record is not surely a record: %s", (name, type) => {
+  ])("a name whose further words do more than a record is not surely a record: %s", (name, type) => {
     const tool = classifyTool({ name });
     expect(tool.type).toBe(type);
     expect(tool.confidence).toBeLessThan(confirm_below);

@@ -4,12 +4,12 @@ import { waysToSupply } from "./missing-facts.ts";
 import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
 import { names } from "./words.ts";
 
-/** What `POST /v1/onboarding/intake` is asked. */
+/** The body of `POST /v1/onboarding/intake`. */
 export interface IntakeRequest extends Situation {
   readonly tools?: readonly Tool[] | undefined;
 }
 
-/** What intake answers, without its id. */
+/** The answer of an intake, without its id. */
 export interface IntakeAnswer {
   readonly recommended_packs: readonly PackRecommendation[];
   readonly action_catalogue: readonly Omit<ToolAction, "reads_third_party">[];
@@ -65,7 +65,7 @@ export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
 
 type Proposed = Pick<ToolAction, "verb" | "confidence">;
 
-/** What may be applied without a person's word: an entry overrules what agents declare, so a mere guess would mislabel. */
+/** Returns the actions that need no confirmation. A wrong entry would mislabel actions, because entries override declarations. */
 export const sureActions = <Action extends Proposed>(actions: readonly Action[]): Action[] =>
   actions.filter(({ confidence }) => confidence >= confirm_below);
 
@@ -113,8 +113,8 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
 };
 
 /**
- * Recommends packs for what a customer says about himself and proposes an action catalogue for his tools; every answer
- * carries the words it rests on. Deterministic, no network. Source: api.md §10 "Intake".
+ * Recommends packs for a customer's description and proposes an action catalogue for the customer's tools. Every answer
+ * has the words that led to it. Deterministic, no network.
  */
 export const intake = (request: IntakeRequest): IntakeAnswer => finish(intakeSteps(request));
 

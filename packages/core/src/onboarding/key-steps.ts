@@ -1,4 +1,4 @@
-/** What to do about keys with a warning. */
+/** Next steps for keys with a warning. */
 import type { KeyWarning, WarnedKey } from "@countersign/contract";
 import { names } from "./words.ts";
 

@@ -30,7 +30,7 @@ test("the steps name only what there is to switch off, and nothing if no fact is
   expect(missingFactSteps({ decisions: 0, share: 0, facts: [] })).toEqual([]);
 });
 
-test("a membrane that goes live is told the facts that were missing, that none was, or that nothing was decided", () => {
+test("going live reports the missing facts, that none was missing, or that nothing was decided", () => {
   const none = { decisions: 0, share: 0, facts: [], next_steps: [] };
   const missing_facts = { ...found, next_steps: missingFactSteps(found) };
   expect(goLiveSteps({ complete: true, decisions: 8_064, missing_facts }).slice(0, 3)).toEqual(

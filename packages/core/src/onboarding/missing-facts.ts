@@ -1,4 +1,4 @@
-/** What to do about facts that rules ask for and nobody supplies. */
+/** Next steps for facts that rules need and nobody supplies. */
 import { type FactCategory, factCategories, type MissingFacts, type Overview } from "@countersign/contract";
 import { names } from "./words.ts";
 

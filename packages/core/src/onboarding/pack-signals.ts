@@ -2,7 +2,7 @@ import type { Pair } from "./phrases.ts";
 import type { Home } from "./places.ts";
 import { phraseList, stem, verbForms } from "./words.ts";
 
-/** What leads to a pack. Phrases are singular, words apart, and lower case, but for what means it in capitals only. */
+/** The signals of a pack. Phrases are singular, separate words in lower case; a phrase in capitals matches capitals only. */
 export interface PackSignals {
   readonly pack: string;
   /** One clause that completes "… means ". */
@@ -13,7 +13,7 @@ export interface PackSignals {
   readonly phrases: readonly string[];
   /** Verbs with their objects, which customers put in many ways: "calls back our leads", "screens the applicants". */
   readonly pairs?: readonly Pair[];
-  /** What names an industry, but in a description means less: "education" is in many. */
+  /** Words that name an industry but mean less in a description, such as "education". */
   readonly industries?: readonly string[];
   readonly data_classes: readonly string[];
   /** Action types of tools, exact or a prefix ending in a dot. */
@@ -31,7 +31,7 @@ const people =
   "donor parent guest " +
   "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
-/** What leads to each pack that quickstart does not switch on by itself, in the order in which they are recommended. */
+/** The signals of each pack that quickstart does not enable automatically, in the order of recommendation. */
 export const packSignals: readonly PackSignals[] = [
   {
     pack: "hipaa",

@@ -131,7 +131,7 @@ export const locate = (reading: Reading, phrase: string): Found | null => {
   return null;
 };
 
-/** The first place of a verb with its object, neither denied, or null. At most one word besides fillers stands between. */
+/** Returns the first place of a verb with its object, neither denied, or null. At most one word besides fillers is between them. */
 export const locatePair = (reading: Reading, { verbs, objects }: Pair): Found | null => {
   const { stems, begins, masked, denied, positions } = reading;
   const out = (at: number): boolean => masked.has(at) || denied.has(at);

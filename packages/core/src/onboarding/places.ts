@@ -6,7 +6,7 @@ import { phraseList, wordSet } from "./words.ts";
 export type Home = "us" | "us-ca" | "eu";
 export type Place = Home | "other";
 
-/** The United States: who is outside is elsewhere. */
+/** Names of the United States. */
 export const unitedStates = new Set(phraseList("US|USA|usa|united states|america|american|the us"));
 
 /** Countries by two capital letters that are also US states, beside codes that tell which is meant. */

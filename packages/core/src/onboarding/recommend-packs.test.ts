@@ -77,7 +77,7 @@ describe("words that mean something else lead to no pack", () => {
   });
 });
 
-describe("places are told from each other", () => {
+describe("places are distinguished", () => {
   test.each([
     ["Clinic in Dublin, Ohio", ["hipaa"]],
     ["Clinic in Dublin", ["gdpr"]],

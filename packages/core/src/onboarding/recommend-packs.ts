@@ -12,7 +12,7 @@ import {
 } from "./places.ts";
 import { shorten } from "./words.ts";
 
-/** What a customer says about himself. Everything but the description may be absent. */
+/** A customer's description. Every other field is optional. */
 export interface Situation {
   readonly description: string;
   readonly industry?: string | undefined;

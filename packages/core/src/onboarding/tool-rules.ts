@@ -5,7 +5,7 @@ import { stem } from "./words.ts";
 /** Words by their stems. */
 export type Words = ReadonlyMap<string, string>;
 
-/** What a word means. It needs another word beside it, if `beside` is not empty. */
+/** The meaning of a word. If `beside` is not empty, one of those words must be next to it. */
 export interface WordRule<Meaning extends string = ActionType> {
   readonly means: Meaning;
   readonly words: Words;
@@ -29,8 +29,8 @@ const rule = ruleOf(true);
 const maybe = ruleOf(false);
 
 /**
- * A verb with its object. In each table the first rule that fits decides. What moves money, grants rights or runs code stands
- * before what creates or reads a record, so doubt falls on the stricter side.
+ * A verb with its object. In each table the first rule that fits decides. Rules that move money, grant rights or run code come
+ * before rules that create or read a record, so doubt falls on the stricter side.
  */
 export const objectRules: readonly WordRule[] = [
   maybe("payment.refund", "issue", "credit"),
@@ -177,7 +177,7 @@ export const verbRules: readonly WordRule[] = [
     "create add insert new book schedule register make reserve submit generate store put fork clone import",
   ),
   rule("record.create", "log"),
-  // What may be one or the other, and words that are nouns as often: a person says.
+  // Ambiguous words, and words that are often nouns, need a person's confirmation.
   maybe(
     "record.update",
     "pin unpin star mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire " +
@@ -246,7 +246,7 @@ export const readingNouns: Words = words(
 /** Reading words that are no verbs before another verb, as in history_export. */
 export const neverVerbs: Words = words("status history screenshot");
 
-/** Verbs that are hardly ever nouns. At the name's end the object stands first, as in view_update or db_backup_restore. */
+/** Verbs that are hardly ever nouns. At the name's end the object comes first, as in view_update or db_backup_restore. */
 export const lastVerbs: Words = words(
   "update set push reset clear rebuild write add append delete remove create insert send cancel restore restart " +
     "deactivate disable enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",

@@ -16,7 +16,7 @@ export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split
 /** Our own phrases, written in a row with a bar between. */
 export const phraseList = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
-/** A word as it stands in a text, without apostrophes and points, and where. */
+/** A word of a text without apostrophes and points, with its place. */
 export interface Word {
   readonly written: string;
   readonly start: number;
@@ -50,7 +50,7 @@ export const stem = (word: string): string => {
     : word;
 };
 
-/** The forms in which a verb stands: "call" is call, calling, called; its third person is left to `stem`. */
+/** Returns the forms of a verb: "call" has call, calling, called. `stem` handles the third person. */
 export const verbForms = (verb: string): readonly string[] => {
   if (verb.endsWith("e")) return [verb, `${verb.slice(0, -1)}ing`, `${verb}d`];
   if (/[^aeiou]y$/.test(verb)) return [verb, `${verb}ing`, `${verb.slice(0, -1)}ied`];

@@ -8,7 +8,7 @@ import { namesOf, nodesOf } from "../policy/nodes-of.ts";
 /** Which rules name what, by the names of rules, sorted. */
 type Readers = ReadonlyMap<string, readonly string[]>;
 
-/** What rules look at of an action. */
+/** The parts of an action that rules read. */
 export interface ActionCoverage {
   /** By action type, in contract order: rules that are evaluated for it and name it, or what it begins with. */
   readonly types: Readers;

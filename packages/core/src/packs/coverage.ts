@@ -48,7 +48,7 @@ export const coverageMarkdown = (packs: readonly CoveringPack[]): string => {
   const head = [
     "# Facts and the rules that read them",
     "",
-    "Written from `packs/` by `npm run gen`; do not edit. A rule stands in a row when its condition, its variables or its",
+    "Written from `packs/` by `npm run gen`; do not edit. A rule is in a row if its condition, its variables or its",
     "modifications may read the fact, directly or through a function that reads all facts. *Needs* is the assurance that the packs",
     "state in `spec.facts_from` of `pack.yaml` ([what the words mean](facts.md#assurance)). It is advice: what counts is set in",
     "`facts_from` of a membrane or policy.",

@@ -9,7 +9,7 @@ import {
   parsePack,
 } from "./parse-pack.ts";
 
-/** What deciding one case came to. `failure` is null for a green one. */
+/** The result of one case. `failure` is null for a passed case. */
 export interface CaseResult {
   readonly case: PackCase;
   readonly verdict: string;

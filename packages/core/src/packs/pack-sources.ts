@@ -1,7 +1,7 @@
 import type { PolicySource } from "../policy/compile.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 
-/** What of the packs of a service is decided by, by name. */
+/** The rules of a service's packs, by name. */
 export type PackRules = ReadonlyMap<string, { readonly rules: readonly PolicyDocument[] }>;
 
 /** The names that are packs, each once and in order: what a membrane's list comes to. */

@@ -143,12 +143,12 @@ const reviewers: Schema = {
 };
 
 const pace: Schema = {
-  description: "approvals that are faster need a typed reason or a second person",
+  description: "faster approvals need a typed reason or a second person",
   type: "object",
   additionalProperties: false,
   properties: {
     min_seconds: {
-      description: "an approval sooner than this after the case was shown to the reviewer needs a reason",
+      description: "an approval earlier than this after the case was shown to the reviewer needs a reason",
       type: "integer",
       minimum: 1,
       maximum: limits.pace_min_seconds_max,

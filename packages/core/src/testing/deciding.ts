@@ -17,7 +17,7 @@ export interface TestPolicy {
   readonly pack?: string;
 }
 
-/** What a test decides on; everything has a default. */
+/** The input of a test's decision. Every field has a default. */
 export interface TestCase {
   readonly now?: string;
   readonly intent?: { readonly action?: object; readonly content?: Record<string, unknown> | null } & Readonly<

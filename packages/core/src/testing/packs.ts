@@ -15,7 +15,7 @@ export function packText(pack: string, path: string): string {
   return readFileSync(`${root}${pack}/${path}`, "utf8");
 }
 
-/** What a pack is parsed from. */
+/** Returns the files of a pack. */
 export function packFiles(folder: string): PackFiles {
   const names = readdirSync(`${root}${folder}/policies`);
   return {

@@ -115,7 +115,7 @@ const situation: fc.Arbitrary<TestCase> = fc.record({
   overrides: fc.subarray(names.map((name) => `pol_${name}`)),
 });
 
-/** What is counted of a decision, in the order of texts. */
+/** The counted parts of a decision, sorted as texts. */
 function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reasons">): unknown {
   const said = reasons.map(({ policy, effect, unknown_facts }) => [
     policy,

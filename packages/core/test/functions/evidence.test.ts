@@ -92,7 +92,7 @@ describe("documented", () => {
   });
 });
 
-test("a failure counts however deep it stands, without a stack that overflows", () => {
+test("a failure counts at any depth, without a stack overflow", () => {
   const nested = (inner: unknown, depth: number): unknown =>
     depth === 0 ? inner : { inner: nested(inner, depth - 1) };
   let deep: unknown = { passed: false };

@@ -1,4 +1,4 @@
-/** What a further rule does to the people who decide, whoever is named by whichever rule. */
+/** A further rule never lets fewer or weaker people decide, for any reviewers of any rule. */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -17,7 +17,7 @@ const test_case = (more: object): object => ({
   tests: [{ name: "t", intent: { agent: { id: "a" }, action: { verb: "v" } }, expect: {}, ...more }],
 });
 
-/** What it is, its code, what stands at its place, the document. */
+/** Title, code, text at the reported place, document. */
 const wrong: readonly [string, string, string, object][] = [
   // The form.
   ["a field that there is not", "unknown_field", "efect", spec({ efect: "block" })],
@@ -35,7 +35,7 @@ const wrong: readonly [string, string, string, object][] = [
     spec({ variables: Array.from({ length: 65 }, (_, n) => ({ name: `v${n}`, expr: "1" })) }),
   ],
   ["a number out of range", "out_of_range", "2", spec({ risk: { add: 2 } })],
-  // What the form cannot say.
+  // Problems that the schema cannot express.
   ["a time that is none", "bad_format", "2026-13-01T00:00:00Z", metadata({ effective_from: "2026-13-01T00:00:00Z" })],
   [
     "an end before the beginning",

@@ -4,18 +4,18 @@ import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
 import { chosenName, closed, filledText, givenId, id, nullable, oneOf, text, timeInput, timestamp } from "../shapes.ts";
 
-const agentId = () => chosenName(limits.agent_id_chars_max, "the id that intents give as agent.id");
+const agentId = () => chosenName(limits.agent_id_chars_max, "the agent.id of intents");
 
 const lists = {
   membrane_ids: Type.Array(givenId("prefix mem_"), {
     minItems: 1,
     maxItems: limits.key_bindings_max,
-    description: "the membranes that it may submit to",
+    description: "the membranes that the key may submit to",
   }),
   agent_ids: Type.Array(agentId(), {
     minItems: 1,
     maxItems: limits.key_bindings_max,
-    description: "the agents that it may submit for, compared as policies compare them: by NFKC and without case",
+    description: "the agents that the key may submit for, compared in NFKC and without case, as in policies",
   }),
   source_cidrs: Type.Array(filledText(limits.cidr_chars_max), {
     minItems: 1,
@@ -24,7 +24,7 @@ const lists = {
   }),
 };
 
-/** What a key is bound to. Source: docs/decisions/0041. */
+/** The bindings of a key. Source: docs/decisions/0041. */
 export const KeyBindings = Type.Object(
   {
     membrane_ids: nullable(lists.membrane_ids),
@@ -32,11 +32,11 @@ export const KeyBindings = Type.Object(
     source_cidrs: nullable(lists.source_cidrs),
     forbid_shadow: Type.Boolean({ description: "true: `?mode=shadow` is refused" }),
   },
-  { title: "KeyBindings", description: "Null for a list: the key is not bound in this way." },
+  { title: "KeyBindings", description: "Null in place of a list: no such binding." },
 );
 export type KeyBindings = Static<typeof KeyBindings>;
 
-/** The same as requests give it. */
+/** The bindings in a request. */
 export const KeyBindingsInput = closed(
   {
     membrane_ids: Type.Optional(nullable(lists.membrane_ids)),
@@ -51,21 +51,21 @@ export type KeyBindingsInput = Static<typeof KeyBindingsInput>;
 /** Body of PATCH /v1/api-keys/{key_id}. */
 export const ApiKeyChange = closed(
   { bindings: nullable(KeyBindingsInput) },
-  { title: "ApiKeyChange", description: "The bindings replace the old ones as a whole; null: the key is unbound." },
+  { title: "ApiKeyChange", description: "The bindings replace all old ones. Null removes all bindings." },
 );
 export type ApiKeyChange = Static<typeof ApiKeyChange>;
 
-/** What an admin should do something about. */
+/** Warnings about a key for admins. */
 export const keyWarnings = {
-  unbound: "an agent's key that is bound to nothing, while a membrane is live: it can choose how it is judged",
-  admin_submits: "an admin's key that submitted actions in the last 30 days: whoever has it can change every rule",
+  unbound: "an agent's key without bindings while a membrane is live: the agent can choose the mode and the membrane",
+  admin_submits: "an admin's key that submitted actions in the last 30 days: its holder can change every rule",
   expires_soon: "the key expires within 14 days",
 } as const;
 export type KeyWarning = keyof typeof keyWarnings;
 const keyWarningNames = ["unbound", "admin_submits", "expires_soon"] as const satisfies readonly KeyWarning[];
 const describedWarnings = keyWarningNames.map((name) => `${name}: ${keyWarnings[name]}`).join("; ");
 
-/** A key with a warning, as the overview names it. */
+/** A key with a warning, in the overview. */
 export const WarnedKey = Type.Object(
   {
     key_id: id("api_key"),
@@ -78,21 +78,21 @@ export const WarnedKey = Type.Object(
 );
 export type WarnedKey = Static<typeof WarnedKey>;
 
-/** What a key was used for lately, as the bindings that would have allowed it. */
+/** The bindings that would allow a key's recent submissions. */
 export const ObservedBindings = Type.Object(
   {
-    since: timestamp("decisions since then were looked at"),
-    decisions: Type.Integer({ minimum: 0, description: "decisions of the key and of its rotations that were found" }),
+    since: timestamp("start of the examined decisions"),
+    decisions: Type.Integer({ minimum: 0, description: "found decisions of the key and its rotations" }),
     complete: Type.Boolean({
-      description: "false: the organization made so many decisions that only the newest 50,000 were looked at",
+      description: "false: only the newest 50,000 decisions of the organization were examined",
     }),
     bindings: nullable(KeyBindings),
   },
   {
     title: "ObservedBindings",
     description:
-      "The membranes and agents of the decisions. A list is null where there were too many; `bindings` is null if the key submitted " +
-      "nothing. `forbid_shadow` is true, except for a key of the environment shadow. Addresses are not kept, so there are no networks.",
+      "The membranes and agents of the decisions. A list is null if it would be too long; `bindings` is null if the key submitted " +
+      "nothing. `forbid_shadow` is true, except for a key of the environment shadow. Addresses are not stored, so there are no networks.",
   },
 );
 export type ObservedBindings = Static<typeof ObservedBindings>;
@@ -106,7 +106,7 @@ export const ApiKeyInput = closed(
     role: Type.Optional(oneOf(roleNames, { description: "default agent" })),
     agent_id: Type.Optional(agentId()),
     bindings: Type.Optional(nullable(KeyBindingsInput)),
-    expires_at: Type.Optional(timeInput("must lie in the future")),
+    expires_at: Type.Optional(timeInput("must be in the future")),
     expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.api_key_lifetime_days_max })),
   },
   { title: "ApiKeyInput" },
@@ -122,33 +122,33 @@ const recordFields = {
   agent_id: nullable(text(limits.agent_id_chars_max)),
   bindings: nullable(KeyBindings),
   created_at: timestamp(),
-  expires_at: timestamp("once reached, the key is rejected"),
+  expires_at: timestamp("from this time on the key is refused"),
 };
 
-/** A key as listings show it: never with its text. */
+/** A key in lists, without its text. */
 export const ApiKey = Type.Object(
   {
     ...recordFields,
     created_by: nullable(text(64, { description: "key_id or user_id; null: quickstart, command line or open mode" })),
-    last_used_at: nullable(timestamp("to the minute, noted some seconds later; null until then")),
+    last_used_at: nullable(timestamp("to the minute, stored some seconds later; null: not used")),
     revoked_at: nullable(timestamp()),
     rotated_from: nullable(id("api_key")),
     expires_in_days: nullable(
-      Type.Integer({ minimum: 0, description: "whole days that are left; null: revoked or expired" }),
+      Type.Integer({ minimum: 0, description: "remaining whole days; null: revoked or expired" }),
     ),
     warnings: Type.Array(oneOf(keyWarningNames, { description: describedWarnings }), {
-      description: "what an admin should do something about; empty for keys that are revoked or expired",
+      description: "warnings for admins; empty for revoked or expired keys",
     }),
   },
   { title: "ApiKey" },
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-/** The one answer that shows a new key in full. Source: contract §2.2, api.md §3. */
+/** The only answer that shows a new key in full. Source: contract §2.2. */
 export const ApiKeyCreated = Type.Object({ ...recordFields, api_key: text(256) }, { title: "ApiKeyCreated" });
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>;
 
-/** Answer of a rotation; the old key is revoked already. Source: contract §4. */
+/** Answer of a rotation. The old key is already revoked. Source: contract §4. */
 export const ApiKeyRotated = Type.Object(
   {
     key_id: id("api_key"),

@@ -4,19 +4,19 @@ import { limits } from "../../limits.ts";
 import { roleNames } from "../../roles.ts";
 import { id, nullable, oneOf, text } from "../shapes.ts";
 
-/** Who is calling, as the service sees it: what a client needs to know before it offers anything. Source: api.md §3. */
+/** The caller, so that a client can offer the permitted operations. */
 export const CallerInfo = Type.Object(
   {
     type: oneOf(["key", "user", "open_mode"]),
     id: nullable(text(limits.label_chars_max, { description: "key_id or user_id; null in open mode" })),
     person: text(limits.label_chars_max, {
-      description: "the person behind the caller, as votes and approvals name it: all keys of one maker are one person",
+      description: "the person behind the caller, as in votes and approvals: all keys of one maker are one person",
     }),
     org_id: id("organization"),
     org_name: text(limits.name_chars_max),
     role: oneOf(roleNames),
     scope: oneOf(apiKeyFormat.scopes),
-    agent_id: nullable(text(limits.agent_id_chars_max, { description: "the one agent that the key speaks for" })),
+    agent_id: nullable(text(limits.agent_id_chars_max, { description: "the only agent that the key may act for" })),
     environment: oneOf(apiKeyFormat.environments),
   },
   { title: "CallerInfo" },

@@ -23,14 +23,14 @@ export const Quickstart = Type.Object(
     org_id: id("organization"),
     api_key: text(256, { description: "the full key, shown here only" }),
     key_id: id("api_key"),
-    quickstart_snippet: text(20_000, { description: "client code that runs as it stands" }),
+    quickstart_snippet: text(20_000, { description: "client code that runs unchanged" }),
     next_steps: Type.Array(text(1_000)),
   },
   { title: "Quickstart" },
 );
 export type Quickstart = Static<typeof Quickstart>;
 
-/** Body of POST /v1/onboarding/intake. Source: api.md §10. */
+/** Body of POST /v1/onboarding/intake. */
 export const IntakeInput = closed(
   {
     description: filledText(limits.onboarding_text_chars_max),
@@ -43,8 +43,8 @@ export const IntakeInput = closed(
           name: Type.String({ minLength: 1, maxLength: limits.verb_chars_max }),
           description: Type.Optional(text(limits.onboarding_text_chars_max)),
           input_schema: Type.Optional(anyObject("JSON Schema of the tool's input")),
-          // What MCP's tools/list gives besides, so that its answer can be sent as it is.
-          inputSchema: Type.Optional(anyObject("the same in MCP's spelling")),
+          // Further members of MCP's tools/list, so that callers can send its answer unchanged.
+          inputSchema: Type.Optional(anyObject("input_schema in MCP's spelling")),
           title: Type.Optional(text(limits.onboarding_text_chars_max)),
           outputSchema: Type.Optional(anyObject("not read")),
           annotations: Type.Optional(anyObject("MCP's hints: readOnlyHint and destructiveHint lower the confidence")),
@@ -60,7 +60,7 @@ export const IntakeInput = closed(
 );
 export type IntakeInput = Static<typeof IntakeInput>;
 
-/** What the description calls for; quickstart takes the intake_id. */
+/** The recommendation for a description. Quickstart accepts its intake_id. */
 export const Intake = Type.Object(
   {
     intake_id: id("intake"),
@@ -68,8 +68,12 @@ export const Intake = Type.Object(
     action_catalogue: Type.Array(
       Type.Object({
         ...CatalogueEntry.properties,
-        confidence: Type.Number({ minimum: 0, maximum: 1, description: "how surely the tool's name and text say so" }),
-        because: text(1_000, { description: "the words that led there" }),
+        confidence: Type.Number({
+          minimum: 0,
+          maximum: 1,
+          description: "how clearly the tool's name and text indicate the type",
+        }),
+        because: text(1_000, { description: "the words that indicated the type" }),
       }),
     ),
     next_steps: Type.Array(text(1_000)),

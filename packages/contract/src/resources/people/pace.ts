@@ -6,14 +6,14 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const PaceFigures = Type.Object(
   {
-    rulings: count("reviews that were ruled on"),
+    rulings: count("reviews with a ruling"),
     approvals: count("of them, approved"),
-    fast: count("of them, approved faster than the pace of a rule"),
+    fast: count("approvals that were faster than the pace of a rule"),
     approval_share: nullable(Type.Number({ minimum: 0, maximum: 1, description: "null: no ruling" })),
     median_seconds: nullable(
       Type.Number({
         minimum: 0,
-        description: "from the first look at a case to the ruling; null: no case was looked at",
+        description: "from the first read of a case to the ruling; null: no case was read",
       }),
     ),
   },
@@ -24,9 +24,9 @@ export type PaceFigures = Static<typeof PaceFigures>;
 const windows = { last_7_days: PaceFigures, last_30_days: PaceFigures };
 const inWindows = <P extends TProperties>(fields: P) => Type.Object({ ...fields, ...windows });
 
-/** Whose figures of pace people see: each person's, or only those of all reviewers together. */
+/** Which figures of pace reviewers see: each person's, or only the totals. */
 export const ReviewerFigures = oneOf(["person", "team"], {
-  description: "whose pace is shown: each person's to admins and to the person, or the team's totals only",
+  description: "person: admins and the person see a person's pace; team: only totals are shown",
 });
 export type ReviewerFigures = Static<typeof ReviewerFigures>;
 
@@ -41,7 +41,7 @@ export const ReviewerPace = Type.Object(
     }),
     team: nullable(
       Type.Object(windows, {
-        description: "all reviewers together: for admins, and at the level `team` for all reviewers; else null",
+        description: "totals of all reviewers: for admins, and with `team` for all reviewers; otherwise null",
       }),
     ),
     people: Type.Array(
@@ -51,8 +51,7 @@ export const ReviewerPace = Type.Object(
       }),
       {
         maxItems: limits.people_per_organization_max,
-        description:
-          "those who ruled, most rulings first: for admins all, for others only themselves; at the level `team` nobody",
+        description: "people with rulings, most rulings first: admins see all, others themselves; empty with `team`",
       },
     ),
   },

@@ -22,15 +22,15 @@ const token = () => Type.String({ minLength: 1, maxLength: 512 });
 const code = () =>
   Type.String({ minLength: 6, maxLength: 32, description: "six digits of the authenticator, or a recovery code" });
 
-/** When a person is away, and who stands in. */
+/** A person's absence and delegate. */
 export const Absence = Type.Object(
   {
     from: timestamp(),
-    until: timestamp("the absence ends by itself"),
+    until: timestamp("the absence ends automatically"),
     delegate: id("user"),
     may_vote: Type.Boolean({
       description:
-        "true: an admin named the delegate, who therefore votes in place of the absent person in panels that name that person. " +
+        "true: an admin named the delegate, who votes in place of the absent person in panels that name that person. " +
         "false: the delegate gets the mails, and votes where a panel includes the delegate anyway",
     }),
   },
@@ -49,14 +49,14 @@ export const AbsenceInput = closed(
 );
 export type AbsenceInput = Static<typeof AbsenceInput>;
 
-/** A person of the organization. Source: api.md §9. */
+/** A person of the organization. */
 export const User = Type.Object(
   {
     user_id: id("user"),
     email: text(limits.email_chars_max),
     role: oneOf(personRoleNames),
     mfa_enabled: Type.Boolean(),
-    notify: Type.Boolean({ description: "whether new escalations are told by mail" }),
+    notify: Type.Boolean({ description: "whether the person gets mails about new escalations" }),
     created_at: timestamp(),
     last_seen_at: nullable(timestamp("of the newest session, to the minute; null: never signed in")),
     /** Only in the list of people. */
@@ -66,7 +66,7 @@ export const User = Type.Object(
 );
 export type User = Static<typeof User>;
 
-/** The caller's session. Until a second factor has been given, `user` is null and nothing else can be done with it. */
+/** The caller's session. Before the second factor, `user` is null and the session permits nothing else. */
 export const Session = Type.Object(
   {
     session_id: id("session"),
@@ -83,7 +83,7 @@ export type Session = Static<typeof Session>;
 export const OpenSession = Type.Object(
   {
     session_id: id("session"),
-    current: Type.Boolean({ description: "whether it is the one that asks" }),
+    current: Type.Boolean({ description: "whether it is the caller's session" }),
     created_at: timestamp(),
     last_seen_at: timestamp("to the minute"),
     expires_at: timestamp(),
@@ -111,7 +111,7 @@ export const EmailInput = closed({ email: email() });
 export const PasswordResetInput = closed({
   token: token(),
   password: newPassword(),
-  remove_passkeys: Type.Optional(Type.Boolean({ description: "default false: passkeys go on signing in" })),
+  remove_passkeys: Type.Optional(Type.Boolean({ description: "default false: passkeys stay valid" })),
 });
 export type PasswordResetInput = Static<typeof PasswordResetInput>;
 export const PasswordProof = closed({
@@ -126,14 +126,14 @@ export const InvitationInput = closed({ email: email(), role: oneOf(personRoleNa
 export type InvitationInput = Static<typeof InvitationInput>;
 export const AcceptInvitationInput = closed({ token: token(), password: Type.Optional(newPassword()) });
 export type AcceptInvitationInput = Static<typeof AcceptInvitationInput>;
-/** The entry of `made` that stands for everything that `made` does not name. */
+/** The entry of `made` for everything that `made` does not name. */
 export const all_others = "*";
 const madeChoices = () =>
   Type.Optional(
     Type.Record(Type.String(), oneOf(["keep", "revoke"]), {
       maxProperties: limits.made_choices_max,
       description:
-        "by id of a key, webhook or invitation that the person made; needed where the answer is 409 `undecided`. The entry " +
+        "by id of a key, webhook or invitation that the person made; required after a 409 `undecided`. The entry " +
         `\`${all_others}\` is for everything that is not named, also for what is made meanwhile. With it, the ids need not be exactly ` +
         "those of the list, and an id that the person did not make is ignored",
     }),
@@ -144,7 +144,7 @@ export type PersonRemoval = Static<typeof PersonRemoval>;
 export type MadeChoices = NonNullable<PersonRemoval["made"]>;
 export type MadeChoice = MadeChoices[string];
 
-/** What a person made that goes on without the person, as a 409 lists it in `details[0].made`. */
+/** A key, webhook or invitation that works without its maker, as a 409 lists it in `details[0].made`. */
 export interface MadeThing {
   readonly kind: "api_key" | "invitation" | "webhook";
   readonly id: string;
@@ -154,7 +154,7 @@ export interface MadeThing {
 }
 export type RoleChange = Static<typeof RoleChange>;
 export const PasskeyInput = closed({
-  credential: anyObject("as navigator.credentials gives it, in its JSON form"),
+  credential: anyObject("the result of navigator.credentials in its JSON form"),
   name: Type.Optional(filledText(limits.name_chars_max)),
 });
 export type PasskeyInput = Static<typeof PasskeyInput>;
@@ -168,7 +168,7 @@ export const TotpEnrolment = Type.Object(
   { title: "TotpEnrolment" },
 );
 export type TotpEnrolment = Static<typeof TotpEnrolment>;
-/** Recovery codes, shown once; each signs in once. */
+/** Recovery codes, shown once. Each works once. */
 export const RecoveryCodes = Type.Object({ recovery_codes: Type.Array(text(64)) }, { title: "RecoveryCodes" });
 export type RecoveryCodes = Static<typeof RecoveryCodes>;
 /** Options for the browser's navigator.credentials, in their JSON form. */
@@ -185,7 +185,7 @@ export const Passkey = Type.Object(
   { title: "Passkey" },
 );
 export type Passkey = Static<typeof Passkey>;
-/** An invitation that was sent and not taken up yet. */
+/** An open invitation. */
 export const Invitation = Type.Object(
   {
     invitation_id: id("invitation"),

@@ -7,10 +7,10 @@ const domain = () =>
     minLength: 3,
     maxLength: 253,
     pattern: "^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$",
-    description: "the part of an e-mail address behind the @",
+    description: "the part of an e-mail address after the @",
   });
 
-/** The TXT record that proves a domain: at `<label>.<domain>`, with the text `<prefix><org_id>`. */
+/** The TXT record at `<label>.<domain>` with the text `<prefix><org_id>` proves a domain. */
 export const domain_record_label = "_countersign";
 export const domain_record_prefix = "countersign-organization=";
 
@@ -18,26 +18,24 @@ export const SingleSignOnInput = closed(
   {
     issuer: Type.String({ minLength: 1, maxLength: 2_048, description: "the OpenID provider's issuer, an https URL" }),
     client_id: filledText(512),
-    client_secret: Type.Optional(
-      filledText(1_024, { description: "may be left out while issuer and client_id stay as they are" }),
-    ),
+    client_secret: Type.Optional(filledText(1_024, { description: "optional if issuer and client_id do not change" })),
     email_domains: Type.Array(domain(), { minItems: 1, maxItems: limits.sso_domains_max }),
     default_role: oneOf(["operator", "reviewer", "agent", "auditor"], {
-      description: "of people who sign in for the first time, unless an invitation gives them another",
+      description: "the role of people who sign in for the first time, unless an invitation sets another",
     }),
   },
   { title: "SingleSignOnInput" },
 );
 export type SingleSignOnInput = Static<typeof SingleSignOnInput>;
 
-/** How the people of an organization sign in through its own OpenID provider. The client secret is never shown. */
+/** An organization's OpenID provider. No answer shows the client secret. */
 export const SingleSignOn = Type.Object(
   {
     issuer: text(2_048),
     client_id: text(512),
     email_domains: Type.Array(text(253)),
     default_role: oneOf(["operator", "reviewer", "agent", "auditor"]),
-    redirect_uri: text(2_048, { description: "to be registered with the provider" }),
+    redirect_uri: text(2_048, { description: "register this address with the provider" }),
     login_url: text(2_048, { description: "begins a login with this provider" }),
     updated_at: timestamp(),
   },
@@ -54,11 +52,11 @@ export const SingleSignOnBegin = closed(
 );
 export type SingleSignOnBegin = Static<typeof SingleSignOnBegin>;
 
-/** Where the browser is to go now. */
+/** The next address for the browser. */
 export const SingleSignOnStart = Type.Object(
   {
     location: text(limits.sso_location_chars_max, {
-      description: "the OpenID provider's address, with everything that it needs",
+      description: "the OpenID provider's address with all parameters",
     }),
   },
   { title: "SingleSignOnStart" },
@@ -71,7 +69,7 @@ export const SingleSignOnFinish = closed(
     callback_query: Type.String({
       minLength: 1,
       maxLength: 8_192,
-      description: "the query with which the provider sent the browser back, as it is: `code=…&state=…`",
+      description: "the unchanged query of the provider's redirect: `code=…&state=…`",
     }),
   },
   { title: "SingleSignOnFinish" },

@@ -54,7 +54,7 @@ describe("checking a policy", () => {
   ])("an expression that YAML reads otherwise is refused with how to write it: %s", (when) => {
     const [first, second] = check(`  when: ${when}\n  effect: block`).diagnostics;
     expect([first?.line, second]).toEqual([5, undefined]);
-    expect(first?.help).toContain("in single quotes, or on a line of its own below |-.");
+    expect(first?.help).toContain("in single quotes, or on its own line below |-.");
     if (when !== "`a`") expect(check(`  when: |-\n    ${when}\n  effect: block`).diagnostics).toEqual([]);
   });
 

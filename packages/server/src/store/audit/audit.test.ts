@@ -1,4 +1,4 @@
-/** What the records of a decision say. They are made of its ledger entry, by a view. */
+/** The audit records of a decision, which a view computes from its ledger entry. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { type LedgerDecision, ledgerRows } from "../../testing/database/ledger-rows.ts";
@@ -9,7 +9,7 @@ const org_id = "org_00000000000000000000000001";
 const id = (kind: string, n: number) => `${kind}_${String(n).padStart(26, "0")}`;
 let decisions = 0;
 
-/** The records of a decision, each as type, actor and what it says. */
+/** The records of a decision, each as type, actor and data. */
 async function recordsOf(wanted: LedgerDecision) {
   decisions += 1;
   const intent_id = id("int", decisions);

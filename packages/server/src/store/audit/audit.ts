@@ -1,6 +1,6 @@
 /**
- * The audit trail: the changes that the ledger has, and how it is read. The view `audit` makes records of the ledger's entries: two or
- * three of a decision, one of any other change. Decision 0030 has the format.
+ * Writes and reads the audit trail. The view `audit` computes records from the ledger's entries: two or
+ * three for a decision, one for any other change. Decision 0030 has the format.
  */
 import { createHash } from "node:crypto";
 import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contract";
@@ -10,7 +10,7 @@ import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, idTime_ms } from "../rows/first-id-at.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A change that is no decision, ready to be appended. Its place is given at commit, under the organization's lock. */
+/** A change other than a decision, ready to be appended. The commit numbers it under the organization's lock. */
 export interface AuditRow {
   readonly audit_id: string;
   /** null: not about one intent. */
@@ -27,11 +27,11 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** What happened, before it has an identity. */
+/** A change without an id. */
 export interface AuditEntry {
   readonly intent_id: string | null;
   readonly type: AuditType;
-  /** key_id or user_id; `system`, `open_mode` and the like for those who have none. */
+  /** key_id or user_id; `system`, `open_mode` and the like for other actors. */
   readonly actor: string;
   /** RFC 3339 UTC with six fractional digits and `Z`. */
   readonly at: string;
@@ -41,10 +41,10 @@ export interface AuditEntry {
 /** The root of a chain without rows. */
 export const genesisRoot: string = "0".repeat(64);
 
-/** The types of rows that changed what decisions are made by, as SQL; there is an index for them. */
+/** The types of rows that change the inputs of decisions, as SQL. They have an index. */
 export const settingsTypes: string = settingsChangeTypes.map((type) => `'${type}'`).join(", ");
 
-/** Makes the row. Throws TypeError when `data` holds what JSON cannot. */
+/** Returns the row. Throws TypeError if `data` has a value that JSON does not support. */
 export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
   const { intent_id, type, actor, at } = entry;
   const change = { audit_id: ids.next("audit"), intent_id, type, actor, at };
@@ -53,21 +53,21 @@ export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
 }
 
 /**
- * What an audit row says of texts that are stored elsewhere: SHA-256 over the texts with U+001E between them, which no JSON text can
- * hold.
+ * Returns the hash in an audit row of texts that are stored elsewhere: SHA-256 over the texts with U+001E between them, which no JSON
+ * text can contain.
  */
 export function recordHash(texts: readonly string[]): string {
   return sha256Hex(texts.join("\u001e"));
 }
 
-/** The root after a commit: SHA-256 over the root before it and the hashes of its entries in order. All in hex. */
+/** Returns the root after a commit: SHA-256 over the previous root and the hashes of its entries in order. All in hex. */
 export function nextRoot(root: string, hashes: readonly string[]): string {
   const chain = createHash("sha256").update(root, "hex");
   for (const hash of hashes) chain.update(hash, "hex");
   return chain.digest("hex");
 }
 
-/** An audit row as it is read: the record of the contract, but for the actor, who is still the text that was stored. */
+/** A stored audit row: the contract's record, with the actor as the stored text. */
 export type StoredAudit<Row extends AuditRecord | OrgAuditRecord = AuditRecord> = Omit<Row, "actor"> & {
   readonly actor: string;
 };
@@ -76,7 +76,7 @@ const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(h
 
 const trail_columns = `${audit_columns}, encode(root, 'hex') as root, entry, leaf, encode(salt, 'hex') as salt`;
 
-/** One page of an intent's audit records, in order, after the record `after_seq` (0: from the first). */
+/** Returns a page of an intent's audit records, in order, after the record `after_seq` (0: from the first). */
 export function readAuditPage(
   query: Query,
   org_id: string,
@@ -100,7 +100,7 @@ export function readAuditPage(
   );
 }
 
-/** Which rows of an organization's trail a list shows. `actor` is the text that was stored; `from` is included, `to` is not; RFC 3339. */
+/** A filter of an organization's trail. `actor` is the stored text. `from` is included, `to` is not; RFC 3339. */
 export interface AuditFilter {
   readonly type?: AuditType | undefined;
   readonly actor?: string | undefined;
@@ -108,16 +108,16 @@ export interface AuditFilter {
   readonly to?: string | undefined;
 }
 
-/** As the index of the rest says it: nearly all rows are the service's own and those of keys. */
+/** The condition of the index for other actors. Nearly all rows are by the service or by keys. */
 const of_the_rest = "entry_actor <> 'system' and entry_actor not like 'key\\_%'";
 const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
 
 /**
- * Where in the trail of `$1` the moment of a parameter lies, as SQL, with slack on the given side: all rows before it (-1) or from
- * it on (1) are on that side of the moment. Rows have their time from the node that wrote them and their place from the lock
- * at commit, so they stand in the order of their times, but for how long commits take and how far nodes' clocks are apart. So
- * halving the trail some thirty times finds the place; an index by time would cost each decision more than this costs a list.
- * `offset 0` keeps the division out of the comparison: row-level security has no index asked what is not leakproof.
+ * Returns SQL for the seq in the trail of `$1` at the time of a parameter, with slack on the given side: all rows before (-1) or from
+ * that seq on (1) are on that side of the time. Rows get their time from the node that wrote them and their seq from the lock
+ * at commit. So rows are in the order of their times, except for the duration of commits and differences of clocks. So
+ * halving the trail about thirty times finds the seq. An index by time would cost each decision more than this costs a list.
+ * `offset 0` keeps the division out of the comparison, because with row-level security an index accepts only leakproof functions.
  */
 function seqNear(time: string, side: -1 | 1): string {
   return `(with recursive halving (low, high) as (
@@ -131,13 +131,13 @@ function seqNear(time: string, side: -1 | 1): string {
 }
 
 /**
- * When the key `$3` was made, by its id (`$8`, milliseconds), and when it ended, as SQL; null, and all of the trail lies before
- * it: there is none such. Its rows stand between the two: to find those of a new key, or of a former one, the whole trail was read.
+ * SQL for the creation time of the key `$3`, by its id (`$8`, milliseconds), and for its end. Null, and later than the trail:
+ * no such key. The rows of a key are between the two times. Without this, a list for a new or ended key read the whole trail.
  */
 const key_made = "to_timestamp($8::float8 / 1000)";
 const key_ended = "(select least(revoked_at, expires_at) from api_keys where org_id = $1 and key_id = $3)";
 
-/** Records of decisions, by the column that tells whether an entry has one; null: every decision has one. */
+/** Records of decisions, with the column that is set if an entry has one. Null: every decision has one. */
 const ofDecisions = {
   submitted: null,
   decided: null,
@@ -147,7 +147,7 @@ const ofDecisions = {
   override_spent: "override_id",
 } as const satisfies Partial<Record<AuditType, string | null>>;
 
-/** Types of records that the service itself never makes, and those that nobody else does. */
+/** Record types that the service itself never writes, and types that only the service writes. */
 const neverByService: readonly AuditType[] = ["submitted", "observed"];
 const alwaysByService: readonly AuditType[] = [
   "decided",
@@ -158,13 +158,13 @@ const alwaysByService: readonly AuditType[] = [
   "delivered",
 ];
 
-/** Whether there is no such record: to find out, a whole trail was read, of 1.9 million records for longer than a statement may take. */
+/** Returns whether no record can match. Reading a trail of 1.9 million records to find this out exceeded the statement timeout. */
 function isNever({ type, actor }: AuditFilter): boolean {
   if (type === undefined || actor === undefined) return false;
   return (actor === "system" ? neverByService : alwaysByService).includes(type);
 }
 
-/** Which entries have records of a filter, as SQL that indexes serve. `$2` is the type, `$3` the actor. */
+/** Returns SQL conditions for the entries with records of a filter, which indexes support. `$2` is the type, `$3` the actor. */
 function entriesWith({ type, actor }: AuditFilter): string[] {
   const conditions: string[] = [];
   if (type !== undefined) {
@@ -179,10 +179,10 @@ function entriesWith({ type, actor }: AuditFilter): string[] {
   return conditions;
 }
 
-/** No entry stands for more records than this. */
+/** An entry has at most this many records. */
 const records_max = 4;
 
-/** One page of an organization's trail, newest first, before the record `before_seq` (null: from the newest). */
+/** Returns a page of an organization's trail, newest first, before the record `before_seq` (null: from the newest). */
 export async function readTrailPage(
   query: Query,
   org_id: string,

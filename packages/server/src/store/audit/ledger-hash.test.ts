@@ -1,4 +1,4 @@
-/** The database makes leaves and hashes of entries as the core does. Source: decision 0030. */
+/** The database computes the same leaves and hashes of entries as the core. Source: decision 0030. */
 import {
   changeLeaf,
   commitmentTo,
@@ -20,7 +20,7 @@ const ids = createIds(createClock());
 
 let entries = 0;
 
-/** Stores an entry whose columns have these texts, and returns what the database makes of it. */
+/** Stores an entry with these column texts, and returns the leaf and hash that the database computes. */
 async function made(columns: Readonly<Record<string, string | null>>): Promise<{ leaf: string; hash: string }> {
   entries += 1;
   const all = Object.entries({ ...columns, org_id: "org_a", seq: String(entries), entry: String(entries), hash: "" });

@@ -1,4 +1,4 @@
-/** What was recorded cannot be changed behind the ledger's back. Source: decision 0030, SECURITY.md. */
+/** The check detects changes of recorded entries. Source: decision 0030, SECURITY.md. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -17,7 +17,7 @@ const clock = createClock();
 const ids = createIds(clock);
 const { connection, db } = await testDatabase();
 const org_id = ids.next("organization");
-/** Places of the entries below. */
+/** The seq of some entries below. */
 const [blocked, held, last] = [4, 7, 9];
 let noted: string;
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 
 const verify = (query: Query, expect_root?: string) => verifyAudit(query, org_id, { expect_root });
-/** What is found after these statements, which are undone. */
+/** Returns the finding after these statements, then undoes them. */
 const found = (statements: readonly string[], expect_root?: string): Promise<AuditFinding> =>
   foundAfter(
     db,
@@ -61,7 +61,7 @@ describe("a changed entry is noticed", () => {
     ["a change's time", 8, "at = at + interval '1 microsecond'"],
     ["a change's type", 8, "type = 'key_revoked'"],
     ["a change's id", 8, "audit_id = 'aud_other'"],
-    ["what a change is about", 8, "intent_id = 'int_other'"],
+    ["the intent of a change", 8, "intent_id = 'int_other'"],
     ["a salt", 8, "data_salt = decode(repeat('00', 16), 'hex')"],
     ["an intent", blocked, "intent = replace(intent::text, '98.7', '9.7')::json"],
     ["facts", blocked, "facts = replace(facts::text, 'true', 'false')::json"],
@@ -85,9 +85,9 @@ describe("a changed entry is noticed", () => {
 
   it.each<[string, seq: number, change: string]>([
     ["a review taken away", held, "escalation_id = null"],
-    ["a review that there never was", blocked, "escalation_id = 'esc_other'"],
+    ["a review that never existed", blocked, "escalation_id = 'esc_other'"],
     ["an override that it never rested on", blocked, "override_id = 'ovr_other'"],
-  ])("%s: the entry stands for another number of records", async (_, seq, change) => {
+  ])("%s: the entry has another number of records", async (_, seq, change) => {
     expect(await found([entry(seq, change)])).toMatchObject({ sound: false, problem: "gap" });
   });
 });
@@ -121,7 +121,7 @@ describe("a changed chain is noticed", () => {
       { seq: 2, problem: "chain_broken" },
     ],
     [
-      "an entry with a hash that is right again",
+      "an entry with a recomputed hash",
       [entry(blocked, "verdict = 'block'"), `update ledger l set hash = ledger_hash(ledger_leaf(l)) where org_id = $1`],
       { seq: blocked, problem: "chain_broken" },
     ],
@@ -129,7 +129,7 @@ describe("a changed chain is noticed", () => {
     expect(await found(statements)).toEqual({ sound: false, ...finding });
   });
 
-  it("a trail that was cut, or written anew, since a root was noted", async () => {
+  it("a trail that was cut or rewritten since a root was noted", async () => {
     expect(await db.tenant(org_id, (query) => verify(query, noted))).toMatchObject({ sound: true, rows: last });
     const cut = [
       `delete from ledger where org_id = $1 and seq > ${held}`,

@@ -1,12 +1,12 @@
-/** Whether an organization's ledger is whole, and nothing in it was changed. */
+/** Checks that an organization's ledger is complete and unchanged. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { genesisRoot, nextRoot } from "./audit.ts";
 
 /**
- * What a check of the whole ledger found. `rows`: audit records; `intents`: decisions among the entries. `seq` is the first record
- * that is wrong, missing, or not covered by its root. `root_unknown`: the root that was expected is none of this trail's; `seq` is
- * then the last record.
+ * The result of a check of the whole ledger. `rows`: audit records; `intents`: decisions among the entries. `seq` is the first record
+ * that is wrong, missing, or not covered by its root. `root_unknown`: the trail does not have the expected root; then `seq` is
+ * the last record.
  */
 export type AuditFinding =
   | { readonly sound: true; readonly rows: number; readonly intents: number; readonly root: string }
@@ -16,11 +16,11 @@ export type AuditFinding =
       readonly problem: "gap" | "entry_changed" | "chain_broken" | "rows_missing" | "root_unknown";
     };
 
-/** How a ledger is checked. */
+/** Options of a check. */
 export interface AuditCheck {
-  /** A root of this trail that was noted before, in hex: it must still be one, or the trail was written anew or cut. */
+  /** An earlier root of this trail in hex. If the trail does not have it any more, the trail was rewritten or cut. */
   readonly expect_root?: string | undefined;
-  /** Hears after each page how many records were checked, of how many. */
+  /** Called after each page with the number of checked records and of all records. */
   readonly told?: (rows: number, of: number) => void;
 }
 
@@ -30,7 +30,7 @@ interface Entry {
   readonly seq: number;
   readonly entry: number;
   readonly decided: boolean;
-  /** Audit records that the entry stands for. */
+  /** The number of audit records of the entry. */
   readonly records: number;
   readonly changed: boolean;
   readonly hash: string;
@@ -44,8 +44,8 @@ const statement = `select l.seq, l.entry, l.type = 'decided' as decided,
   from ledger l where l.org_id = $1 and l.seq > $2::bigint and l.seq <= $3::bigint order by l.seq limit ${page_rows}`;
 
 /**
- * Computes every hash, the sequence and the chain of one organization anew. Run it in one transaction; it locks nothing. What closed
- * reviews say is for `verifyReviews`.
+ * Recomputes every hash, the sequence and the chain of one organization. Run it in one transaction; it locks nothing. Closed
+ * reviews are checked by `verifyReviews`.
  */
 export async function verifyAudit(
   query: Query,
@@ -73,7 +73,7 @@ export async function verifyAudit(
   return { sound: true, rows: seq, intents, root };
 }
 
-/** The chain up to the last entry that was added. */
+/** The chain up to the last added entry. */
 class Chain {
   seq = 0;
   root = genesisRoot;
@@ -82,7 +82,7 @@ class Chain {
   /** Whether the expected root was among the roots. */
   met: boolean;
   readonly #expect_root: string;
-  /** Of the entries after the last root. */
+  /** Hashes of the entries after the last root. */
   #hashes: string[] = [];
 
   constructor(expect_root: string) {
@@ -90,7 +90,7 @@ class Chain {
     this.met = expect_root === genesisRoot;
   }
 
-  /** Returns what is wrong with the entry, or null. */
+  /** Returns the problem of the entry, or null. */
   add(row: Entry): { readonly seq: number; readonly problem: "gap" | "entry_changed" | "chain_broken" } | null {
     const { seq } = row;
     if (seq !== this.seq + row.records || row.entry !== this.entries) return { seq: this.seq + 1, problem: "gap" };

@@ -1,4 +1,4 @@
-/** What people answered cannot be changed behind the ledger's back. Source: decision 0030, SECURITY.md. */
+/** The check detects changes of stored rulings. Source: decision 0030, SECURITY.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Query } from "../../ports.ts";
 import { testDatabase } from "../../testing/database/database.ts";

@@ -1,8 +1,8 @@
-/** Whether the reviews that are stored are those that the ledger tells of. */
+/** Checks that the stored reviews agree with the ledger. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** What a check of the reviews found. */
+/** The result of a check of the reviews. */
 export type ReviewsFinding =
   | { readonly sound: true; readonly reviews: number }
   | {
@@ -15,10 +15,10 @@ export type ReviewsFinding =
 
 const page_rows = 200;
 
-/** The texts hashed as `recordHash` does it; in the database, so that no document leaves it. */
+/** SQL for `recordHash`, so that no document leaves the database. */
 const record_sha256 = `encode(sha256(convert_to(e.resolution::text || U&'\\001e' || e.record::text, 'UTF8')), 'hex')`;
 
-/** A review is closed exactly where the ledger has the entry that closed it. */
+/** A review is closed if and only if the ledger has the entry that closed it. */
 const statement = `select l.seq as place, l.intent_id, coalesce(closed.seq, l.seq) as seq,
     case when closed.seq is null then e.status is distinct from 'pending' or e.resolution is not null
       else e.status is not distinct from 'pending' or e.status is distinct from e.record ->> 'status'
@@ -32,8 +32,8 @@ const statement = `select l.seq as place, l.intent_id, coalesce(closed.seq, l.se
   order by l.seq limit ${page_rows}`;
 
 /**
- * Compares every review of one organization with what the ledger says of its end. Only as good as the ledger: run `verifyAudit` first.
- * Locks nothing.
+ * Compares every review of one organization with the ledger's entry of its end. Run `verifyAudit` first,
+ * because this check relies on the ledger. Locks nothing.
  */
 export async function verifyReviews(
   query: Query,

@@ -1,4 +1,4 @@
-/** What decisions were made by, told from a long audit trail. */
+/** The settings of decisions, read from a long audit trail. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { ledgerRows } from "../../testing/database/ledger-rows.ts";
@@ -8,7 +8,7 @@ import { readSettings } from "./backtests.ts";
 
 const { db, analyze } = await testDatabase();
 const changes = 400;
-/** A decision follows these changes, made by as many of them; 5,000 were made before. */
+/** A decision follows after this many changes. 5,000 decisions came before. */
 const decided_after = [3, 100, 101];
 const decided_before = 5_000;
 let org_id: string;
@@ -31,13 +31,13 @@ beforeAll(async () => {
   await analyze("ledger");
 });
 
-/** The rows that all steps of a statement gave or left out. */
+/** The rows that all steps of a plan returned or removed. */
 function rowsOf(plan: Plan): number {
   const own = (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"];
   return (plan.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), own);
 }
 
-test("each change is of the epoch of the first decision after it, or of now", async () => {
+test("each change has the epoch of the first decision after it, or the current one", async () => {
   const settings = await db.tenant(org_id, (query) => readSettings(query, org_id));
   expect(settings.policy_epoch).toBe(policy_epoch);
   expect(settings.changes.map(({ data }) => data.n)).toEqual(Array.from({ length: changes }, (_, n) => n + 1));
@@ -46,7 +46,7 @@ test("each change is of the epoch of the first decision after it, or of now", as
   expect(epochs).toEqual([...of(3, -3), ...of(97, -100), ...of(1, -101), ...of(changes - 101, policy_epoch)]);
 });
 
-test("the rows between two changes are looked through once", async () => {
+test("the rows between two changes are read once", async () => {
   const read = rowsOf(await planOf(db, org_id, (query) => readSettings(query, org_id)));
   expect(read).toBeGreaterThan(changes);
   expect(read).toBeLessThan(20 * changes);

@@ -1,6 +1,6 @@
 /**
  * SQL for backtests: recorded intents in bounded pages, newest first, and how decisions were made when they were
- * recorded. Everything is read in short transactions, so that nothing holds back the database's own cleaning up.
+ * recorded. Short transactions keep the database's vacuum working.
  */
 import type { FreezeKind, FreezeMode, Outcome, PipelineMode, Verdict } from "@countersign/contract";
 import type { PolicyDocument, SettingsChange } from "@countersign/core";
@@ -10,19 +10,19 @@ import { idNear } from "../intents/intents.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** Which recorded intents are read. `from` is included, `to` is not; RFC 3339. */
+/** A filter of recorded intents. `from` is included, `to` is not; RFC 3339. */
 export interface RecordedFilter {
   readonly from: string;
   readonly to: string;
   readonly membrane_id: string | null;
   readonly agent_id: string | null;
-  /** Submitted by a key of this chain of rotations; null: by any. */
+  /** The chain of rotations of the submitting key. Null: any. */
   readonly lineage_id: string | null;
-  /** The organization's newest audit record when the backtest was asked for: any server that has it reads the same intents. */
+  /** The organization's newest audit record at the start of the backtest. Every server with this record reads the same intents. */
   readonly seq: number;
 }
 
-/** A recorded intent as a page has it: JSON still as text, so that one that cannot be read spoils nothing else. */
+/** A recorded intent. JSON stays text, so that an unreadable intent does not fail the page. */
 export interface RecordedRow {
   readonly intent_id: string;
   readonly membrane_id: string;
@@ -32,33 +32,33 @@ export interface RecordedRow {
   readonly at_us: number;
   readonly intent: string;
   readonly facts: string;
-  /** What follows `"human_override_id":` in the decision's text: the override, and the policy set at the end. */
+  /** The part of the decision's text after `"human_override_id":`, which has the override and the policy set. */
   readonly decision_end: string;
-  /** `<kind> <mode>` of the strictest freeze that stopped the action; null: none did. */
+  /** `<kind> <mode>` of the strictest freeze that stopped the action. Null: none. */
   readonly frozen: `${FreezeKind} ${FreezeMode}` | null;
-  /** What the review of the action came to; null: there was none, or it is not closed. */
+  /** The outcome of the action's review. Null: no review, or an open one. */
   readonly reviewed: Outcome | null;
 }
 
 /**
- * Cut before the last `human_override_id`: nothing after it is free text. Its bytes are compared; `right` counts characters,
- * and took 4 of the 12.5 µs that the database needed for a row.
+ * Cuts after the last `human_override_id`, because no free text follows. `split_part` compares bytes; `right` counts characters
+ * and took 4 of the 12.5 µs for a row.
  */
 const decision_end = `split_part(decision::text, '"human_override_id":', -1)`;
 
-/** The reasons of a decision come with the strictest first. Quotes in the words of people are escaped, so none of them looks like this. */
+/** The strictest reason comes first. Quotes in texts of people are escaped, so no such text matches. */
 const frozen = `case when verdict in ('block', 'escalate') then array_to_string(regexp_match(decision::text,
   '"policy_id":null,"policy":"freeze\\.([a-z]+)","version":null,"effect":"([a-z]+)"'), ' ') end`;
 
 /**
- * A page ends early where its documents come to more, as text: what compresses well is small on disk and large here. Weighed
- * outside of the page, so that where rows have to be sorted for it only those that it has are unpacked.
+ * A page ends before its documents exceed this number of bytes as text, because text that compresses well is small on
+ * disk and large in memory. The size is computed outside of the page, so that PostgreSQL unpacks only the rows of the page.
  */
 const page_bytes_max = 8 * 1024 * 1024;
 
 /**
- * One page, newest first, older than the intent `before` (null: from the newest): at most `rows` of them and at least
- * one while there are any, ended early where its documents get large.
+ * Returns a page, newest first, older than the intent `before` (null: from the newest): at most `rows` intents and at least
+ * one if there is any. Large documents end the page early.
  */
 export function readRecorded(
   query: Query,
@@ -99,7 +99,7 @@ export function readRecorded(
   );
 }
 
-/** What an override lifts, by its id. */
+/** Returns the policies that each override cancels, by override id. */
 export async function readLifts(
   query: Query,
   org_id: string,
@@ -112,7 +112,7 @@ export async function readLifts(
   return new Map(rows.map(({ override_id, lifts }) => [override_id, lifts]));
 }
 
-/** The intents between two ids, both included, whose block people have overridden. */
+/** Returns the intents between two ids (included) whose block people overrode. */
 export async function readOverridden(
   query: Query,
   org_id: string,
@@ -127,7 +127,7 @@ export async function readOverridden(
   return new Set(rows.map(({ intent_id }) => intent_id));
 }
 
-/** Names of the policies that decisions rested on, by intent. */
+/** Returns the names of the policies that decided, by intent. */
 export async function readDeciding(
   query: Query,
   org_id: string,
@@ -143,14 +143,14 @@ export async function readDeciding(
 }
 
 /**
- * The policy epoch of now, and every change of what decisions are made by, in order. Between two changes no further than the
- * first decision is looked for: 9,900 activations without a decision took 7 s as each looked through all after it.
+ * Returns the current policy epoch and every change of the inputs of decisions, in order. Between two changes it reads only up to the
+ * first decision. Before, 9,900 activations without a decision took 7 s, because each read everything after it.
  */
 export async function readSettings(
   query: Query,
   org_id: string,
 ): Promise<{ readonly policy_epoch: number; readonly changes: SettingsChange[] }> {
-  // One statement: what is decided after it has the epoch of its snapshot, or a later one.
+  // One statement, so that later decisions have the epoch of its snapshot or a later one.
   const rows = await query<Omit<SettingsChange, "from_epoch"> & { policy_epoch: number; decided_epoch: number | null }>(
     `select h.policy_epoch, a.type, a.data,
        (select (d.data #>> '{policy_set,version}')::bigint
@@ -175,10 +175,10 @@ interface VersionName {
   readonly version: number;
 }
 
-/** One text for one version of a policy. */
+/** Returns the key of a policy version. */
 export const versionKey = ({ policy_id, version }: VersionName): string => `${policy_id}@${version}`;
 
-/** Documents of policy versions, by `versionKey`. Those that are not stored are left out. */
+/** Returns documents of policy versions by `versionKey`, without versions that are not stored. */
 export async function readVersions(
   query: Query,
   org_id: string,
@@ -193,13 +193,13 @@ export async function readVersions(
   return new Map(rows.map((row) => [versionKey(row), row.document]));
 }
 
-/** When the oldest and the newest of the recorded intents were decided, in microseconds; null: there are none. */
+/** Returns the times of the oldest and newest recorded decision in microseconds. Null: there are none. */
 export async function readSpan(
   query: Query,
   org_id: string,
   filter: RecordedFilter,
 ): Promise<{ readonly oldest_us: number; readonly newest_us: number } | null> {
-  // Two looks at the ends of the key; other filters are left out, since it is progress that is estimated.
+  // Reads both ends of the key without the other filters, because the span only serves an estimate of progress.
   const end = (order: "asc" | "desc") =>
     `(select ${microseconds("created_at")} from intents where org_id = $1 and intent_id >= $2 and intent_id < $3
       order by intent_id ${order} limit 1)`;

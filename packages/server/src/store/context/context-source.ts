@@ -1,11 +1,11 @@
-/** SQL for the endpoint that is asked for facts. Change it under the lock of the organization's head. Source: api.md §5. */
+/** SQL for context sources. Change them under the lock of the organization's head. */
 import type { Query } from "../../ports.ts";
 
-/** A registered source as it is stored. */
+/** A stored source. */
 export interface ContextSourceRow {
   readonly url: string;
   readonly timeout_ms: number;
-  /** New with every registration: it tells one from the next. */
+  /** New with every registration, so it distinguishes registrations. */
   readonly secret_sealed: string;
   readonly created_at: string;
 }
@@ -30,13 +30,13 @@ export async function writeContextSource(query: Query, org_id: string, source: C
   );
 }
 
-/** Removes the source; gives its URL, or undefined when there was none. */
+/** Deletes the source and returns its URL, or undefined if there was none. */
 export async function deleteContextSource(query: Query, org_id: string): Promise<string | undefined> {
   const [row] = await query<{ url: string }>("delete from context_sources where org_id = $1 returning url", [org_id]);
   return row?.url;
 }
 
-/** What the secret is sealed for: it opens for this organization's source only. */
+/** Returns the context of the sealed secret, which opens for this organization's source only. */
 export function sourceSecretContext(org_id: string): string {
   return `${org_id} context_sources secret`;
 }

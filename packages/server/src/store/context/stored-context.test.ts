@@ -1,4 +1,4 @@
-/** Whose facts a statement reads and changes, stored ones and where others are asked for. Source: api.md §5. */
+/** Statements read and change only their organization's stored facts and source. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
@@ -9,7 +9,7 @@ const { db } = await testDatabase();
 const [at, later] = ["2026-11-21T03:00:00.000000Z", "2026-11-21T04:00:00.000000Z"];
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 const target = '["account","a"]';
-/** Of three scopes, two with the same name, and two of one scope. */
+/** Subjects of three scopes: two with the same name, and two of one scope. */
 const subjects: readonly ContextSubject[] = [
   ...[
     { scope: "org" as const },

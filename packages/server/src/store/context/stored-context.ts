@@ -1,29 +1,29 @@
-/** SQL for pushed context: one document for the organization, one for each agent, one for each target. Source: api.md §5. */
+/** SQL for pushed context: one document for the organization, each agent and each target. */
 
 import { type ContextDocument, foldName } from "@countersign/contract";
 import { canonicalJson, sha256Hex } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** Whose facts a stored document holds. */
+/** The subject of a stored document. */
 export type ContextSubject =
   | { readonly scope: "org" }
   | { readonly scope: "agent"; readonly agent_id: string }
   | { readonly scope: "target"; readonly type: string; readonly identifier: string };
 
-/** A stored document; `received_at` is the as-of time of every category that states none. */
+/** A stored document. `received_at` is the as-of time of categories without one. */
 export interface StoredContext {
   readonly scope: "org" | "agent" | "target";
   readonly subject: string;
   readonly document: ContextDocument;
   readonly received_at: string;
-  /** Of the document's text. */
+  /** Size of the document's text. */
   readonly bytes: number;
 }
 
-/** An index entry of PostgreSQL holds 2,704 bytes, and a target may have 4 KiB of name. */
+/** Longer targets are hashed, because an index entry holds 2,704 bytes and a target may have 4 KiB. */
 const plain_target_bytes_max = 1_024;
 
-/** The text that names a subject within its scope: a target by `[type,identifier]`, or by a digest of that where it is long. */
+/** Returns the key of a subject within its scope. A target has `[type,identifier]`, or a digest of a long one. */
 export function subjectKey(subject: ContextSubject): string {
   switch (subject.scope) {
     case "org":
@@ -37,7 +37,7 @@ export function subjectKey(subject: ContextSubject): string {
   }
 }
 
-/** Returns the key of a subject in the spelling by which names are compared: that of every spelling of its id. */
+/** Returns the key of a subject in the spelling for comparisons, the same for all spellings of its id. */
 export function foldedKey(subject: ContextSubject): string {
   switch (subject.scope) {
     case "org":
@@ -49,7 +49,7 @@ export function foldedKey(subject: ContextSubject): string {
   }
 }
 
-/** A document about a subject: its own, or that of another spelling of its id. */
+/** A document about a subject, or about another spelling of its id. */
 export interface ContextFor extends StoredContext {
   readonly respelled: boolean;
 }
@@ -80,7 +80,7 @@ export async function readContextFor(
   });
 }
 
-/** The stored documents of these subjects, in no order; subjects without one are absent. */
+/** Returns the stored documents of these subjects, in no order. Subjects without a document are absent. */
 export async function readStoredContext(
   query: Query,
   org_id: string,
@@ -111,7 +111,7 @@ export async function writeStoredContext(
   );
 }
 
-/** Removes the subject's document; false when there was none. */
+/** Deletes the subject's document. False: there was none. */
 export async function deleteStoredContext(query: Query, org_id: string, subject: ContextSubject): Promise<boolean> {
   const rows = await query(
     "delete from stored_context where org_id = $1 and scope = $2 and subject = $3 returning 1 as one",

@@ -31,7 +31,7 @@ function chains(first: string): string {
     select json_agg(lineage_id) from made`;
 }
 
-/** Reads what is frozen. Exact only under the head's lock. */
+/** Returns all freezes. Exact only under the head's lock. */
 export async function readFreezes(query: Query, org_id: string): Promise<Freezes> {
   const [row] = await query<{ freezes: StandingFreeze[] | null; parents: [string, string][] | null }>(
     `select ${standing_freezes} as freezes, ${registered_parents} as parents`,
@@ -49,7 +49,7 @@ export async function readLineagesOf(query: Query, org_id: string, lineage_id: s
   return row?.lineages ?? [];
 }
 
-/** Whether a key is of a frozen chain of rotations, or descends from one. */
+/** Returns whether a key belongs to a frozen chain of rotations, or a frozen key made it. */
 export async function isFrozenKey(query: Query, org_id: string, key_id: string): Promise<boolean> {
   const [row] = await query<{ frozen: boolean | null }>(
     `select exists (select from api_keys k
@@ -153,7 +153,7 @@ export async function deleteFreeze(query: Query, org_id: string, { kind, subject
   await query("delete from freezes where org_id = $1 and kind = $2 and subject = $3", [org_id, kind, subject]);
 }
 
-/** Whether the decision of a review was committed before one of these freezes got its mode. */
+/** Returns whether the decision of a review was committed before one of these freezes got its mode. */
 export async function isOlderThan(
   query: Query,
   org_id: string,
@@ -169,8 +169,8 @@ export async function isOlderThan(
 }
 
 /**
- * Returns those of these open reviews that nobody can approve, because something of theirs is frozen with the mode `block`, or was frozen
- * after they were opened.
+ * Returns those of these open reviews that nobody can approve, because their agent, key or organization is frozen with the
+ * mode `block`, or was frozen after they were opened.
  */
 export async function readStoppedReviews(
   query: Query,
@@ -243,7 +243,7 @@ export async function noteClosed(
   ]);
 }
 
-/** So many things of one agent and chain of rotations. */
+/** A count for one agent and chain of rotations. */
 export interface Counted {
   readonly agent_id: string;
   readonly lineage_id: string | null;

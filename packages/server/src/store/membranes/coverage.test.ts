@@ -1,4 +1,4 @@
-/** What coverage reads of intents: the newest, and no more of large ones than can be read soon. */
+/** Coverage reads the newest intents, and fewer of them if they are large. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -11,7 +11,7 @@ import { readAlongIndexes } from "./overview.ts";
 const { db, analyze } = await testDatabase();
 const from = "2026-11-18T12:00:00.000000Z";
 
-/** `count` intents a second apart, the newest last, each with so many random hex digits in its payload. */
+/** Stores `count` intents, one each second, the newest last, each with 32 × `md5s` random hex digits in its payload. */
 async function asked(org_id: string, count: number, md5s = 0): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => index + 1).map((n) => {
     const at_ms = Date.parse(from) + n * 1_000;

@@ -1,25 +1,25 @@
-/** SQL for coverage: what agents asked a membrane for, in their own words. */
+/** SQL for coverage: the actions that agents declared to a membrane. */
 import type { Query } from "../../ports.ts";
 import { earliestId } from "../intents/intents.ts";
 
-/** Intents that declare the same. */
+/** A count of intents with the same declaration. */
 export interface DeclaredActions {
-  /** Null: there are such intents, but they were not looked at. */
+  /** Null: these intents exist but were not read. */
   readonly declared: {
     readonly verb: string;
     readonly type: string | null;
     readonly data_classes: readonly string[] | null;
   } | null;
   readonly count: number;
-  /** Of them, blocked or escalated. */
+  /** How many were blocked or escalated. */
   readonly held: number;
 }
 
-/** Intents that are looked at, and how many bytes of them as they are stored: one at least. */
+/** The most intents, and the most stored bytes of them, that coverage reads; at least one intent. */
 const intents_max = 5_000;
 const bytes_max = 8 * 1_048_576;
 
-/** What the newest intents from then on declared, those in test mode left out. `from`: RFC 3339. */
+/** Returns the declarations of the newest intents since `from` (RFC 3339), without test mode. */
 export async function readDeclaredActions(
   query: Query,
   org_id: string,

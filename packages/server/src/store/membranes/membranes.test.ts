@@ -1,4 +1,4 @@
-/** Which membrane a statement reads and changes, where there are several. Source: api.md §10. */
+/** Statements read and change the right one of several membranes. */
 import type { Membrane } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";

@@ -1,4 +1,4 @@
-/** SQL for membranes. Source: api.md §10. */
+/** SQL for membranes. */
 import type { Membrane } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
@@ -7,14 +7,14 @@ const columns = `membrane_id, name, status, is_default, default_verdict,
   json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
   packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at`;
 
-/** All membranes of the organization, to decide with. At most 100 exist, of up to a MiB each. */
+/** Returns all membranes of the organization for decisions: at most 100, of up to a MiB each. */
 export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
   return query<Membrane>(`select ${columns} from membranes where org_id = $1 order by is_default desc, membrane_id`, [
     org_id,
   ]);
 }
 
-/** Up to `limit` membranes, newest first, older than `before`; fewer where their catalogues are large. */
+/** Returns up to `limit` membranes, newest first, older than `before`; fewer if their catalogues are large. */
 export function listMembranes(
   query: Query,
   org_id: string,
@@ -34,7 +34,7 @@ export function listMembranes(
   );
 }
 
-/** How many membranes the organization has, and which other than this one has the name. */
+/** Returns the number of membranes, and the other membrane that has the name. */
 export async function readMembraneName(
   query: Query,
   org_id: string,
@@ -49,7 +49,7 @@ export async function readMembraneName(
   return row ?? { count: 0, holder: null };
 }
 
-/** One membrane, or undefined. Changes hold the lock of the organization's head, which orders them. */
+/** Returns a membrane, or undefined. The lock of the organization's head orders changes. */
 export async function readMembrane(query: Query, org_id: string, membrane_id: string): Promise<Membrane | undefined> {
   const rows = await query<Membrane>(`select ${columns} from membranes where org_id = $1 and membrane_id = $2`, [
     org_id,

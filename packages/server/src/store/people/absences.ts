@@ -1,4 +1,4 @@
-/** SQL for absences: who is absent, until when, and who is the delegate. An absence holds by the database's time. */
+/** SQL for absences and their delegates. The database's time decides whether an absence holds. */
 import type { Query } from "../../ports.ts";
 
 /** One person's absence. Times in RFC 3339. */

@@ -1,4 +1,4 @@
-/** Which invitations are open, and which go with whom. */
+/** Statements read and delete the right invitations. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";

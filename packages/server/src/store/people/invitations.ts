@@ -27,7 +27,7 @@ export async function insertInvitation(
   return row as KeptInvitation;
 }
 
-/** The open invitation of an address (lower case), with who sent it. */
+/** Returns the open invitation of an address (lower case) with its sender. */
 export async function readInvitation(
   query: Query,
   org_id: string,
@@ -56,7 +56,7 @@ export function listInvitations(
   );
 }
 
-/** Makes somebody else (key_id, user_id, `system`) the sender of invitations: they end with the new sender. */
+/** Gives invitations another sender (key_id, user_id, `system`), so they end with the new sender. */
 export async function giveInvitations(
   query: Query,
   org_id: string,

@@ -1,4 +1,4 @@
-/** What a person made, however many keys there are. */
+/** Reads of what a person made stay fast with many keys. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { type Plan, planOf } from "../../testing/database/plan.ts";

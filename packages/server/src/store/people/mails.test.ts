@@ -78,7 +78,7 @@ test("a claimed mail says how long ago it was written", async () => {
   expect(Math.abs((mail?.age_seconds ?? 0) - 601)).toBeLessThan(30);
 });
 
-test("reviewers are told once of what waits for them: of nothing that is closed, and of no test", async () => {
+test("reviewers get one mail about each waiting review, and none about closed reviews or test mode", async () => {
   const escalation = (org_id: string, escalation_id: string, status = "pending", mode = "live") =>
     db.query(
       `insert into escalations (org_id, escalation_id, intent_id, decision_id, agent_id, status, mode, record, created_at, expires_at, demands)
@@ -101,7 +101,7 @@ test("reviewers are told once of what waits for them: of nothing that is closed,
   expect([await take(), await take()]).toEqual([["org_1 esc_1"], []]);
 });
 
-test("those may be told who are of the organization and did not switch it off", async () => {
+test("people of the organization get mails unless they disabled them", async () => {
   const [own, quiet] = await testPeople(db);
   await db.system((query) => updatePerson(query, own.org_id, quiet.user_id, { notify: false }));
   expect(await db.tenant(own.org_id, (query) => readNotified(query, own.org_id))).toEqual([

@@ -1,6 +1,6 @@
 /**
  * SQL for the mail queue. Contents are sealed, because they carry links that sign people in. The database's time decides when a
- * mail is due: by the clock of a node that is ahead, it would send a mail that another node is sending.
+ * mail is due. A node with a fast clock could otherwise send a mail that another node is sending.
  */
 import type { Escalation, Role } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
@@ -14,20 +14,20 @@ export interface NewMail {
   readonly sealed: string;
 }
 
-/** A mail whose turn it is. */
+/** A mail that is due. */
 export interface DueMail {
   readonly mail_id: string;
   readonly kind: string;
   readonly sealed: string;
   /** Earlier attempts. */
   readonly attempts: number;
-  /** When it was written. */
+  /** The time at which the mail was written. */
   readonly created_at: string;
-  /** Since then. */
+  /** Seconds since `created_at`. */
   readonly age_seconds: number;
 }
 
-/** Writes a mail in the transaction that makes it true. System scope. */
+/** Writes a mail in the transaction that causes it. System scope. */
 export async function insertMail(query: Query, { mail_id, kind, sealed }: NewMail): Promise<void> {
   await query("insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, now(), now())", [
     mail_id,
@@ -58,12 +58,12 @@ export function claimMails(
   );
 }
 
-/** The mail was sent, or given up. */
+/** Deletes a mail that was sent or given up. */
 export async function deleteMail(query: Query, mail_id: string): Promise<void> {
   await query("delete from mails where mail_id = $1", [mail_id]);
 }
 
-/** The mail is to be tried again after so long. */
+/** Schedules the next attempt of a mail. */
 export async function postponeMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
   await query("update mails set due_at = now() + make_interval(secs => $2::integer) where mail_id = $1", [
     mail_id,
@@ -71,7 +71,7 @@ export async function postponeMail(query: Query, mail_id: string, wait_seconds: 
   ]);
 }
 
-/** The mail is left alone for so long; having been taken does not count as an attempt. */
+/** Postpones a mail without counting an attempt. */
 export async function putOffMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
   await query(
     "update mails set due_at = now() + make_interval(secs => $2::integer), attempts = attempts - 1 where mail_id = $1",
@@ -83,7 +83,7 @@ export async function putOffMail(query: Query, mail_id: string, wait_seconds: nu
 export interface WaitingEscalation {
   readonly org_id: string;
   readonly escalation_id: string;
-  /** Whose action waits; null: open mode's. */
+  /** The submitter's chain of keys. Null: open mode. */
   readonly lineage_id: string | null;
   readonly record: Escalation;
   readonly created_at: string;
@@ -91,7 +91,7 @@ export interface WaitingEscalation {
   readonly demands: readonly CountedDemand[];
 }
 
-/** Takes up to `limit` untold escalations and marks them as told, for one node only. System scope. */
+/** Takes up to `limit` escalations without a mail to reviewers and marks them, for one node only. System scope. */
 export async function takeUntold(query: Query, limit: number): Promise<WaitingEscalation[]> {
   const is_untold = "not notified and status = 'pending' and mode = 'live'";
   const untold = await query<{ org_id: string; escalation_id: string }>(
@@ -113,8 +113,8 @@ export async function takeUntold(query: Query, limit: number): Promise<WaitingEs
 }
 
 /**
- * Writes which demands of a review are told, in the transaction of `takeUntold`, which holds its row. A vote that was on its way
- * may write the demands as they were before; some reviewers then get a second mail.
+ * Writes which demands of a review were mailed, in the transaction of `takeUntold`, which locks its row. A concurrent vote
+ * may overwrite the demands. Then some reviewers get a second mail.
  */
 export async function writeTold(query: Query, { org_id, escalation_id, demands }: WaitingEscalation): Promise<void> {
   await query("update escalations set demands = $3::json where org_id = $1 and escalation_id = $2", [
@@ -126,7 +126,7 @@ export async function writeTold(query: Query, { org_id, escalation_id, demands }
 
 /** A waiting escalation with a further mail that is due. */
 export interface NoticedEscalation extends WaitingEscalation {
-  /** Since when it is due. */
+  /** The time since which the mail is due. */
   readonly notice_at: string;
 }
 
@@ -165,7 +165,7 @@ export async function writeNotices(
   );
 }
 
-/** Reviewers of an escalation are to be told of it: they are others now, or their turn has come. */
+/** Marks an escalation for a mail to reviewers, because they changed or their turn has come. */
 export async function markUntold(query: Query, org_id: string, escalation_id: string): Promise<void> {
   await query("update escalations set notified = false where org_id = $1 and escalation_id = $2", [
     org_id,
@@ -173,7 +173,7 @@ export async function markUntold(query: Query, org_id: string, escalation_id: st
   ]);
 }
 
-/** Who may be told of an organization's escalations by mail. */
+/** Returns the people who get mails about an organization's escalations. */
 export function readNotified(
   query: Query,
   org_id: string,

@@ -1,4 +1,4 @@
-/** Whose passkey a statement finds, uses and deletes. */
+/** Statements find, use and delete the right passkey. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testPeople } from "../../testing/people/person.ts";
@@ -47,7 +47,7 @@ test("a person has its own passkeys, newest first, and deletes no other", async 
   expect(await add(colleague, "a")).toBe(true);
 });
 
-test("a use is noted once for each count, in order, and of those that do not count always", async () => {
+test("a use is noted once for each count, in order, and always without a count", async () => {
   const [own, colleague] = await testPeople(db);
   await add(own, "counts", at(0), 5);
   await add(own, "none");

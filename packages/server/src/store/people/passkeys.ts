@@ -15,7 +15,7 @@ export interface NewPasskey extends StoredPasskey {
   readonly created_at: string;
 }
 
-/** The passkey with this id, in whatever organization. System scope. */
+/** Returns the passkey with this id, in any organization. System scope. */
 export async function findPasskey(query: Query, passkey_id: string): Promise<StoredPasskey | undefined> {
   const [found] = await query<{ org_id: string }>("select org_id from passkey_index where passkey_id = $1", [
     passkey_id,
@@ -41,7 +41,7 @@ export function listPasskeys(
   );
 }
 
-/** Writes a passkey; false when one with its id exists, whoever's it is. System scope. */
+/** Writes a passkey. False: one with its id exists, of any person. System scope. */
 export async function insertPasskey(query: Query, passkey: NewPasskey): Promise<boolean> {
   const { org_id, passkey_id, user_id, name, public_key, counter, transports, created_at } = passkey;
   const mine = await query(
@@ -59,7 +59,7 @@ export async function insertPasskey(query: Query, passkey: NewPasskey): Promise<
 }
 
 /**
- * Notes a use, for one of several at once only; false: the passkey is gone, or it was used with this count or a later one
+ * Notes a use; of several at once, one succeeds. False: the passkey is gone, or it was used with this count or a later one
  * (authenticators that do not count stay at 0).
  */
 export async function notePasskeyUse(
@@ -76,7 +76,7 @@ export async function notePasskeyUse(
   return rows.length > 0;
 }
 
-/** Deletes one of a person's passkeys; false: there is none such. System scope. */
+/** Deletes one of a person's passkeys. False: there is none. System scope. */
 export async function deletePasskey(
   query: Query,
   org_id: string,

@@ -1,4 +1,4 @@
-/** Whose account a statement reads and changes, where there are several. */
+/** Statements read and change the right one of several accounts. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
@@ -70,7 +70,7 @@ test("lists and counts have the organization's people, of the role that is asked
   expect(await db.system((query) => countPeople(query, first.org_id))).toBe(3);
 });
 
-test("who is removed takes its second factor, passkeys and address along, and nobody else's", async () => {
+test("a removed person's second factor, passkeys and address are deleted, and nobody else's", async () => {
   const [own, colleague, elsewhere] = await testPeople(db);
   for (const { org_id, user_id } of [own, colleague, elsewhere]) {
     await db.system((query) => writeRecoveryCodes(query, org_id, user_id, [hash(1), hash(2)]));

@@ -1,19 +1,19 @@
-/** SQL for people: accounts with a role in one organization. Passwords and seeds are here only hashed and sealed. */
+/** SQL for people: accounts with a role in one organization. Passwords are hashed, seeds are sealed. */
 import type { PersonRole, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { noteReviewersChanged } from "./reviewers-due.ts";
 import { endSoloBeside } from "./solo.ts";
 
-/** A person with what its secrets are checked against. */
+/** A person with hashed and sealed secrets. */
 export interface Person {
   readonly org_id: string;
   readonly user_id: string;
   readonly email: string;
   readonly role: PersonRole;
-  /** Argon2id in PHC form; null: signs in without a password. */
+  /** Argon2id in PHC form. Null: the person has no password. */
   readonly password_hash: string | null;
   readonly totp_sealed: string | null;
-  /** The second factor is asked for. */
+  /** True: login requires the second factor. */
   readonly mfa_enabled: boolean;
   readonly notify: boolean;
   readonly created_at: string;
@@ -23,22 +23,22 @@ export interface Person {
 const columns = `org_id, user_id, email, role, password_hash, totp_sealed, totp_confirmed_at is not null as mfa_enabled, notify,
   created_at, last_seen_at`;
 
-/** What answers show of a person. */
+/** Returns the public fields of a person. */
 export function shownUser({ user_id, email, role, mfa_enabled, notify, created_at, last_seen_at }: Person): User {
   return { user_id, email, role, mfa_enabled, notify, created_at, last_seen_at };
 }
 
-/** By which addresses are told apart: one person may write hers in any case. Of ASCII only, so that no other letter becomes one. */
+/** Returns the key of an address: lower case for ASCII letters only, so that no other letter becomes an ASCII one. */
 export function emailKey(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
-/** The domain of an address, as claims of domains have it. */
+/** Returns the domain of an address, in the form of domain claims. */
 export function emailDomain(email: string): string {
   return emailKey(email.slice(email.lastIndexOf("@") + 1));
 }
 
-/** Who has this address, in whatever organization: two statements, whether or not somebody has it. System scope. */
+/** Returns the person with this address, in any organization. Always two statements, so the time reveals nothing. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
   const [found] = await query<{ org_id: string; user_id: string }>(
     "select org_id, user_id from person_index where email = $1",
@@ -47,15 +47,15 @@ export async function findPerson(query: Query, email: string): Promise<Person | 
   return readPerson(query, found?.org_id ?? "", found?.user_id ?? "");
 }
 
-/** One person of the organization. */
+/** Returns a person of the organization. */
 export function readPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
   return personWhere(query, org_id, user_id, "");
 }
 
 /**
- * The same, its row held until the transaction ends. Whoever locks more locks the person first, then the organization's
- * head, then what hangs on them (sessions, passkeys, links): in another order two at once wait until PostgreSQL finds the
- * deadlock, and with the head in it so does the whole organization.
+ * Returns a person and locks its row until the transaction ends. Callers that lock more lock the person first, then the organization's
+ * head, then sessions, passkeys and links. In another order two transactions wait until PostgreSQL finds the
+ * deadlock, and so does the whole organization.
  */
 export function lockPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
   return personWhere(query, org_id, user_id, "for update");
@@ -74,7 +74,7 @@ async function personWhere(
   return person;
 }
 
-/** Writes a new person; false when somebody has the address already. A second person ends solo mode. System scope. */
+/** Writes a new person. False: the address is taken. A second person ends solo mode. System scope. */
 export async function insertPerson(
   query: Query,
   person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at">,
@@ -95,7 +95,7 @@ export async function insertPerson(
   return true;
 }
 
-/** Up to `limit` people, newest first, below `before` (a user_id) when given. */
+/** Returns up to `limit` people, newest first, below `before` (a user_id) if given. */
 export function listPeople(
   query: Query,
   org_id: string,
@@ -111,17 +111,17 @@ export function listPeople(
   );
 }
 
-/** Somebody who is named to review. */
+/** A named reviewer. */
 export interface NamedReviewer {
   readonly id: string;
   /** The user_id, or the first key of its chain of rotations. */
   readonly lineage_id: string;
   readonly role: PersonRole;
-  /** Of a key: it, or one that it was rotated to, is neither revoked nor expired. */
+  /** For a key: the key or a rotation of it is neither revoked nor expired. */
   readonly valid: boolean;
 }
 
-/** Those of `ids` that are people (user_id) or keys (key_id) of the organization. */
+/** Returns the people (user_id) and keys (key_id) of the organization among `ids`. */
 export function readNamedReviewers(query: Query, org_id: string, ids: readonly string[]): Promise<NamedReviewer[]> {
   return query<NamedReviewer>(
     `select user_id as id, user_id as lineage_id, role, true as valid from people
@@ -135,19 +135,19 @@ export function readNamedReviewers(query: Query, org_id: string, ids: readonly s
   );
 }
 
-/** Whether somebody is one of the organization's people now. */
+/** Returns whether a person is in the organization. */
 export async function isPerson(query: Query, org_id: string, user_id: string): Promise<boolean> {
   const rows = await query("select from people where org_id = $1 and user_id = $2", [org_id, user_id]);
   return rows.length > 0;
 }
 
-/** How many people the organization has. */
+/** Counts the people of the organization. */
 export async function countPeople(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);
   return row?.n ?? 0;
 }
 
-/** Whether another person of the organization is admin. */
+/** Returns whether another person of the organization is an admin. */
 export async function hasOtherAdmin(query: Query, org_id: string, user_id: string): Promise<boolean> {
   const rows = await query("select from people where org_id = $1 and role = 'admin' and user_id <> $2 limit 1", [
     org_id,
@@ -156,7 +156,7 @@ export async function hasOtherAdmin(query: Query, org_id: string, user_id: strin
   return rows.length > 0;
 }
 
-/** Sets what is given. */
+/** Writes the given fields. */
 export async function updatePerson(
   query: Query,
   org_id: string,
@@ -172,7 +172,7 @@ export async function updatePerson(
   );
 }
 
-/** Whether the person's password was changed after a moment (RFC 3339). */
+/** Returns whether the person's password was changed after a time (RFC 3339). */
 export async function passwordChangedAfter(
   query: Query,
   org_id: string,
@@ -187,7 +187,7 @@ export async function passwordChangedAfter(
   return rows.length > 0;
 }
 
-/** Removes a person with everything that signs it in. System scope, because of the indexes. */
+/** Deletes a person with all sessions and credentials. System scope, because of the indexes. */
 export async function deletePerson(query: Query, org_id: string, user_id: string): Promise<void> {
   for (const table of ["people", "recovery_codes", "person_index", "passkeys", "passkey_index"]) {
     await query(`delete from ${table} where org_id = $1 and user_id = $2`, [org_id, user_id]);
@@ -195,7 +195,7 @@ export async function deletePerson(query: Query, org_id: string, user_id: string
   await query("delete from absences where org_id = $1 and (user_id = $2 or delegate = $2)", [org_id, user_id]);
 }
 
-/** Notes that whoever has this address was removed from the organization. `at` in RFC 3339. */
+/** Notes that the person with this address was removed from the organization. `at` in RFC 3339. */
 export async function noteRemoved(query: Query, org_id: string, email: string, at: string): Promise<void> {
   await query(
     `insert into removed_addresses (org_id, email, removed_at) values ($1, $2, $3::timestamptz)
@@ -204,18 +204,18 @@ export async function noteRemoved(query: Query, org_id: string, email: string, a
   );
 }
 
-/** Whether a person with this address was removed from the organization, and not invited back since. */
+/** Returns whether a person with this address was removed from the organization and not invited again. */
 export async function wasRemoved(query: Query, org_id: string, email: string): Promise<boolean> {
   const rows = await query("select from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
   return rows.length > 0;
 }
 
-/** Lets an address that was removed back in. */
+/** Forgets that an address was removed. */
 export async function forgetRemoved(query: Query, org_id: string, email: string): Promise<void> {
   await query("delete from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
 }
 
-/** Stores a seed that is not confirmed yet. */
+/** Stores an unconfirmed seed. */
 export async function writeTotpSeed(query: Query, org_id: string, user_id: string, sealed: string): Promise<void> {
   await query(
     `update people set totp_sealed = $3, totp_confirmed_at = null, totp_last_step = null where org_id = $1 and user_id = $2`,
@@ -223,7 +223,7 @@ export async function writeTotpSeed(query: Query, org_id: string, user_id: strin
   );
 }
 
-/** Switches the second factor on (`at`) or off (null). */
+/** Enables (`at`) or disables (null) the second factor. */
 export async function confirmTotpSeed(query: Query, org_id: string, user_id: string, at: string | null): Promise<void> {
   await query(
     `update people set totp_confirmed_at = $3::timestamptz, totp_sealed = case when $3 is null then null else totp_sealed end
@@ -235,7 +235,7 @@ export async function confirmTotpSeed(query: Query, org_id: string, user_id: str
 /** The length of a TOTP step. */
 export const totp_step_seconds = 30;
 
-/** Uses up a TOTP step; of several callers at once, on any nodes, one gets it. False: it or a later step was used before. */
+/** Uses up a TOTP step; of several callers on any nodes, one succeeds. False: this or a later step was used before. */
 export async function useTotpStep(query: Query, org_id: string, user_id: string, step: number): Promise<boolean> {
   const rows = await query(
     `update people set totp_last_step = $3::bigint

@@ -1,4 +1,4 @@
-/** Which tokens are good for what, and whose. */
+/** Statements read and delete the right tokens. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Query } from "../../ports.ts";
@@ -107,7 +107,7 @@ test("tokens go when their time is over, at most 1,000 in one go", async () => {
   expect([await remove(), await remove()]).toEqual([1_000, 1]);
 });
 
-test("tokens that are over go without waiting for whoever takes back those of a person", async () => {
+test("expired tokens are deleted without waiting for a transaction that deletes a person's tokens", async () => {
   const [own] = await testPeople(db);
   await db.query("delete from person_tokens");
   for (const text of ["one", "two", "three"]) await give(text, "password", own);

@@ -5,7 +5,7 @@
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** What a token is for. */
+/** The purpose of a token. */
 export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
 
 const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
@@ -16,14 +16,14 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   sso: limits.sso_login_seconds,
 };
 
-/** A token that was presented. */
+/** A presented token. */
 export interface PersonToken {
   /** Null for a signup. */
   readonly org_id: string | null;
   readonly subject: Readonly<Record<string, string>>;
 }
 
-/** Stores a token under the SHA-256 of its text (hex). Its kind says how long it lives. System scope. */
+/** Stores a token under the SHA-256 of its text (hex). The kind determines its lifetime. System scope. */
 export async function insertToken(
   query: Query,
   kind: TokenKind,
@@ -48,7 +48,7 @@ export async function readToken(query: Query, kind: TokenKind, token_sha256: str
   return token;
 }
 
-/** Uses up a token; of several callers at once one gets it. Undefined: it does not exist or has expired. System scope. */
+/** Uses up a token; of several callers, one succeeds. Undefined: the token does not exist or has expired. System scope. */
 export async function takeToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
     `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > statement_timestamp()
@@ -66,7 +66,7 @@ export async function deleteTokens(query: Query, tokens_sha256: readonly string[
   );
 }
 
-/** Whether a person got a token of this kind within the last `seconds` that was not used. System scope. */
+/** Returns whether a person has an unused token of this kind from the last `seconds`. System scope. */
 export async function hasRecentToken(
   query: Query,
   kind: TokenKind,

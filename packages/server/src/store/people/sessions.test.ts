@@ -1,4 +1,4 @@
-/** Which sessions a statement reads, counts and ends if a person has several and others have some, too. Source: api.md §9. */
+/** Statements read, count and end the right ones of several people's sessions. */
 import { createHash } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ import {
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-/** So many minutes from now. */
+/** Returns the time that is `minutes` from now. */
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 const idle_minutes = limits.session_idle_seconds / 60;
 const hash = (session_id: string) => createHash("sha256").update(session_id).digest("hex");

@@ -1,6 +1,6 @@
 /**
  * SQL for sessions. Only the SHA-256 of a cookie's text is stored. The database's time decides when a session begins and ends.
- * Source: api.md §9.
+ *
  */
 import { limits, type OpenSession, type Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
@@ -12,13 +12,13 @@ export interface PresentedSession {
   readonly org_id: string;
   readonly session_id: string;
   readonly user_id: string;
-  /** The session is good only for giving the second factor. */
+  /** True: the session only permits sending the second factor. */
   readonly mfa_pending: boolean;
   readonly role: Role;
   readonly expires_at: string;
-  /** It has expired, or was idle for too long. */
+  /** True: the session has expired, or was idle for too long. */
   readonly over: boolean;
-  /** Seconds since it was last seen. */
+  /** Seconds since the session was last seen. */
   readonly unseen_seconds: number;
   readonly auth_epoch: number;
 }
@@ -61,13 +61,13 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
   return session;
 }
 
-/** Whether a session was not ended. Under the head's lock the answer holds until the transaction ends. */
+/** Returns whether a session has not ended. Under the head's lock the answer holds until the transaction ends. */
 export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
   const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
   return rows.length > 0;
 }
 
-/** Whether a session began within the last `seconds`. Undefined: it has ended. */
+/** Returns whether a session began within the last `seconds`. Undefined: the session has ended. */
 export async function beganWithin(
   query: Query,
   org_id: string,
@@ -162,7 +162,7 @@ export async function noteSeen(
 
 /**
  * Ends a person's sessions: the one named, or all. Returns how many. As in `endLogin`, logins with wrong second factors keep their
- * rows: somebody who reads the person's mail could otherwise guess on after each new password. Locks `sessions` before
+ * rows, because a reader of the person's mail could otherwise continue guessing after each new password. Locks `sessions` before
  * `session_index`, as `deleteOldSessions` does. System scope.
  */
 export async function deleteSessions(
@@ -186,7 +186,7 @@ export async function deleteSessions(
   return rows.length;
 }
 
-/** Up to `limit` of a person's sessions that are not over, newest first, older than `before`. */
+/** Returns up to `limit` of a person's open sessions, newest first, older than `before`. */
 export function listSessions(
   query: Query,
   org_id: string,

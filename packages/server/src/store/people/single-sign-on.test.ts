@@ -1,4 +1,4 @@
-/** Which organization's provider, domains, admins and identities a statement knows. */
+/** Statements read the right organization's provider, domains, admins and identities. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";

@@ -1,8 +1,8 @@
-/** SQL for organizations' own OpenID providers, and for whom they have vouched. */
+/** SQL for organizations' OpenID providers and the people they vouch for. */
 import type { SingleSignOnInput } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** How an organization's people sign in. */
+/** An organization's stored OpenID provider. */
 export interface StoredSingleSignOn {
   readonly org_id: string;
   readonly issuer: string;
@@ -51,7 +51,7 @@ export async function deleteSingleSignOn(query: Query, org_id: string): Promise<
   return rows.length > 0;
 }
 
-/** Organizations to whose provider a domain's people may go; two at most. System scope. */
+/** Returns the organizations with single sign-on for a domain, at most two. System scope. */
 export async function organizationsOfDomain(query: Query, domain: string): Promise<string[]> {
   const rows = await query<{ org_id: string }>("select org_id from sso_domains where domain = $1 limit 2", [domain]);
   return rows.map(({ org_id }) => org_id);
@@ -115,7 +115,7 @@ export function otherOrganizationsIn(query: Query, org_id: string, domains: read
   );
 }
 
-/** Whether the organization's trail told within the last day of a conflict over this domain. */
+/** Returns whether the organization's trail has a conflict over this domain from the last day. */
 export async function toldOfConflict(query: Query, { org_id, domain }: DomainClaim): Promise<boolean> {
   const rows = await query(
     `select from ledger where org_id = $1 and type = 'sso_conflict' and data ->> 'domain' = $2
@@ -125,7 +125,7 @@ export async function toldOfConflict(query: Query, { org_id, domain }: DomainCla
   return rows.length > 0;
 }
 
-/** The person for whom a provider vouches under this subject, also one that is gone. */
+/** Returns the person for whom a provider vouches under this subject, also a removed one. */
 export async function readIdentity(
   query: Query,
   org_id: string,
@@ -139,7 +139,7 @@ export async function readIdentity(
   return row?.user_id;
 }
 
-/** Whether a provider has vouched for a person under any subject. */
+/** Returns whether a provider has vouched for a person under any subject. */
 export async function hasIdentity(query: Query, org_id: string, issuer: string, user_id: string): Promise<boolean> {
   const rows = await query("select from sso_identities where org_id = $1 and issuer = $2 and user_id = $3", [
     org_id,

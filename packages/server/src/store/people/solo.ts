@@ -1,14 +1,14 @@
-/** SQL for solo mode: an organization is in it until its second person comes. */
+/** SQL for solo mode, which lasts until an organization's second person. */
 import type { Query } from "../../ports.ts";
 
-/** Whether the organization never had a second person. */
+/** Returns whether the organization never had a second person. */
 export async function isSolo(query: Query, org_id: string): Promise<boolean> {
   const rows = await query("select from organizations where org_id = $1 and solo_ended_at is null", [org_id]);
   return rows.length > 0;
 }
 
 /**
- * Ends solo mode for good if the organization has a person other than this one. Call it in the transaction that adds an account or a
+ * Ends solo mode permanently if the organization has a person other than this one. Call it in the transaction that adds an account or a
  * key. The two comparisons of `person` are two look-ups in the index, however many keys there are.
  */
 export async function endSoloBeside(query: Query, org_id: string, person: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** SQL that counts invitations of organizations that no person has joined yet. */
+/** SQL that counts invitations of organizations without people. */
 import type { Query } from "../../ports.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** SQL for voters: what people may vote with now, and by which names they are known. */
+/** SQL for voters: their credentials and names. */
 import type { Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 

@@ -1,4 +1,4 @@
-/** Which version of which policy a statement reads. Source: api.md §10. */
+/** Statements read the right version of the right policy. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";

@@ -1,20 +1,20 @@
-/** SQL for an organization's own policies and their versions. Source: api.md §10. */
+/** SQL for an organization's own policies and their versions. */
 import type { Policy, PolicyVersion } from "@countersign/contract";
 import { canonicalJson, type PolicyDocument } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** A policy as it is stored, with its newest version. */
+/** A stored policy with its newest version. */
 export type StoredPolicy = Omit<Policy, "document"> & { readonly document: PolicyDocument };
 
-/** A version as it is stored. */
+/** A stored version. */
 export type StoredPolicyVersion = Omit<PolicyVersion, "document"> & { readonly document: PolicyDocument };
 
-/** A version in force, without its document. */
+/** An active version without its document. */
 export interface PolicyInForce {
   readonly policy_id: string;
   readonly version: number;
   readonly mode: "live" | "shadow";
-  /** Of the document: where a database was set back, there may be another one of the same number. */
+  /** SHA-256 of the document, because a restored database may have another document under the same number. */
   readonly sha256: string;
 }
 
@@ -37,7 +37,7 @@ export function readPolicies(
   );
 }
 
-/** One policy, or undefined. Changes hold the lock of the organization's head, which orders them. */
+/** Returns a policy, or undefined. The lock of the organization's head orders changes. */
 export async function readPolicy(query: Query, org_id: string, policy_id: string): Promise<StoredPolicy | undefined> {
   const rows = await query<StoredPolicy>(
     `select ${columns} from ${with_newest} where p.org_id = $1 and p.policy_id = $2`,
@@ -60,7 +60,7 @@ export function readPolicyVersions(
   );
 }
 
-/** How many policies the organization has that are not retired, and which other than this one has the name, as its newest or in force. */
+/** Returns the number of policies that are not retired, and the other policy whose newest or active version has the name. */
 export async function readPolicyName(
   query: Query,
   org_id: string,
@@ -78,7 +78,7 @@ export async function readPolicyName(
   return row ?? { count: 0, holder: null };
 }
 
-/** Every name that one of the organization's policies has or had. */
+/** Returns every name of any version of the organization's policies. */
 export async function readPolicyNames(query: Query, org_id: string): Promise<string[]> {
   const rows = await query<{ name: string }>(
     "select distinct document->'metadata'->>'name' as name from policy_versions where org_id = $1",
@@ -97,7 +97,7 @@ export async function insertPolicy(query: Query, org_id: string, policy: StoredP
   );
 }
 
-/** Writes what may change about a policy. */
+/** Writes the changeable fields of a policy. */
 export async function updatePolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
   const { policy_id, name, status, version, active_version, updated_at } = policy;
   await query(
@@ -107,7 +107,7 @@ export async function updatePolicy(query: Query, org_id: string, policy: StoredP
   );
 }
 
-/** Writes a version, for good. The document is kept in canonical form, whose SHA-256 is `sha256`. */
+/** Writes an immutable version. The document is stored in canonical form, whose SHA-256 is `sha256`. */
 export async function insertPolicyVersion(query: Query, org_id: string, version: StoredPolicyVersion): Promise<void> {
   await query(
     `insert into policy_versions (org_id, policy_id, version, sha256, document, created_at, created_by)
@@ -125,14 +125,14 @@ export async function insertPolicyVersion(query: Query, org_id: string, version:
 }
 
 /**
- * Versions are looked up one by one: they are kept for ever, and a join was planned as a hash of all that there are. It is read
- * again with every fact that is pushed while actions are decided.
+ * Looks up versions one by one, because PostgreSQL planned a join as a hash over all versions ever stored. This is read
+ * after every pushed fact.
  */
 const inForce = (columns: string) => `from policies p cross join lateral (
        select ${columns} from policy_versions where org_id = p.org_id and policy_id = p.policy_id and version = p.active_version limit 1) v
      where p.org_id = $1 and p.active_version is not null order by p.policy_id`;
 
-/** What is in force, by id. */
+/** Returns the active versions, by id. */
 export function readPoliciesInForce(query: Query, org_id: string): Promise<PolicyInForce[]> {
   return query<PolicyInForce>(
     `select p.policy_id, p.active_version as version, p.status as mode, v.sha256
@@ -141,7 +141,7 @@ export function readPoliciesInForce(query: Query, org_id: string): Promise<Polic
   );
 }
 
-/** The documents of the versions in force, by id. */
+/** Returns the documents of the active versions, by id. */
 export function readDocumentsInForce(
   query: Query,
   org_id: string,

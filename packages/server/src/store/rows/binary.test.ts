@@ -1,4 +1,4 @@
-/** Columns as the server reads them. */
+/** The server reads binary columns correctly. */
 import { formatTimestampUs } from "@countersign/core";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
@@ -11,7 +11,7 @@ beforeAll(async () => {
   ({ db } = await testDatabase());
 });
 
-/** How the server spells what it read, to compare it with what was written. */
+/** SQL for the server's text of each value, to compare with the written value. */
 const spelled: Record<BinaryType, string> = {
   text: "v",
   json: "v::text",
@@ -44,7 +44,7 @@ test.each(Object.entries(values) as [BinaryType, fc.Arbitrary<BinaryValue>][])("
   );
 });
 
-test("what is no time and no hash is refused before it is sent", () => {
+test("an invalid time or hash is refused before it is sent", () => {
   for (const none of ["", "yesterday", "2026-02-30T00:00:00.000000Z"])
     expect(() => columnOf("timestamptz", ["2026-01-02T03:04:05.000006Z", none])).toThrow(TypeError);
   for (const none of ["abc", "0g", "zz"]) expect(() => columnOf("bytea", ["00", none])).toThrow(TypeError);

@@ -1,10 +1,10 @@
 /**
- * Values in PostgreSQL's binary format, which the server takes as they are: it has nothing to cut, to unescape, or to read
- * numbers, times and hashes out of (decision 0012).
+ * Writes values in PostgreSQL's binary format, which the server reads without parsing texts, numbers,
+ * times and hashes (decision 0012).
  */
 import { parseTimestampUs } from "@countersign/core";
 
-/** What PostgreSQL calls the types: fixed numbers of its `pg_type.dat`. */
+/** PostgreSQL's fixed numbers of types, from its `pg_type.dat`. */
 export const typeOids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
 
 /** A type that can be written. */

@@ -1,30 +1,30 @@
-/** Pages of lists whose rows hold what callers sent, which may be a MiB each. */
+/** Pages of lists whose rows have callers' bodies of up to a MiB each. */
 import type { Query } from "../../ports.ts";
 
 /**
- * After so many bytes a page ends although more rows were asked for: they are held three times over, as rows, values and
+ * A page ends after this many bytes, because memory holds the rows three times: as rows, values and
  * text.
  */
 const page_bytes_max = 4 * 1_048_576;
 
-/** Some rows, and whether there were more of those asked for than fit into a page. */
+/** Some rows, and whether the page ended before the requested number of rows. */
 export interface BoundedPage<Row> {
   readonly rows: Row[];
   readonly more: boolean;
 }
 
-/** What is read: `from` and `order` in SQL, and the SQL for how many bytes of a row count. */
+/** A query: `from` and `order` in SQL, and SQL for the counted bytes of a row. */
 export interface BoundedQuery {
   readonly columns: string;
   readonly bytes: string;
   /** From `from` to the last condition, without order. */
   readonly from: string;
   readonly order: string;
-  /** At most so many rows, as SQL. */
+  /** The highest number of rows, as SQL. */
   readonly limit: string;
 }
 
-/** Reads rows in their order until they come to `page_bytes_max`: one at least. */
+/** Reads rows in order up to `page_bytes_max` bytes, at least one row. */
 export async function readBounded<Row>(
   query: Query,
   { columns, bytes, from, order, limit }: BoundedQuery,

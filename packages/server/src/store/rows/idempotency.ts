@@ -1,12 +1,12 @@
-/** Idempotency keys of every creating operation but the submission of intents, which `commit_decisions` guards itself. */
+/** Idempotency keys of all creating operations except submissions, which `commit_decisions` handles. */
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "./by-organization.ts";
 
-/** One caller's promise that a request is one request however often it is sent. */
+/** A request with an idempotency key: its retries are one request. */
 export interface IdempotentRequest {
   readonly org_id: string;
-  /** Which operation the key belongs to: the same key on two operations is two keys. */
+  /** The operation and owner of the key. The same text on two operations is two keys. */
   readonly operation: string;
   readonly idempotency_key: string;
   /** 64 lower-case hex digits over everything that shapes the answer. */
@@ -15,13 +15,13 @@ export interface IdempotentRequest {
   readonly created_at: string;
 }
 
-/** The answer that was given first, and whether it was given before. */
+/** The first answer, and whether it is a repetition. */
 export interface OnceAnswer<T> {
   readonly response: T;
   readonly replayed: boolean;
 }
 
-/** Whether a request with this key was answered. */
+/** Returns whether a request with this key was answered. */
 export async function readIdempotencyKey(
   query: Query,
   { org_id, operation, idempotency_key }: Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">,
@@ -34,11 +34,10 @@ export async function readIdempotencyKey(
 }
 
 /**
- * Runs `work` for the first request with this key and answers every later one with the first answer. Belongs into the
- * transaction of `work`, before it changes anything: a second request with the key waits here until the first commits
- * (then it replays) or fails (then it is the first). Take it before the organization's head is locked.
+ * Runs `work` for the first request with this key and returns the first answer for every later one. Call it in the
+ * transaction of `work`, before any change. A second request with the key waits here until the first commits
+ * (then it replays) or fails (then it is the first). Call it before locking the organization's head.
  * `kept` returns the response as it is stored, without secrets. Faults: idempotency_conflict for the same key with another request.
- * Source: api.md §2.
  */
 export async function once<T>(
   query: Query,
@@ -64,7 +63,7 @@ export async function once<T>(
        where org_id = $1 and operation = $2 and idempotency_key = $3`,
       key,
     );
-    // Deleted for its age between the two statements: then this request is the first again.
+    // If the row was deleted for its age between the two statements, this request is the first again.
     if (first === undefined) continue;
     if (first.request_sha256 !== request.request_sha256) throw new Fault("idempotency_conflict");
     return { response: JSON.parse(first.response) as T, replayed: true };
@@ -73,7 +72,7 @@ export async function once<T>(
 
 type KeyRow = Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">;
 
-/** Whether the first request with this key came at most so many seconds ago. */
+/** Returns whether the first request with this key came at most `seconds_max` seconds ago. */
 export async function isYoung(
   query: Query,
   { org_id, operation, idempotency_key }: KeyRow,
@@ -87,7 +86,7 @@ export async function isYoung(
   return rows.length > 0;
 }
 
-/** Sets what repetitions with this key are answered. */
+/** Stores the answer to repetitions with this key. */
 export async function storeAnswer(
   query: Query,
   { org_id, operation, idempotency_key }: KeyRow,

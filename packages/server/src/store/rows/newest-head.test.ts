@@ -97,7 +97,7 @@ test("however many versions of it are kept", async () => {
       expect(pages, way).toBeGreaterThan(0);
       expect(pages, way).toBeLessThan(pages_max);
     }
-    // They were there: whoever looks for the organization alone walks them all.
+    // Control: a lookup by organization alone reads all old versions.
     const [walked] = await plansOf((query) => query("select from org_heads where org_id = $1", [org_id]));
     expect(mostPages("org_heads", walked as Plan)).toBeGreaterThan(pages_max * 2);
   });

@@ -41,7 +41,7 @@ function lookAt(runtime: Pick<Runtime, "db" | "ids" | "sealer">, org_id: string)
     if (taken === undefined) return null;
     const gone = await rulesOutOfReach(query, org_id);
     const idOf = ({ policy_id, membrane_id }: (typeof gone)[number]) => policy_id ?? membrane_id;
-    const fresh = gone.filter((rule) => !taken.told.includes(idOf(rule)));
+    const fresh = gone.filter((rule) => !taken.gone.includes(idOf(rule)));
     await writeReviewersTold(query, org_id, gone.map(idOf));
     if (fresh.length === 0) return 0;
     const rules = fresh.slice(0, listed_max).map(({ policy, membrane }) => ({ policy, membrane }));
