@@ -41,7 +41,7 @@ test("freeze counts what it stops, freezes and lists; unfreeze ends it", async (
 
   for (const what of [["agent", "billing-bot"], ["organization"]]) {
     const ended = await cli(of.admin, "unfreeze", ...what, "--reason", "it is mended");
-    expect(ended.stdout).toMatch(/is not frozen any more\n$/);
+    expect(ended.stdout).toMatch(/is no longer frozen\n$/);
   }
   expect(await submit()).toBe("approve");
   expect((await cli(of.reviewer, "freeze", "list")).stdout).toBe("nothing is frozen\n");

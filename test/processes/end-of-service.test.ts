@@ -74,7 +74,7 @@ test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file,
     code: 0,
     stdout: expect.stringMatching(/^1 values were sealed/),
   });
-  expect((await cli("secrets", "status")).stdout).toMatch(/^Nothing that is kept needs the master key /m);
+  expect((await cli("secrets", "status")).stdout).toMatch(/^No stored value needs the master key /m);
   second.process.kill("SIGINT");
   expect((await second.finished).code).toBe(0);
 });
