@@ -81,7 +81,7 @@ inBrowser("bad input", () => {
     await editor.fill('{"amount_usd": 800}');
     await said.waitFor({ state: "detached" });
     await page.keyboard.press("Control+Enter");
-    await said.getByText("The parameters are as they were.").waitFor();
+    await said.getByText("The parameters are unchanged.").waitFor();
     await editor.fill('{"amount_usd": 40}');
     await page.keyboard.press("Control+Enter");
     await page.getByText("Outcome: approved with changes").waitFor();
@@ -161,7 +161,7 @@ inBrowser("bad input", () => {
     await page.keyboard.press("Control+a");
     const other = { ...refundPolicy, metadata: { ...refundPolicy.metadata, name: "after-megabytes" } };
     await paste(editor, JSON.stringify(other));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -240,13 +240,13 @@ inBrowser("bad input", () => {
     const metadata = { name: "scripted", title, citations: [script], tags: [] };
     const spec = { ...refundPolicy.spec, match: { actions: ["other.scripted"] }, when: "true", message: script };
     await paste(editor, JSON.stringify({ ...refundPolicy, metadata, spec: { ...spec, effect: "block" } }));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Save policy" }).click();
     await page.getByRole("heading", { name: title }).waitFor();
     await untouched(page);
     await page.getByRole("button", { name: "Activate", exact: true }).click();
     await dialog.getByRole("button", { name: "Activate", exact: true }).click();
-    await page.getByText("Version 1 is in force.").waitFor();
+    await page.getByText("Version 1 is active.").waitFor();
     await follow(page, "/policies");
     await page.getByText(title).first().waitFor();
     await untouched(page);
@@ -316,7 +316,7 @@ inBrowser("bad input", () => {
     await editor.waitFor();
     await page.getByText("The document is nested too deeply.").waitFor();
     await page.getByRole("button", { name: "Take back" }).click();
-    await page.getByText(/^No mistakes/).waitFor();
+    await page.getByText(/^No errors/).waitFor();
     expect(wrongs).toEqual([]);
   });
 

@@ -115,7 +115,7 @@ inBrowser("what others change too", () => {
     await card.getByRole("button", { name: "Change" }).click();
     await dialog.getByLabel("Block from risk").fill("0.3");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await card.getByText("never: blocked from risk 0.3 on, before it would be asked for (0.3)").waitFor();
+    await card.getByText("never: risk 0.3 blocks before risk 0.3 would escalate").waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -212,7 +212,7 @@ inBrowser("what others change too", () => {
     await page.goto(`/backtest?policy_id=${seeded.policy_id}`);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Stop" }).click();
-    const stopped = page.getByRole("status").filter({ hasText: "Stopped before its end" });
+    const stopped = page.getByRole("status").filter({ hasText: "Stopped early" });
     await stopped.waitFor();
     expect(await violations(page, { within: "main [role=status]" })).toEqual([]);
     await page.unroute(backtests);
@@ -223,7 +223,7 @@ inBrowser("what others change too", () => {
     expect(await stopped.count()).toBe(0);
     expect(await page.getByLabel("Rules").locator("option:checked").textContent()).toMatch(/, version \d+$/);
     await page.getByLabel("Actions of").selectOption("1");
-    await page.getByText("Nothing decided again yet").waitFor();
+    await page.getByText("No backtest yet").waitFor();
   });
 
   test("what happened to an action of more than a page of rows leads on to its end", {

@@ -97,7 +97,7 @@ inBrowser("a filter", () => {
     await openLoaded(page, "/webhooks");
     await select.selectOption(ids[1] as string);
     await expect.poll(() => new URL(page.url()).search).toBe(`?webhook_id=${ids[1]}`);
-    await page.getByText("Nothing of this receiver failed").waitFor();
+    await page.getByText("No delivery to this receiver failed").waitFor();
     expect(await sidewaysOf(page)).toEqual([]);
     await select.selectOption("All");
     await page.getByText("Nothing failed").waitFor();

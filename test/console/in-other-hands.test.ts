@@ -24,10 +24,10 @@ inBrowser("a review in other hands", () => {
     await page.keyboard.type("looks right");
     await handTo("user", cleo.user_id);
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("This has been handed to others meanwhile").waitFor();
+    await dialog.getByText("An operator has reassigned this meanwhile").waitFor();
     expect(await dialog.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
-    await page.getByText(`In other hands: ${cleo.email} decides.`).waitFor();
+    await page.getByText(`Assigned to: ${cleo.email} decides.`).waitFor();
     expect(await page.locator(".rulebar button").count()).toBe(0);
     await page.keyboard.press("a");
     expect(await dialog.count()).toBe(0);
@@ -37,7 +37,7 @@ inBrowser("a review in other hands", () => {
     await handTo("role", "reviewer");
     await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
     await handTo("role", "admin");
-    await hers.page.getByText("In other hands: every admin decides.").waitFor();
+    await hers.page.getByText("Assigned to: every admin decides.").waitFor();
     expect(await hers.page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Reassign", "Cancel review"]);
     expect([...wrongs, ...hers.wrongs]).toEqual([]);
   });
@@ -139,7 +139,7 @@ inBrowser("a review in other hands", () => {
     await page.getByRole("button", { name: "Rule on all 3" }).click();
     const dialog = page.getByRole("dialog");
     const others = dialog.getByRole("listitem").filter({ hasText: "cus_2" });
-    await others.getByText("In other hands: every operator decides.").waitFor();
+    await others.getByText("Assigned to: every operator decides.").waitFor();
     expect(await others.getByRole("checkbox").isDisabled()).toBe(true);
     expect(await others.getByRole("checkbox").isChecked()).toBe(false);
     expect(await violations(page, in_dialog)).toEqual([]);

@@ -59,7 +59,7 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     await api(console_.url, seeded.admin, "DELETE", `/v1/api-keys/${key_id}`);
     // The page hears of it by itself: it asks the service how many reviews wait.
-    await page.getByText("This key is not valid (any more)").first().waitFor();
+    await page.getByText("This key is not valid").first().waitFor();
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();

@@ -242,7 +242,7 @@ inBrowser("every page", () => {
     for (const each of await page.getByText("1 attempt: 500").all()) await each.click();
     await page.getByRole("table", { name: "Attempts of dlv_05" }).waitFor();
     expect(await page.getByText("sent again:").allTextContents()).toEqual([
-      ...["sent again: under way", "sent again: delivered", "sent again: failed"],
+      ...["sent again: in progress", "sent again: delivered", "sent again: failed"],
       "sent again: cancelled with its webhook",
     ]);
     const sendAgain = page.getByRole("button", { name: "Send again" });

@@ -166,11 +166,11 @@ inBrowser("the account", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Remove" }).click();
     await dialog.getByText("listed first").waitFor();
-    expect(await dialog.getByText("There may be more than this list shows.").count()).toBe(0);
+    expect(await dialog.getByText("This list may be incomplete.").count()).toBe(0);
     await dialog.getByRole("button", { name: "Revoke all" }).click();
     keys.push(await newKeyOf(former.session, "made meanwhile"));
     await dialog.getByRole("button", { name: "Remove" }).click();
-    await dialog.getByText("There may be more than this list shows.").waitFor();
+    await dialog.getByText("This list may be incomplete.").waitFor();
     await dialog.getByRole("button", { name: "Revoke all" }).click();
     keys.push(await newKeyOf(former.session, "in no list"));
     await dialog.getByRole("button", { name: "Remove" }).click();

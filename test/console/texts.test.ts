@@ -115,7 +115,7 @@ test.each([
   [409, "state_conflict", "last_admin", "The last admin stays", /meantime|new state/],
   [409, "state_conflict", "no_name", "There are no passkeys at this address", /meantime|new state/],
   [409, "already_exists", "address_taken", "This address has an account here already", /another name/],
-  [404, "not_found", "link_over", "This link does not serve any more", /the list/],
+  [404, "not_found", "link_over", "This link is no longer valid", /the list/],
   [403, "forbidden", "not_vouched_for", "Your organization's sign-in does not let you in", /role/],
   [401, "invalid_credentials", "not_through", "You are not signed in", /typed/],
   [503, "unavailable", "provider", "Your organization's sign-in does not answer", /database|operator/],
@@ -145,8 +145,8 @@ test("what a proxy says in place of the service is told as that, and not as a mi
   for (const status of [200, 403, 502, 504]) {
     const none = { details: [], request_id: null, retry_after_seconds: null };
     const { title, todo } = adviceOn(new ApiError({ ...none, status, code: `http_${status}`, message: "Bad Gateway" }));
-    expect(title).toBe("Something on the way to the service answered in its place");
-    expect(todo).toContain(`${status}: what you sent may have been done or not`);
+    expect(title).toBe("A proxy answered instead of the service");
+    expect(todo).toContain(`${status}: your request may have been done or not`);
   }
 });
 

@@ -99,7 +99,7 @@ inBrowser("told in words", () => {
     const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
     await page.getByRole("row").filter({ hasText: when }).waitFor();
     await follow(page, "/decisions/int_01M8AG0S3MCJZ19QNBPMEABWAA");
-    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.getByText("This does not exist, or no longer exists").waitFor();
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await follow(page, "/settings");
     await page.getByRole("region", { name: "Second factor" }).waitFor();

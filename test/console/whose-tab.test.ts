@@ -87,7 +87,7 @@ inBrowser("whose a tab is", () => {
     await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
     await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
     const messages = page.getByRole("region", { name: "Messages" });
-    await messages.getByText("This page is not yours any more").waitFor();
+    await messages.getByText("This page now belongs to another caller").waitFor();
     await messages.getByText("Nothing was done").waitFor();
     await page.getByText("Another person is signed in").waitFor();
     const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(
