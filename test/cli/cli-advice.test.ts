@@ -1,4 +1,4 @@
-/** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
+/** Messages for wrong uses of commands: the problem and the remedy, in one line, without a stack. */
 import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -107,7 +107,7 @@ describe("a file that cannot be read", () => {
     expect(await said("packed")).toBe(`countersign: ${before}packed cannot be read: it is a folder; name a file\n`);
   });
 
-  test("one that is not what it should be is told with what it should be", async () => {
+  test("reports a setting of the wrong form with the valid form", async () => {
     writeFileSync(join(folder, "empty"), "");
     expect(await refusalOf(["restore", "empty"], settings)).toBe(
       "countersign: this file is not a Countersign dump: use a file that `countersign export` wrote\n",

@@ -111,7 +111,7 @@ describe("countersign policies backtest", () => {
     expect(stderr).toMatch(/no answer from/);
   });
 
-  test("shows what stands in a document without what would reorder or control the line", async () => {
+  test("shows a document's texts without characters that reorder or control the line", async () => {
     const { stderr } = await backtest(file("reordered.yaml", '1\n  "\\u202eowt": 1'));
     expect(stderr).toContain("\\u{202e}owt");
     expect(stderr).not.toContain("\u202e");

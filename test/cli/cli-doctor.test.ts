@@ -1,4 +1,4 @@
-/** What `countersign doctor` says of an instance that serves, of none, and of what is wrong. */
+/** `countersign doctor` on a running instance, on a missing one, and on problems. */
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -53,7 +53,7 @@ test("names organizations that a dump under row-level security left out, and so 
   const { org_id, key } = await testOrganization(db);
   await key();
   expect((await doctor()).stdout).not.toMatch(/organizations/);
-  // What pg_dump --enable-row-security writes of tables under row-level security: nothing.
+  // pg_dump --enable-row-security writes no rows of tables under row-level security.
   for (const table of ["api_keys", "org_heads", "organizations"])
     await db.system((query) => query(`delete from ${table} where org_id = $1`, [org_id]));
   const { code, stdout } = await doctor();

@@ -47,7 +47,7 @@ test("freeze counts what it stops, freezes and lists; unfreeze ends it", async (
   expect((await cli(of.reviewer, "freeze", "list")).stdout).toBe("nothing is frozen\n");
 });
 
-test("a refusal is told, and the exit code is 1", async () => {
+test("reports a refusal, and exits with 1", async () => {
   const refused = await cli(of.reviewer, "freeze", "organization", "--reason", "x");
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   const none = await cli(of.admin, "unfreeze", "agent", "nobody", "--reason", "x");

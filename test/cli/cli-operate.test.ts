@@ -296,7 +296,7 @@ test("with several organizations a key needs --org", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("there are 2 organizations: choose one with --org");
   expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
-  // Whoever signs up chooses the name: it controls no operator's terminal and makes no line of its own.
+  // The person who signs up chooses the name, so it must not control the operator's terminal or add a line.
   const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
   expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
   expect((await cli("orgs", "list", "--json")).stdout).toContain('"name": "Two\\u001b[2J\\n\\u202eowT"');

@@ -252,7 +252,7 @@ test.skipIf(!existsSync("/dev/full"))("verdicts that --out does not take end the
   ]);
 });
 
-test.each([[[]], [["--resume"]]])("an --out that cannot be written is told in words: %j", async (options) => {
+test.each([[[]], [["--resume"]]])("reports an --out that cannot be written in words: %j", async (options) => {
   const file = await recording(1);
   const refused = async (out: string) => {
     const { code, stdout, stderr } = await runCli(["replay", file, "--out", out, ...options]);

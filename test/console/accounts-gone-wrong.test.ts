@@ -23,7 +23,7 @@ async function organization(person: string) {
   return { api_key, session, email };
 }
 
-/** What a person sends without the page. */
+/** Sends a person's requests without the page. */
 async function send(session: string, path: string, body?: object): Promise<Response> {
   const init = {
     headers: { Cookie: session, Origin: console_.url, ...(body && { "Content-Type": "application/json" }) },
@@ -83,7 +83,7 @@ inBrowser("accounts gone wrong", () => {
     },
   );
 
-  test("what is refused is told by its reason: the last admin, an address with an account, a wrong password", {
+  test("gives the reason of a refusal: the last admin, an address with an account, a wrong password", {
     timeout,
   }, async () => {
     const admin = await organization("only");

@@ -97,7 +97,7 @@ inBrowser("accounts", () => {
     });
     await api(console_.url, admin, "POST", `/v1/policies/${saved.policy.policy_id}/activate`, { mode: "live" });
 
-    // Whoever made the agent's key may not decide on what it asks: another person is invited.
+    // The person who made the agent's key must not decide on its actions, so another person is invited.
     await page.getByRole("link", { name: "People" }).click();
     await page.getByRole("button", { name: "Invite somebody" }).click();
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
@@ -110,7 +110,7 @@ inBrowser("accounts", () => {
     await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
     await bob.page.getByRole("link", { name: /^Review queue/ }).click();
 
-    // Who removes somebody is told what stays.
+    // The dialog says what stays after the removal.
     await page.reload();
     const row = page.getByRole("row").filter({ hasText: "bob@example.com" });
     await row.getByRole("button", { name: "Remove" }).click();
@@ -139,7 +139,7 @@ inBrowser("accounts", () => {
     expect([...wrongs, ...bob.wrongs]).toEqual([]);
   });
 
-  test("a link that was used or is wrong says so and leads on; a forgotten password is set anew by mail", {
+  test("a used or wrong link says so and leads on; a forgotten password is reset by mail", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();

@@ -1,4 +1,4 @@
-/** What people paste and type where it does not belong: megabytes, and script in every field. */
+/** Unsuitable pasted and typed texts: megabytes, and script in every field. */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, openLoaded } from "./accessibility.ts";
@@ -10,7 +10,7 @@ const console_ = await consoleUnderTest();
 
 const megabytes = "megabytes ".repeat(120_000);
 
-/** What a page must not have become, whatever its texts say. */
+/** States that a page must never reach, whatever its texts. */
 const untouched = async (page: Page) => {
   expect(await page.title()).toMatch(/Countersign$/);
   expect(await page.locator("img[src=x], main script, main iframe, main style, a[href^='javascript:']").count()).toBe(
@@ -301,7 +301,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a policy's text that nests by the thousand is told to, also when the page comes back to it, and can be taken back", {
+  test("a policy's text nested by the thousand is reported, also when the page returns to it, and can be taken back", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });

@@ -39,7 +39,7 @@ inBrowser("a filter", () => {
       await page.keyboard.press("Enter");
       await expect.poll(search).toBe(`?${name}=bot-6`);
       await expect.poll(() => field.inputValue()).toBe("bot-6");
-      // After Enter the field still has the focus: what is typed next goes on with it.
+      // After Enter the field keeps the focus, so further typing continues the text.
       await page.keyboard.type("7");
       await page.keyboard.press("Tab");
       await expect.poll(search).toBe(`?${name}=bot-67`);

@@ -9,7 +9,7 @@ const console_ = await consoleUnderTest();
 inBrowser("the first run", () => {
   let api_key = "";
 
-  test("leads whoever signs up in open mode to the sign-in page, from there into their own organization, and back by the banner", {
+  test("leads from a sign-up in open mode to the sign-in page, into the new organization, and back by the banner", {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "zoe@example.com";

@@ -84,7 +84,7 @@ inBrowser("a group of alike", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("is ruled on one by one: what was left out stays, what somebody else closed is told, the rest is approved", {
+  test("is decided one by one: unselected ones stay, those closed by others are reported, the rest is approved", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-many", [601, 702, 803, 904]);
@@ -141,7 +141,7 @@ inBrowser("a group of alike", () => {
     await dialog.getByRole("button", { name: "Try again" }).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Block 2" }).isDisabled()).toBe(false);
-    // Whoever hears the page is told, too, when approving has become possible.
+    // A screen reader also announces when approving becomes possible.
     const told = dialog.locator("[aria-live=polite]");
     expect(await told.textContent()).toContain("approving needs them");
     broken = false;
@@ -223,7 +223,7 @@ inBrowser("a group of alike", () => {
     expect(await votes(raised)).toEqual([1, 1, 1]);
   });
 
-  test("of which the answers get lost on the way stands still; going on rules on the rest and counts nothing twice", {
+  test("pauses if answers get lost; continuing decides the rest and counts nothing twice", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-lost", [611, 712, 813]);
@@ -267,7 +267,7 @@ inBrowser("a group of alike", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test("stops at Escape with its dialog on the screen, however often it is pressed, and goes on when it is told to", {
+  test("stops at Escape with its dialog open, however often it is pressed, and continues on request", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-stopped", [621, 722]);

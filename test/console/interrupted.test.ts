@@ -115,7 +115,7 @@ inBrowser("interruptions", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("changed parameters are dropped only by whoever says so, by Escape as by Cancel; without any nobody is asked", {
+  test("drops changed parameters only after a confirmation, on Escape as on Cancel; asks nothing without changes", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 970 }));
@@ -255,7 +255,7 @@ inBrowser("interruptions", () => {
     expect(api_keys.filter(({ name }) => name === "made once by iris")).toHaveLength(1);
   });
 
-  test("a ruling whose answers are lost is told to be one's own", {
+  test("recognizes a ruling whose answers were lost as one's own", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 940 }));

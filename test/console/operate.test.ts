@@ -1,4 +1,4 @@
-/** What operators and admins do in the browser, and what others do not even see. */
+/** Actions of operators and admins in the browser, which others do not see. */
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { in_dialog, sidewaysOf, structureViolations, violations } from "./accessibility.ts";
@@ -43,7 +43,7 @@ inBrowser("operating", () => {
     await page.getByText("Version 2 waits for activation").waitFor();
     const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
     expect(before.decision.verdict).toBe("approve");
-    // What it would have meant for what was decided already, before it is put in force.
+    // Its effect on earlier decisions, before its activation.
     await page.getByRole("link", { name: "Backtest" }).last().click();
     await page.getByText("As if the newest version of this policy had been active").waitFor();
     await page.getByRole("button", { name: "Run" }).click();
@@ -114,7 +114,7 @@ inBrowser("operating", () => {
     // The page asks for failed deliveries by itself.
     await failed.getByRole("button", { name: "Send again" }).waitFor();
     expect(await failed.getByRole("button", { name: "Send again" }).count()).toBe(1);
-    // What it came to is told at once, each attempt when it is asked for.
+    // The result appears at once, each attempt on demand.
     await failed.getByText("3 attempts, the last: 500 – The receiver answered 500 instead of a 2xx status.").click();
     expect(await failed.getByRole("row").count()).toBe(4);
     await failed.getByRole("button", { name: "Send again" }).click();

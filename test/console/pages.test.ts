@@ -96,7 +96,7 @@ inBrowser("every page", () => {
     ];
   }, test_timeout_ms);
 
-  /** What is wrong with the page that is shown: in light and dark, and on a screen of 360 px. */
+  /** Returns the problems of the page: in light and dark, and on a screen of 360 px. */
   async function wrongsOf(page: Page): Promise<string[]> {
     const wide = await violationsInBoth(page);
     await page.setViewportSize({ width: 360, height: 740 });
@@ -169,7 +169,7 @@ inBrowser("every page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of an address that has none stands in the frame, with the menu and a way to the overview", {
+  test("of an unknown address is in the frame, with the menu and a link to the overview", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });

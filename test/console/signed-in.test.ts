@@ -82,7 +82,7 @@ inBrowser("the account", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("who invites an address again is told that its first invitation is replaced, and by which role", {
+  test("inviting an address again says that the first invitation is replaced, and by which role", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });

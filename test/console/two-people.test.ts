@@ -1,4 +1,4 @@
-/** What one person alone may not let through. */
+/** Actions that one person alone must not approve. */
 import { beforeAll, expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { follow } from "./chromium.ts";

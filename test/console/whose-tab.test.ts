@@ -56,7 +56,7 @@ inBrowser("whose a tab is", () => {
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     await other.getByRole("heading", { name: "Overview" }).waitFor();
     await isBobs(watched);
-    // Bob's own tab has nothing to be told.
+    // Bob's own tab has nothing to report.
     expect(await other.getByText("Another person is signed in").count()).toBe(0);
     expect(watched.wrongs).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** What a rule removes or redacts is on no page, whatever became of the action. Source: policies.md §3 rule 5. */
+/** No page shows values that a rule removes or redacts, whatever the action's outcome. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { shownAnswer, shownIntent } from "../../packages/console/src/parts/records/shown.ts";

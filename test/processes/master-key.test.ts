@@ -1,4 +1,4 @@
-/** Replacing the master key from the command line: status, reseal cut off and gone on with, doctor. */
+/** Replaces the master key from the command line: status, an interrupted reseal that resumes, doctor. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -88,7 +88,7 @@ test("reseal killed in the middle loses nothing; run again it goes on; status te
   for (const result of [before, needed, again, after, alone]) showsNoKey(result);
 });
 
-test("a missing key is told by status, reseal, doctor and every start, and nothing is touched", async () => {
+test("status, reseal, doctor and every start report a missing key, and change nothing", async () => {
   const { env, stored } = await sealedDatabase();
   const before = await stored();
   const settings = env(key_b, key_c);
