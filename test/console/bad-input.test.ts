@@ -196,7 +196,7 @@ inBrowser("bad input", () => {
 
     await follow(page, "/policies/pol_01KAAAAAAAAAAAAAAAAAAAAAAA");
     await page.getByRole("heading", { level: 1, name: "Policy" }).waitFor();
-    await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+    await page.getByRole("heading", { name: "This does not exist" }).waitFor();
     expect(await page.title()).toBe("Policy · Countersign");
   });
 

@@ -80,7 +80,7 @@ inBrowser("going live", () => {
     });
     await page.goto("/membranes");
     const report = (name: string) =>
-      page.getByRole("region", { name, exact: true }).getByText("No decision in shadow so far");
+      page.getByRole("region", { name, exact: true }).getByText("No decision in shadow yet");
     await report("watching 19").waitFor();
     expect(asked).toBeLessThan(10);
     await page.getByRole("region", { name: "default" }).scrollIntoViewIfNeeded();

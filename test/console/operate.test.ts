@@ -166,7 +166,7 @@ inBrowser("operating", () => {
     const dialog = page.getByRole("dialog", { name: "Send all again?" });
     await page.getByRole("button", { name: "Send all again" }).click();
     await dialog.getByRole("button", { name: "Send all again" }).click();
-    await dialog.getByText("200 messages so far; it goes on by itself as soon as there is room").waitFor();
+    await dialog.getByText("200 messages so far; waiting for the rate limit").waitFor();
     const afterRest = async () => {
       await page.clock.fastForward(5_000);
       return goOn;

@@ -105,7 +105,7 @@ test.each([
   [429, "rate_limit_exceeded", 42, "Nothing was changed. Try again in 42 seconds."],
   [429, "rate_limit_exceeded", 1, "Nothing was changed. Try again in a few seconds."],
   [503, "overloaded", 5, "Nothing was changed. Try again in 5 seconds."],
-  [503, "unavailable", 20, "Try again in 20 seconds. If it stays so, tell the operator."],
+  [503, "unavailable", 20, "Try again in 20 seconds. If the problem persists, tell the operator."],
 ])("a refusal of %i %s promises no second try, and names the time once: %i s", (status, code, seconds, todo) => {
   const fields = { status, code, message: "", details: [], request_id: null, retry_after_seconds: seconds };
   expect(adviceOn(new ApiError(fields)).todo).toBe(todo);

@@ -65,7 +65,7 @@ inBrowser("in words", () => {
     expect(await page.getByRole("row").last().getByRole("time").count()).toBe(0);
     await follow(page, "/membranes");
     await page.getByRole("button", { name: "Return to shadow" }).click();
-    await dialog.getByText("Membrane default: agents go on whatever the verdict.").waitFor();
+    await dialog.getByText("Membrane default: agents continue whatever the verdict.").waitFor();
     expect(wrongs).toEqual([]);
   });
 
