@@ -237,7 +237,7 @@ inBrowser("operating", () => {
     await raise("cus_open");
     const { page, wrongs } = await console_.open({ api_key: own.reviewer });
     await page.goto("/review?status=all");
-    await page.getByRole("button", { name: "and 4 alike" }).click();
+    await page.getByRole("button", { name: "and 4 similar" }).click();
     const entry = (target: string) => page.locator(".entry").filter({ hasText: target });
     await entry("cus_yes").getByText("decided: approved").waitFor();
     await entry("cus_no").getByText("decided: blocked").waitFor();

@@ -296,7 +296,7 @@ inBrowser("the review queue", () => {
       );
     const { page, wrongs } = await console_.open({ api_key: seeded.operator });
     await page.goto("/review?agent_id=bot-group");
-    await page.getByRole("button", { name: "and 2 alike" }).click();
+    await page.getByRole("button", { name: "and 2 similar" }).click();
     expect(await page.locator(".entry").count()).toBe(3);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.getByRole("button", { name: "Reassign" }).click();
