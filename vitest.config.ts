@@ -24,14 +24,16 @@ export default defineConfig({
     ],
     sequence: { sequencer: SlowFirst },
     pool: "forks",
-    // Files of one worker share their modules: importing the service anew for each took as much time as half of the tests.
+    // Files of one worker share their modules: importing the service for each file took as much time as half of the
+    // tests.
     isolate: false,
-    // More than two cores need: many tests wait, for processes, receivers and time limits. With three the run took 15 % longer.
+    // More than the two cores need, because many tests wait for processes, receivers and time limits. With three the
+    // run took 15 % longer.
     maxWorkers: 4,
-    // Far beyond what any test takes: many start processes, and machines are busy.
+    // Far longer than any test: many start processes, and machines are busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Its own default is a second: on a busy machine that is a test of speed.
+    // The default of one second would test the speed of a busy machine.
     expect: { poll: { timeout: 60_000 } },
   },
 });

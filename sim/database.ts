@@ -1,4 +1,4 @@
-/** A database for a program outside vitest: a fresh one on `DATABASE_URL`, else on an embedded server of its own. */
+/** Provides a database for a program outside vitest: a fresh one on `DATABASE_URL`, otherwise on an embedded server. */
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,7 +10,10 @@ import { startEmbedded } from "../packages/server/src/store/embedded-postgres/in
 import { databaseOf, dropDatabase } from "../packages/server/src/testing/database/test-server.ts";
 import { silentLog } from "../packages/server/src/testing/nodes/silent-log.ts";
 
-/** Runs `work` on an empty migrated database that is gone afterwards. Without `durable` an embedded server does not fsync. */
+/**
+ * Runs `work` on an empty migrated database, and drops it afterwards. Without `durable` an embedded server does not
+ * fsync.
+ */
 export async function withDatabase(
   work: (connection: ConnectionOptions) => Promise<void>,
   { durable = false }: { readonly durable?: boolean } = {},

@@ -1,6 +1,9 @@
-/** One-line mistakes in the statements behind deliveries; the simulation has to notice each. */
+/** One-line mistakes in the statements behind deliveries. The simulation must notice each. */
 
-/** A mistake by name: every statement that says `right` says `wrong` instead. `seed` is the first world that notices it. */
+/**
+ * A named mistake: every statement that contains `right` gets `wrong` instead. `seed` is the first world that notices
+ * it.
+ */
 export interface DeliveryFault {
   readonly name: string;
   readonly seed: number;
@@ -8,7 +11,6 @@ export interface DeliveryFault {
   readonly wrong: string;
 }
 
-/** Every planted fault. */
 export const deliveryFaults: readonly DeliveryFault[] = [
   {
     name: "a lease does not count",

@@ -1,4 +1,4 @@
-/** What must hold about deliveries after every step, and once everything has healed. */
+/** Invariants of deliveries after every step, and after everything has healed. */
 import type { Db } from "../packages/server/src/ports.ts";
 import { verifyAudit } from "../packages/server/src/store/audit/verify-audit.ts";
 import { InvariantBroken } from "./invariants.ts";
@@ -9,16 +9,16 @@ export interface Sent {
   readonly webhook_id: string;
   readonly number: number;
   readonly body: string;
-  /** The contract's signature fits body and secret. */
+  /** The signature matches body and secret. */
   readonly genuine: boolean;
   readonly retry: boolean;
   readonly taken: boolean;
 }
 
-/** What the world knows without the database. */
+/** The world's knowledge outside the database. */
 export interface DeliveryMemory {
   readonly org_id: string;
-  /** `audience`: who watched, and how often each had been switched or deleted by then. */
+  /** `audience`: the watching webhooks, with the number of times each had been switched or deleted before. */
   readonly events: {
     readonly event_id: string;
     readonly body: string;
@@ -57,7 +57,10 @@ const rowsOf = (db: Db, org_id: string) =>
     ),
   );
 
-/** After every step. `gone`: a webhook that was just deleted or switched off: nothing of it is pending. */
+/**
+ * Checks the invariants after a step. `gone`: a webhook that was just deleted or switched off, which must have nothing
+ * pending.
+ */
 export async function checkDeliveries(db: Db, memory: DeliveryMemory, gone?: string): Promise<void> {
   const rows = await rowsOf(db, memory.org_id);
   const known = new Map(rows.map((row) => [row.delivery_id, row]));
@@ -98,12 +101,12 @@ export async function checkDeliveries(db: Db, memory: DeliveryMemory, gone?: str
       );
     }
     const event = memory.events.find(({ event_id }) => event_id === row.event_id);
-    demand(event !== undefined, `${delivery_id} tells of no event`);
+    demand(event !== undefined, `${delivery_id} reports no event`);
     if (original_delivery_id === null) {
       const one = `${row.event_id} ${row.webhook_id}`;
       demand(!dispatched.has(one), `${one} was dispatched twice`);
       dispatched.add(one);
-      demand(event.audience.has(row.webhook_id), `${row.webhook_id} was told what it does not watch`);
+      demand(event.audience.has(row.webhook_id), `${row.webhook_id} got an event that it does not watch`);
       demand(
         row.body === `${event.body.slice(0, -1)},"webhook_id":"${row.webhook_id}"}`,
         `${delivery_id} has a wrong body`,
@@ -119,22 +122,25 @@ export async function checkDeliveries(db: Db, memory: DeliveryMemory, gone?: str
       if (status === "pending") retries.set(original_delivery_id, (retries.get(original_delivery_id) ?? 0) + 1);
     }
   }
-  for (const [original, n] of retries) demand(n === 1, `${n} retries of ${original} are under way`);
+  for (const [original, n] of retries) demand(n === 1, `${n} retries of ${original} are running`);
   for (const { delivery_id, of } of memory.retried)
     demand(known.has(delivery_id), `the retry ${delivery_id} of ${of} is lost`);
 }
 
-/** Once receivers take everything and time has passed: nothing waits, nothing is lost, and the audit trail knows. */
+/**
+ * Checks after receivers accept everything and time has passed: nothing waits, nothing is lost, and the audit trail
+ * agrees.
+ */
 export async function checkAtTheEnd(db: Db, memory: DeliveryMemory): Promise<void> {
   const { org_id } = memory;
   const rows = await rowsOf(db, org_id);
-  for (const { delivery_id, status } of rows) demand(status !== "pending", `${delivery_id} is pending for ever`);
+  for (const { delivery_id, status } of rows) demand(status !== "pending", `${delivery_id} stays pending`);
   for (const { event_id, audience } of memory.events) {
     for (const [webhook_id, disruptions] of audience) {
       if (memory.disruptions.get(webhook_id) !== disruptions) continue;
       const row = rows.find((each) => each.event_id === event_id && each.webhook_id === webhook_id);
-      demand(row !== undefined, `${webhook_id} was never told of ${event_id}`);
-      demand(row.status !== "cancelled", `${row.delivery_id} was cancelled for nothing`);
+      demand(row !== undefined, `${webhook_id} never got ${event_id}`);
+      demand(row.status !== "cancelled", `${row.delivery_id} was cancelled without a reason`);
     }
   }
   const audit = await db.tenant(org_id, async (query) => {
@@ -150,5 +156,5 @@ export async function checkAtTheEnd(db: Db, memory: DeliveryMemory): Promise<voi
     .filter(({ status }) => status === "delivered" || status === "failed")
     .map(({ delivery_id, status }) => `${delivery_id} ${status === "failed" ? "delivery_failed" : "delivered"}`)
     .sort();
-  demand(told.join() === expected.join(), "the audit trail tells something else than the deliveries");
+  demand(told.join() === expected.join(), "the audit trail differs from the deliveries");
 }

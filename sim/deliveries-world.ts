@@ -1,11 +1,11 @@
 /**
- * A small world around deliveries: two nodes on one real database, one organization and its webhooks, which are registered,
- * switched off and deleted. Receivers take, refuse, hang, or take without an answer. Deliveries are also retried by hand. Nodes
- * die between any two steps: before a statement, after its commit, and while they hold attempts that are leased, sent, or ended
- * and not settled.
+ * A small world around deliveries: two nodes on one real database, and one organization with webhooks that are
+ * registered, switched off and deleted. Receivers accept, refuse, hang, or accept without an answer. Deliveries are
+ * also retried by hand. Nodes die between any two steps: before a statement, after its commit, and while they hold
+ * attempts that are leased, sent, or ended and not settled.
  *
- * One seed draws everything. The database's clock cannot be set, so time passes by moving due times. A second of this world is a
- * thousand seconds of the database, so a pause of the machine does not change what is due.
+ * One seed draws everything. The database's clock cannot be set, so time passes by moving due times. A second of this
+ * world is 1,000 seconds of the database, so a pause of the machine does not change what is due.
  */
 
 import { eventDraftText, Fault, formatTimestampUs } from "@countersign/core";
@@ -34,13 +34,13 @@ import { Crash, type Node, startNode } from "./deliveries-node.ts";
 import { InvariantBroken } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** What a world runs on; `alter` changes statements on purpose. */
+/** Environment of a world. `alter` plants mistakes in statements. */
 export interface DeliverySetting {
   readonly db: Db;
   readonly alter?: (text: string) => string;
 }
 
-/** How a run ended: sound, or with the first broken promise and the steps before it. */
+/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type DeliveryResult =
   | { readonly sound: true; readonly trace: readonly string[] }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
@@ -76,7 +76,7 @@ class DeliveriesWorld {
   readonly #db: Db;
   readonly #nodes: readonly [Node, Node];
   #now_s = Math.floor(Date.now() / 1_000);
-  /** Microseconds since then: one for each look at the clock. */
+  /** Microseconds since then, one for each reading of the clock. */
   #ticks = 0;
   readonly #clock: Clock = { now_us: () => this.#now_s * 1_000_000 + ++this.#ticks };
   readonly #ids = createIds(this.#clock);
@@ -97,9 +97,11 @@ class DeliveriesWorld {
     user_id: null,
     actor: "system",
   };
-  /** What receivers answer. In half of the worlds they fail so often that many deliveries fail for good and are sent again. */
+  /**
+   * Receivers' answers. In half of the worlds they fail so often that many deliveries end as failed and are sent again.
+   */
   readonly #answers: readonly ("takes" | "refuses" | "hangs" | "takes and hangs")[];
-  /** Everything works: receivers take, and no node dies. */
+  /** Everything works: receivers accept, and no node dies. */
   #kindly = false;
 
   constructor(random: Random, { db, alter }: DeliverySetting) {
@@ -111,11 +113,11 @@ class DeliveriesWorld {
       : ["takes", "refuses", "refuses", "refuses", "hangs", "takes and hangs"];
   }
 
-  /** Makes the organization and its first two webhooks. */
+  /** Creates the organization and its first two webhooks. */
   async prepare(): Promise<void> {
     const { org_id } = this.#memory;
     await this.#db.system(async (query) => {
-      // A broken world may have left these behind.
+      // A broken world may have left these rows.
       await query("update deliveries set status = 'cancelled' where status = 'pending'");
       await query("delete from events");
       const about = { org_id, name: "sim", email: null, description: "sim", actor: "system" };
@@ -163,7 +165,7 @@ class DeliveriesWorld {
     return this.#retryOne(node);
   }
 
-  /** Returns the outcome of a step in a word. A crash loses everything that the node has in memory. */
+  /** Returns the outcome of a step in a word. In a crash the node loses its memory. */
   async #outcome(node: Node, work: () => Promise<string>): Promise<string> {
     const random = this.#random;
     node.fate = !this.#kindly && random.chance(0.2) ? { left: random.below(5), after: random.chance(0.5) } : null;
@@ -246,7 +248,7 @@ class DeliveriesWorld {
     return sends.join(", ");
   }
 
-  /** Makes one attempt. The receiver has it from here on, and the node holds the result in memory. */
+  /** Makes one attempt. From here on the receiver has it, and the node holds the result in memory. */
   async #send(node: Node): Promise<string> {
     const at = this.#random.below(node.leased.length);
     const [{ delivery }] = node.leased.splice(at, 1) as [Node["leased"][number]];

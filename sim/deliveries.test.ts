@@ -51,9 +51,9 @@ describe("the simulation notices when", () => {
         return text.replace(right, wrong);
       };
       const found = await firstUnsound([seed, ...upTo(60)], { db, alter });
-      expect(altered, `no statement says: ${right}`).toBe(true);
+      expect(altered, `no statement contains: ${right}`).toBe(true);
       expect(found).not.toBeNull();
-      // A statement that fails would be noticed by any world.
+      // Every world would notice a statement that fails.
       expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^a step failed/));
     },
     minutes_ms(4),

@@ -1,4 +1,4 @@
-/** What holds after every step, whatever happened: the promises of the commit writer, checked against the tables. */
+/** Invariants after every step: the promises of the commit writer, checked against the tables. */
 
 import { leafHash } from "@countersign/core";
 import type { Db } from "../packages/server/src/ports.ts";
@@ -8,7 +8,7 @@ import type { Epochs } from "../packages/server/src/store/organizations/epochs.t
 import type { Head } from "../packages/server/src/store/organizations/heads.ts";
 import type { Journal } from "./journal.ts";
 
-/** A promise that was broken. */
+/** A broken promise. */
 export class InvariantBroken extends Error {
   constructor(message: string) {
     super(message);
@@ -40,7 +40,7 @@ interface Entry {
   readonly entry: number;
   readonly audit_id: string | null;
   readonly intent_id: string | null;
-  /** Audit records that it stands for. */
+  /** Number of audit records in the entry. */
   readonly records: number;
   readonly leaf: string;
   readonly hash: string;
@@ -84,7 +84,7 @@ function readTables(db: Db, organizations: readonly string[]): Promise<Tables> {
   });
 }
 
-/** Replays the organization's ledger: its order is the order in which everything was committed. */
+/** Replays the organization's ledger, whose order is the order of commits. */
 function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   const { org_id } = head;
   const entries = tables.ledger.filter((row) => row.org_id === org_id);
@@ -122,12 +122,12 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
     const submission = journal.submissions.get(row.intent_id ?? "");
     demand(submission !== undefined, `${org_id}: nobody wrote entry ${index}`);
     const { epochs: assumed, entry, events } = submission.rows;
-    demand(row.hash === entry.hash, `${entry.intent_id}: entry ${index} is not what was given`);
+    demand(row.hash === entry.hash, `${entry.intent_id}: entry ${index} differs from the submission`);
     demand(!decided.has(entry.intent_id), `${entry.intent_id} is stored twice`);
     decided.add(entry.intent_id);
     demand(
       assumed.auth === epochs.auth && assumed.policy === epochs.policy && assumed.context === epochs.context,
-      `${entry.intent_id} was committed under ${JSON.stringify(assumed)} when ${JSON.stringify(epochs)} held`,
+      `${entry.intent_id} was committed under ${JSON.stringify(assumed)}, but the epochs were ${JSON.stringify(epochs)}`,
     );
     if (webhooks > 0) for (const event of events) expectedEvents.add(event.event_id);
   });
@@ -143,7 +143,7 @@ function checkOrganization(head: Head, tables: Tables, journal: Journal): void {
   checkTotals(head, tables, decided, expectedEvents);
 }
 
-/** Compares the organization's intents, usage and events with what the trail tells. */
+/** Compares the organization's intents, usage and events with the audit trail. */
 function checkTotals(
   head: Head,
   tables: Tables,
@@ -160,7 +160,7 @@ function checkTotals(
   const closed = tables.periods.filter((row) => row.org_id === org_id).map((row) => row.used);
   const counted = closed.reduce((sum, used) => sum + used, head.usage_used);
   demand(counted === live, `${org_id}: ${live} live decisions, ${counted} counted`);
-  // Limits are only ever raised here, so every month has to be within the present one.
+  // Limits only rise in this world, so every month must be within the current limit.
   for (const used of [...closed, head.usage_used])
     demand(used <= (head.hard_limit ?? Infinity), `${org_id}: ${used} decisions of ${head.hard_limit}`);
   const events = tables.events.filter((row) => row.org_id === org_id).map((row) => row.event_id);
@@ -170,7 +170,7 @@ function checkTotals(
   );
 }
 
-/** Every answer that was given is what the tables say. */
+/** Checks every answer against the tables. */
 function checkAnswers(tables: Tables, journal: Journal): void {
   const stored = new Map(tables.intents.map((row) => [row.intent_id, row]));
   const keys = new Map(tables.keys.map((row) => [`${row.org_id} ${row.idempotency_key}`, row]));
@@ -221,7 +221,7 @@ function checkAnswers(tables: Tables, journal: Journal): void {
   }
 }
 
-/** Pages of figures: so small that figures are behind in most steps of a world. */
+/** Small pages, so that figures are behind in most steps. */
 const page = { seqs: 3, rows: 3 };
 
 /** Counts a page of each organization. */
@@ -232,7 +232,7 @@ export async function countSome(db: Db, organizations: readonly string[]): Promi
   }
 }
 
-/** Counts all that is left of each organization. */
+/** Counts the rest of each organization. */
 export async function countAll(db: Db, organizations: readonly string[]): Promise<void> {
   for (const org_id of organizations) {
     await db.system((query) => createState(query, org_id));
@@ -243,7 +243,7 @@ export async function countAll(db: Db, organizations: readonly string[]): Promis
   }
 }
 
-/** Returns where the figures are not the number of decisions up to their seq. Empty: nowhere. */
+/** Returns the figures that differ from the number of decisions up to their seq; empty if none does. */
 async function wrongFigures(db: Db, organizations: readonly string[]): Promise<string[]> {
   const rows = await db.system((query) =>
     query<{ org_id: string; mode: string; verdict: string; counted: number; decided: number }>(

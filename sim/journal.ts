@@ -1,26 +1,26 @@
-/** What the world did and was told: the truth that the database is compared with. */
+/** The world's actions and the answers it got, for comparison with the database. */
 
 import type { CommitOutcome, DecisionRows } from "../packages/server/src/store/commit/commit-writer.ts";
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { HeadChanges } from "../packages/server/src/store/organizations/heads.ts";
 
-/** What a caller was told. `unknown`: the promise of a Fault `unavailable`, or of a process that died. */
+/** A caller's answer. `unknown`: a Fault `unavailable`, or a dead process. */
 type Told = CommitOutcome | { readonly outcome: "waiting" | "unknown" | "refused" };
 
-/** One row set that was given to a writer. */
+/** One row set given to a writer. */
 export interface Submission {
   readonly rows: DecisionRows;
-  /** No database takes it. */
+  /** No database accepts it. */
   readonly poison: boolean;
   told: Told;
 }
 
-/** One transaction through `withHead`, known by its audit row. */
+/** One transaction through `withHead`, identified by its audit row. */
 interface HeadChange {
   readonly org_id: string;
   readonly audit_id: string;
   readonly changes: HeadChanges;
-  /** Of the head after it. */
+  /** Epochs of the head after the change. */
   readonly epochs: Epochs;
 }
 
@@ -31,10 +31,10 @@ export interface Journal {
   readonly submissions: Map<string, Submission>;
   /** By audit_id. */
   readonly headChanges: Map<string, HeadChange>;
-  /** What was raised by committed changes. */
+  /** Epochs raised by committed changes. */
   readonly epochs: Map<string, Epochs>;
-  /** Answers that were wrong at the moment they were given. */
+  /** Answers that were wrong when they were given. */
   readonly broken: string[];
-  /** For whoever has to understand a failure. */
+  /** Steps, to explain a failure. */
   readonly trace: string[];
 }

@@ -1,17 +1,20 @@
 /**
- * Connections of the commit writer that one world leaves to the next: the first statements of a new session, which has
- * neither the catalogue nor a plan, cost more than all others of a world.
+ * Connections of the commit writer that worlds reuse. A new session has neither catalogue nor plans, so its first
+ * statements cost more than all others of a world.
  */
 import type { CommitConnection, ConnectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 
-/** Connections, and their end. */
+/** Connections, and a way to end them. */
 export interface KeptConnections {
   readonly connect: ConnectCommit;
-  /** Ends those that no world holds. */
+  /** Ends connections that no world holds. */
   end(): void;
 }
 
-/** Hands on, once, what a world closes, unless anything failed on it: the next world would fail on a broken one forever. */
+/**
+ * Passes a closed connection to the next world, once, unless an error occurred on it. A broken one would fail every
+ * later world.
+ */
 export function keepConnections(connect: ConnectCommit): KeptConnections {
   const free: CommitConnection[] = [];
 

@@ -1,4 +1,4 @@
-/** One node of the simulated service: a real commit writer whose statements wait at a gate for the scheduler's word. */
+/** One node of the simulated service: a real commit writer whose statements wait at a gate for the scheduler. */
 
 import type { Clock, Log, Timers } from "../packages/server/src/ports.ts";
 import {
@@ -9,42 +9,42 @@ import {
 import type { Epochs } from "../packages/server/src/store/organizations/epochs.ts";
 import type { Random } from "./random.ts";
 
-/** What becomes of a statement at the gate. */
+/** The fate of a statement at the gate. */
 export type Fate =
-  /** It runs. */
+  /** The statement runs. */
   | "run"
   /** The connection is lost before the server gets it. */
   | "lost_before"
   /** The server commits it; the answer is lost. */
   | "lost_after"
-  /** The server carries out all calls; the connection is lost after every second answer. */
+  /** The server executes all calls; the connection is lost after every second answer. */
   | "lost_some"
-  /** The server says that it was the victim of a deadlock. */
+  /** The server reports a deadlock. */
   | "deadlock"
-  /** It runs while the server ends every session of the commit writers. */
+  /** The statement runs while the server ends every session of the commit writers. */
   | "killed";
 
-/** A statement that waits for the scheduler. `done` settles when it has run its fate. */
+/** A statement that waits for the scheduler. `done` settles after its fate. */
 export interface Gate {
   readonly node: SimNode;
   release(fate: Fate): Promise<void>;
 }
 
-/** A node, what it believes, and what it is about to do. */
+/** A node, its view of the epochs, and its waiting statements. */
 export interface SimNode {
   readonly name: string;
   readonly writer: CommitWriter;
-  /** What the node decides under; it learns of changes only from a stale commit. */
+  /** The epochs of the node's decisions. Only a stale commit updates them. */
   readonly beliefs: Map<string, Epochs>;
   /** Statements at the gate. */
   readonly gates: Gate[];
-  /** So many attempts to open a session will fail; 30 outlast every caller's patience. */
+  /** The next attempts to open a session that fail; 30 exceed every caller's patience. */
   refusals: number;
-  /** The process is gone: it reaches nobody, and nothing that it answers is heard. */
+  /** The process has died: it reaches nobody, and its answers are ignored. */
   dead: boolean;
 }
 
-/** What nodes need from the world. */
+/** The parts of the world that nodes need. */
 export interface NodeSetting {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -55,7 +55,7 @@ export interface NodeSetting {
 
 const lost = () => new Error("Connection terminated unexpectedly");
 
-/** Starts a node with a random shape. */
+/** Starts a node with random settings. */
 export function startNode(name: string, random: Random, setting: NodeSetting): SimNode {
   const gates: Gate[] = [];
   const connect: ConnectCommit = async () => {
@@ -65,7 +65,7 @@ export function startNode(name: string, random: Random, setting: NodeSetting): S
     return { ...session, commit: (order) => atGate(() => session.commit(order), session.close) };
   };
 
-  /** A process that died while its session was being opened never sends the statement. */
+  /** A process that dies while it opens a session never sends the statement. */
   function atGate(
     run: () => ReturnType<Awaited<ReturnType<ConnectCommit>>["commit"]>,
     close: () => void,

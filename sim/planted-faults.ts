@@ -1,8 +1,8 @@
-/** One-line mistakes that the simulation has to notice: if one of them goes through, it is the simulation that is broken. */
+/** One-line mistakes that the simulation must notice. If it misses one, the simulation is broken. */
 import { type ConnectCommit, connectCommit } from "../packages/server/src/store/commit/commit-writer.ts";
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** A mistake by name, and sessions that make it. `seed` is the first world that usually notices it. */
+/** A named mistake, with sessions that make it. `seed` is the first world that usually notices it. */
 export interface PlantedFault {
   readonly name: string;
   readonly seed: number;
@@ -13,8 +13,8 @@ export interface PlantedFault {
 type Passage = readonly [right: string, wrong: string];
 
 /**
- * Sessions that call a copy of `commit_decisions` with one passage replaced. They reject when the passage is gone, so that no fault
- * goes stale.
+ * Returns sessions that call a copy of `commit_decisions` with one passage replaced. They reject if the passage is
+ * gone, so that no fault becomes stale.
  */
 export function misspeltCommit(connection: ConnectionOptions, passage: Passage): ConnectCommit {
   const function_name = "commit_decisions_misspelt";
@@ -32,7 +32,7 @@ async function makeMisspelt(connection: ConnectionOptions, name: string, [right,
   try {
     const { rows } = await client.query("select pg_get_functiondef('commit_decisions'::regproc) as text");
     const text: string = rows[0].text;
-    if (!text.includes(right)) throw new Error(`commit_decisions no longer says: ${right}`);
+    if (!text.includes(right)) throw new Error(`commit_decisions no longer contains: ${right}`);
     await client.query(text.replace("commit_decisions", name).replace(right, wrong));
   } finally {
     await client.end();
@@ -46,9 +46,9 @@ function misspelt(name: string, seed: number, passage: Passage): PlantedFault {
 const nothingRefused = { status: "fulfilled", value: [] } as const;
 
 /**
- * Every planted fault. "The head is read without its lock" is not among them because it is none: every change of a head
- * writes an entry, so a commit that read an old head collides at (org_id, seq), changes nothing and runs again. The lock
- * only spares it the collision.
+ * Every planted fault. "The head is read without its lock" is missing because it breaks nothing. Every change of a head
+ * writes an entry, so a commit with an old head collides at (org_id, seq), changes nothing and runs again. The lock
+ * only avoids the collision.
  */
 export const plantedFaults: readonly PlantedFault[] = [
   misspelt("the epochs are not compared", 1, [

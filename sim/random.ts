@@ -1,4 +1,4 @@
-/** Randomness that can be had again: the same seed gives the same draws. */
+/** Repeatable randomness: the same seed gives the same draws. */
 export interface Random {
   /** An integer from 0 to `below` - 1. */
   below(below: number): number;

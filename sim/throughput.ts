@@ -1,8 +1,7 @@
 /**
- * What the commit writer alone can do: durable decisions per second with realistic rows, for one node and for two, on
- * one organization and on many. `DATABASE_URL=… npx tsx sim/throughput.ts [seconds] [rounds]`; without it on an embedded
- * server. Every setting is measured once a round and its best round is reported: on a shared machine the others are slower for
- * reasons that are not ours.
+ * Measures the commit writer alone: durable decisions per second with realistic rows, for one node and two, on one
+ * organization and many. `DATABASE_URL=… npx tsx sim/throughput.ts [seconds] [rounds]`; default: an embedded server.
+ * Reports the best round of every setting, because other work slows rounds on a shared machine.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { createClock } from "../packages/server/src/edge/clock.ts";
@@ -84,7 +83,7 @@ async function measure(
   return { rate, text };
 }
 
-/** Nodes, organizations, callers waiting on each node, whether they send idempotency keys. */
+/** Nodes, organizations, waiting callers on each node, and whether they send idempotency keys. */
 type Setting = readonly [nodes: number, organizations: number, waiting: number, keys: boolean];
 const settings: readonly Setting[] = [
   [1, 1, 64, false],

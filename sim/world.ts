@@ -1,14 +1,14 @@
 /**
- * A small world around the commit writer: three nodes on one real database, organizations, and a scheduler. One seed draws
- * everything that happens.
+ * A small world around the commit writer: three nodes on one real database, organizations, and a scheduler. One seed
+ * draws everything that happens.
  *
- * Every statement of a node stops at a gate before it is sent. A step starts a few actions, opens some of the gates in a drawn
- * order with a drawn fate, and then checks the invariants. Statements that are left at their gates go on in later steps, after
- * epochs were raised and idempotency keys were taken in between.
+ * Every statement of a node stops at a gate before it is sent. A step starts a few actions, opens some of the gates in
+ * a drawn order with a drawn fate, and then checks the invariants. Statements left at their gates continue in later
+ * steps, after epochs were raised and idempotency keys were taken.
  *
- * Gates are opened one by one, which makes a run repeatable, except in steps that race on purpose. Such a step locks the head
- * row, sees the statements wait for it, and then commits the change before them. So a statement's snapshot is older than its
- * locks.
+ * Gates open one by one, which makes a run repeatable, except in steps that race on purpose. Such a step locks the head
+ * row, waits until the statements wait for it, and then commits the change before them. So a statement's snapshot is
+ * older than its locks.
  */
 
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
@@ -26,14 +26,14 @@ import type { Journal, Submission } from "./journal.ts";
 import { type Fate, type Gate, type SimNode, startNode } from "./node.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** What a world runs on. */
+/** The environment of a world. */
 export interface WorldSetting {
   readonly db: Db;
   readonly connect: ConnectCommit;
   readonly log: Log;
 }
 
-/** How a run ended: sound, or with the first broken promise and the steps before it. */
+/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type RunResult =
   | { readonly sound: true; readonly submissions: number; readonly told: Readonly<Record<string, number>> }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
@@ -66,7 +66,7 @@ interface Request {
   readonly org_id: string;
   readonly idempotency_key: string | undefined;
   readonly request: string;
-  /** How often it may be submitted again after a stale commit. */
+  /** Number of further submissions allowed after a stale commit. */
   readonly retries: number;
 }
 
@@ -83,7 +83,7 @@ class CommitWorld {
   readonly #setting: WorldSetting;
   #now_us = start_us;
   readonly #clock: Clock = { now_us: () => (this.#now_us += 1) };
-  /** Waiting takes no time here, it only moves the clock. So a lost database is given up after a dozen turns. */
+  /** Waiting only advances the clock, so a node gives up a lost database after a dozen turns. */
   readonly #timers: Timers = {
     after: (wait_ms, run) => {
       this.#now_us += wait_ms * 1000;
@@ -93,9 +93,9 @@ class CommitWorld {
   };
   readonly #ids = createIds({ now_us: () => Date.now() * 1000 });
   readonly #nodes: SimNode[] = [];
-  /** Nodes that were ever started. */
+  /** Number of nodes started. */
   #born = 0;
-  /** Answers that did not come yet. */
+  /** Outstanding answers. */
   readonly #pending = new Set<Promise<unknown>>();
 
   constructor(random: Random, setting: WorldSetting) {
@@ -133,7 +133,7 @@ class CommitWorld {
     await checkInvariants(this.#setting.db, this.journal);
   }
 
-  /** Ends every node, and lets go of the statements at the gates. So no session outlives a failed run. */
+  /** Ends every node, and releases the statements at the gates, so that no session outlives a failed run. */
   async end(): Promise<void> {
     for (const node of this.#nodes) node.dead = true;
     for (let gate = this.#gates()[0]; gate !== undefined; gate = this.#gates()[0]) await gate.release("lost_before");
@@ -212,7 +212,7 @@ class CommitWorld {
     await this.#changeHead(org_id, changes);
   }
 
-  /** Opens every gate while the head is locked, sees the statements wait, and commits the change before them. */
+  /** Opens every gate while the head is locked, waits until the statements wait, and commits the change before them. */
   async #race(org_id: string): Promise<void> {
     const changes = this.#drawChange();
     this.#note(`race on ${org_id}: raise ${changes.raise}`);
@@ -237,14 +237,14 @@ class CommitWorld {
            where not l.granted and a.datname = current_database()`,
         ),
       );
-      // A node's statements share a session: the ones behind the one that waits for the lock wait for it.
+      // A node's statements share a session, so those behind a waiting statement wait, too.
       if ((locks?.n ?? 0) >= new Set([...waiting].map((gate) => gate.node)).size) return;
     }
     throw new Error("the statements neither end nor wait");
   }
 
   async #loseDatabase(node: SimNode): Promise<void> {
-    this.#note(`${node.name} loses the way to the database`);
+    this.#note(`${node.name} loses its database connection`);
     node.refusals = this.#random.pick([1, 3, 30]);
     await this.#killSessions();
   }
@@ -281,7 +281,7 @@ class CommitWorld {
     return { audit, raise, ...(random.chance(0.2) ? { webhooks_delta: 1, raise: ["policy"] as const } : {}) };
   }
 
-  /** Changes a head; `meanwhile` runs while it is locked and the change is not committed. */
+  /** Changes a head. `meanwhile` runs while the head is locked and the change is not committed. */
   async #changeHead(org_id: string, changes: HeadChanges, meanwhile?: () => Promise<void>): Promise<void> {
     const audit_id = changes.audit[0]?.audit_id ?? "";
     const epochs = await this.#setting.db.tenant(org_id, async (query) => {
@@ -309,12 +309,12 @@ class CommitWorld {
   async #quiet(): Promise<void> {
     const until_ms = performance.now() + stuck_ms;
     for (let looks = 0; performance.now() < until_ms; looks++) {
-      // Usually a few turns are enough. To open a session takes longer, and the server needs the processor for it.
+      // Usually a few turns are enough. Opening a session takes longer, and the server needs processor time for it.
       await (looks < 20 ? turn() : pause(1));
       if (this.#nodes.every((node) => node.writer.depth() === 0 || node.gates.length > 0)) return;
     }
     const depths = this.#nodes.map((node) => `${node.name}: ${node.writer.depth()}`).join(", ");
-    throw new InvariantBroken(`${depths} and nobody at a gate`);
+    throw new InvariantBroken(`${depths} and no statement at a gate`);
   }
 
   #gates(): Gate[] {
@@ -338,7 +338,7 @@ class CommitWorld {
 
   #killSessions(): Promise<void> {
     return this.#setting.db.system(async (query) => {
-      // The sessions log in as the tests' own role. The role that a superuser switches to may not end them.
+      // The sessions use the tests' own role. The role that a superuser switches to may not end them.
       await query("set local role none");
       await query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign commit writer' and datname = current_database()",

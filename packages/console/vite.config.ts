@@ -1,9 +1,9 @@
-/** How the console is built: hashed files, nothing inline, libraries that only some pages need in chunks of their own. */
+/** Builds the console: hashed files, nothing inline, and separate chunks for libraries that only some pages need. */
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// Whatever the caller runs as: a console is built for use, with the small variant of React.
+// Always builds for production, with the small variant of React.
 process.env["NODE_ENV"] = "production";
 
 export default defineConfig({
@@ -16,7 +16,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: "manifest.json",
-    // The libraries change seldom and the pages often: what a browser has kept stays of use.
+    // Libraries change rarely and pages often, so browsers can keep cached libraries.
     rolldownOptions: {
       output: {
         codeSplitting: {

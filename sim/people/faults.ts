@@ -1,22 +1,21 @@
-/** One-line mistakes in the statements behind what people decide; the simulation has to notice each. */
+/** One-line mistakes in the statements behind people's decisions. The simulation must notice each. */
 
-/** What a statement says, and the mistake in its place. */
+/** A passage of a statement, and the mistake in its place. */
 type Passage = readonly [right: string, wrong: string];
 
-/** A mistake by name. `seed` is the first world that notices it. */
+/** A named mistake. `seed` is the first world that notices it. */
 export interface PeopleFault {
   readonly name: string;
   readonly seed: number;
   readonly within: "commit" | "operations";
   readonly right: string;
   readonly wrong: string;
-  /** A second passage, for promises that are kept twice. Absent: one statement changes. */
+  /** A second passage, for promises with two guards. */
   readonly also?: Passage;
-  /** The worlds that show it: `freezing` also freeze, `ruling` also change rules, claim and withdraw, `all` do both. */
+  /** The worlds that show it. `freezing` also freeze; `ruling` also change rules, claim and withdraw; `all` do both. */
   readonly worlds?: "freezing" | "ruling" | "all";
 }
 
-/** Every planted fault. */
 export const peopleFaults: readonly PeopleFault[] = [
   {
     within: "operations",

@@ -1,11 +1,11 @@
-/** What holds after every step of the people's world, checked against the tables. */
+/** Invariants of the people's world after every step, checked against the tables. */
 import type { Escalation } from "@countersign/contract";
 import type { Db } from "../../packages/server/src/ports.ts";
 import { verifyAudit } from "../../packages/server/src/store/audit/verify-audit.ts";
 import { verifyReviews } from "../../packages/server/src/store/audit/verify-reviews.ts";
 import { InvariantBroken } from "../invariants.ts";
 
-/** What the world was told. */
+/** The answers that the world got. */
 export interface Memory {
   readonly escalations: { readonly escalation_id: string; readonly membrane: number }[];
   readonly blocked: { readonly intent_id: string; readonly action: number; readonly mode: "live" | "test" }[];
@@ -13,12 +13,12 @@ export interface Memory {
     readonly override_id: string;
     readonly action: number;
     readonly mode: "live" | "test";
-    /** Why it approves nothing; null: it is good. `waiting`: for the second person. */
+    /** Why the override approves nothing; null: it is valid. `waiting`: for the second person. */
     over: "waiting" | "consumed" | "revoked" | "expired" | null;
   }[];
-  /** The record of each escalation as it was closed. */
+  /** The record of each escalation at its end. */
   readonly closed: Map<string, string>;
-  /** Votes that were acknowledged. */
+  /** Acknowledged votes. */
   readonly votes: Map<string, number>;
 }
 
@@ -73,7 +73,7 @@ export async function checkPeople(
   for (const { escalation_id } of memory.escalations)
     demand(stored.has(escalation_id), "an acknowledged escalation is lost");
   for (const row of reviews) checkReview(row, memory, [submitter, creator]);
-  demand(sound, "the audit trail is broken, or tells of other records");
+  demand(sound, "the audit trail is broken, or reports other records");
 
   for (const { override_id, status, consumed_by } of overrides) {
     const by = approvals.filter((each) => each.override_id === override_id).map((each) => each.intent_id);
@@ -88,7 +88,7 @@ export async function checkPeople(
   }
 }
 
-/** Something that the ledger tells of freezes, or of what may not pass under one. */
+/** A ledger row about freezes, or about an action that must not pass under one. */
 interface LedgerRow {
   readonly seq: number;
   readonly type: string;
@@ -97,7 +97,10 @@ interface LedgerRow {
   readonly data: { readonly kind?: string; readonly mode?: string; readonly outcome?: string; readonly by?: string };
 }
 
-/** Checks that nothing passed a freeze. In this world each freeze stops all actions. `admin`: the only person who may approve under one. */
+/**
+ * Checks that nothing passed a freeze. In this world each freeze stops all actions. `admin`: the only person who may
+ * approve under one.
+ */
 export async function checkFreezes(db: Db, org_id: string, admin: string): Promise<void> {
   const { rows, open } = await db.tenant(org_id, async (query) => ({
     rows: await query<LedgerRow>(
@@ -110,10 +113,10 @@ export async function checkFreezes(db: Db, org_id: string, admin: string): Promi
       [org_id],
     ),
   }));
-  demand(open.length === 0, "reviews of what is frozen are open although they were said to be closed");
+  demand(open.length === 0, "reviews of frozen targets are open although the ledger says that they were closed");
   const frozen = new Map<string, { readonly mode: string; readonly since: number }>();
   const decided = new Map<string | null, number>();
-  /** Under freezes: who gave the vote that approved an action. */
+  /** Under freezes: the person whose vote approved an action. */
   const approved_by = new Map<string | null, string | undefined>();
   for (const { seq, type, intent_id, verdict, data } of rows) {
     const { kind = "", mode = "", outcome, by } = data;
@@ -139,7 +142,7 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
   const { escalation_id, status } = row;
   const before = memory.closed.get(escalation_id);
   demand(before === undefined || before === row.text, "a closed review moved");
-  demand(record.status === status, "a record does not say what its row says");
+  demand(record.status === status, "a record differs from its row");
   const closings = row.audit.filter((type) => Object.values(closingAudit).includes(type));
   const told = row.events.filter((event) => !event.endsWith(" pending"));
   const told_votes = row.events.filter((event) => event.startsWith("escalation.decided "));
@@ -153,17 +156,17 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
     "an acknowledged vote is not in the trail",
   );
   demand(record.votes.length <= count(row.audit, "voted"), "a vote is not in the trail");
-  demand(told_votes.length === count(row.audit, "voted"), "a vote was not told, or told twice");
+  demand(told_votes.length === count(row.audit, "voted"), "a vote was not reported, or reported twice");
   demand(new Set(record.votes.map((each) => each.reviewer)).size === record.votes.length, "one person voted twice");
   demand(!record.votes.some((each) => selves.includes(each.reviewer)), "the submitter or its creator voted");
   if (status === "pending") {
     demand(row.intent_status === "pending" && row.resolution === null, "an open review has a final decision");
-    demand(closings.length === 0 && told.length === 0, "an open review was told to be closed");
+    demand(closings.length === 0 && told.length === 0, "an open review was reported as closed");
     return;
   }
   memory.closed.set(escalation_id, row.text);
   demand(row.intent_status === "final" && row.resolution !== null, "a closed review holds its action");
-  demand(row.resolution?.outcome === record.resolution?.outcome, "the decision is not what the review ended with");
+  demand(row.resolution?.outcome === record.resolution?.outcome, "the decision differs from the review's result");
   demand(row.resolution?.escalation_status === status, "the decision has another escalation status");
   demand(
     closings.length === 1 && closings[0] === closingAudit[status],
@@ -171,7 +174,7 @@ function checkReview(row: Row, memory: Memory, selves: readonly string[]): void 
   );
   demand(
     told.length === 1 && told[0] === `escalation.${status} ${status}`,
-    `a review that is ${status} was told ${told.length} times`,
+    `a review that is ${status} was reported ${told.length} times`,
   );
   if (status === "decided" && record.resolution?.outcome !== "block")
     demand(

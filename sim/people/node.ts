@@ -1,4 +1,4 @@
-/** One node of the people's world: the real operations on a way to the database that breaks when its time has come. */
+/** One node of the people's world: the real operations on a database connection that breaks at a drawn time. */
 import { compilePolicySet } from "@countersign/core";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import { createSealer } from "../../packages/server/src/edge/start/sealer.ts";
@@ -13,13 +13,13 @@ import { createOrgStates } from "../../packages/server/src/operations/shared/org
 import type { Clock, Db, HttpOut, Log, Query } from "../../packages/server/src/ports.ts";
 import { type ConnectCommit, createCommitWriter } from "../../packages/server/src/store/commit/commit-writer.ts";
 
-/** What a world stands on; `alter` misspells statements on purpose. */
+/** Environment of a world. `alter` plants mistakes in statements. */
 export interface PeopleSetting {
   readonly db: Db;
   readonly connect: ConnectCommit;
   readonly log: Log;
   readonly alter?: (text: string) => string;
-  /** People also freeze and unfreeze the agent, its maker's key and the organization. */
+  /** People also freeze and unfreeze the agent, its creator's key and the organization. */
   readonly freezes?: boolean;
   /** Policies change while reviews are open, and agents claim and withdraw. */
   readonly rulings?: boolean;
@@ -35,7 +35,7 @@ export interface Node {
   readonly fate: { left: number | null };
 }
 
-/** The node's way to the database: it dies before a statement, or after a commit and before its answer. */
+/** A database connection that dies before a statement, or after a commit and before its answer. */
 function shaky(db: Db, fate: Node["fate"], alter: (text: string) => string): Db {
   const due = () => fate.left !== null && fate.left-- <= 0;
   const wrap =
@@ -93,7 +93,7 @@ export function startNode(setting: PeopleSetting, clock: Clock, httpOut: HttpOut
     timers,
     ids,
     log,
-    // In this world's time, which calls alone move on, a lost database would be looked for without an end.
+    // Only calls advance this world's time, so a retry of a lost database would never end.
     writer: createCommitWriter({ connect: setting.connect, log, clock: wallClock, timers }),
     orgStates: createOrgStates(setting.db, async (_membrane, policies) => compilePolicySet({ policies, version: 1 })),
     callers: { reload, writeUses: async () => undefined },

@@ -14,7 +14,7 @@ const { connection, db } = await testDatabase({ system_sessions_max: 8, tenant_s
 const kept = keepConnections(connectCommit(connection));
 whenFileIsDone(async () => kept.end());
 const sound: PeopleSetting = { db, connect: kept.connect, log: silentLog };
-/** What happens in worlds beside votes, retries and time limits. */
+/** Additional events of worlds, beside votes, retries and time limits. */
 const worlds = { freezing: { freezes: true }, ruling: { rulings: true }, all: { freezes: true, rulings: true } };
 /** The seeds from 1 to `last`. */
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, n) => n + 1);
@@ -75,9 +75,9 @@ describe("the simulation notices when", () => {
         ...(within === "commit" ? { connect: misspeltCommit(connection, [right, wrong]) } : { alter }),
       };
       const found = await firstUnsound([seed, ...upTo(200)], setting);
-      expect([...unsaid], "no statement says").toEqual([]);
+      expect([...unsaid], "no statement contains").toEqual([]);
       expect(found).not.toBeNull();
-      // A statement that fails would be noticed by any world.
+      // Every world would notice a statement that fails.
       expect(found?.result).not.toHaveProperty("problem", expect.stringMatching(/^an operation failed/));
     },
     minutes_ms(8),

@@ -2,12 +2,12 @@
 import type { Db, Query } from "../../packages/server/src/ports.ts";
 import { lockHead } from "../../packages/server/src/store/organizations/heads.ts";
 
-/** Something that races; resolves to its outcome in words. */
+/** A participant of a race; resolves to its outcome in words. */
 type Racer = () => Promise<string>;
 
 /**
- * Runs racers that have all read their data before any of them gets the lock of the head. They get the lock in the order of the list,
- * because PostgreSQL grants a row to those who wait for it in their order. So the same races end the same way in each run. Returns the
+ * Runs racers that have all read their data before any of them gets the lock of the head. PostgreSQL grants a row lock
+ * in the order of waiting, so they get it in the list's order, and the same races always end the same way. Returns the
  * outcomes.
  */
 export async function raceInOrder(db: Db, org_id: string, racers: readonly Racer[]): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** What holds after every step of a world with rules: nothing was let through or claimed against the rules of that moment. */
+/** Invariants of a world with rules, after every step: no approval or claim broke the rules of its moment. */
 import type { Decision, Escalation } from "@countersign/contract";
 import type { Db } from "../../packages/server/src/ports.ts";
 import { InvariantBroken } from "../invariants.ts";
@@ -28,15 +28,15 @@ interface Stored {
   readonly entries: readonly Entry[];
   /** By escalation_id. */
   readonly reviews: ReadonlyMap<string, Escalation>;
-  /** By override_id: what it lifts, by name. */
+  /** By override_id: the names of the overridden rules. */
   readonly lifts: ReadonlyMap<string, readonly string[]>;
   readonly claims: readonly { readonly intent_id: string; readonly nonce_sha256: string }[];
 }
 
-/** How an action was let through. */
+/** How an action was approved. */
 interface Passed {
   readonly by: "decision" | "reviewers" | "time_limit";
-  /** What an override lifted; empty without one. */
+  /** The overridden rules; empty without an override. */
   readonly lifts: readonly string[];
 }
 
@@ -56,11 +56,11 @@ export async function checkRulings(db: Db, { org_id, policies, people }: Cast): 
   for (const { intent_id, nonce_sha256 } of stored.claims)
     demand(
       told.some((entry) => entry.intent_id === intent_id && entry.data.nonce_sha256 === nonce_sha256),
-      "a claim is not the one that the trail tells of",
+      "a claim differs from the one in the trail",
     );
 }
 
-/** `names`: of policies, by id. */
+/** `names`: names of policies by id. */
 function readStored(db: Db, org_id: string, names: ReadonlyMap<string, string>): Promise<Stored> {
   return db.tenant(org_id, async (query) => {
     await query("set transaction isolation level repeatable read");
@@ -83,9 +83,9 @@ class Replay {
   readonly #reasons = new Map<string | null, ReadonlySet<string>>();
   readonly #passed = new Map<string | null, Passed>();
   readonly #claimed = new Set<string | null>();
-  /** By intent_id: the review that an action rests on, which others may share. */
+  /** By intent_id: the review of an action, which others may share. */
   readonly #reviews = new Map<string | null, string>();
-  /** By escalation_id: how the review let its actions through. */
+  /** By escalation_id: how the review approved its actions. */
   readonly #approvals = new Map<string, Passed>();
   /** By escalation_id: the action that was claimed, or that took over the approval and needs no claim. */
   readonly #users = new Map<string, string | null>();
@@ -140,15 +140,12 @@ class Replay {
 
   /** An action took over the approval of an equal one. */
   #resumed(intent_id: string | null, escalation_id: string, { claim, resumed_from }: Entry["data"]): void {
-    demand(
-      this.#approvals.get(escalation_id)?.by === "reviewers",
-      "an approval was handed on that people did not give",
-    );
+    demand(this.#approvals.get(escalation_id)?.by === "reviewers", "an approval without a person's vote was passed on");
     const gone = this.#users.has(escalation_id) || this.#revoked.has(escalation_id);
-    demand(!gone, "an approval was handed on after it was used or revoked");
-    demand(this.#reviews.get(resumed_from ?? "") === escalation_id, "an approval was handed on from another review");
-    demand(!this.#live.has("stops"), "an approval was handed on to what a rule in force blocks");
-    this.#demandPanels(intent_id, "an approval was handed on to what a rule in force keeps for others");
+    demand(!gone, "an approval was passed on after it was used or revoked");
+    demand(this.#reviews.get(resumed_from ?? "") === escalation_id, "an approval was passed on from another review");
+    demand(!this.#live.has("stops"), "an approval was passed on to an action that an active rule blocks");
+    this.#demandPanels(intent_id, "an approval was passed on to an action that an active rule reserves for others");
     this.#holders.set(escalation_id, intent_id);
     if (claim !== "required") this.#users.set(escalation_id, intent_id);
   }
@@ -203,7 +200,7 @@ class Replay {
         demand(passed.lifts.includes(name), "an action was claimed that a rule in force keeps for people");
   }
 
-  /** Each approval is used by one action, which is its holder if it was handed on. */
+  /** Each approval serves one action: its holder, if it was passed on. */
   #useApproval(escalation_id: string, intent_id: string | null): void {
     const holder = this.#holders.get(escalation_id) ?? intent_id;
     demand(holder === intent_id, "an action was claimed whose approval went to another one");
@@ -217,7 +214,7 @@ class Replay {
     return this.#stored.reviews.get(this.#reviews.get(intent_id) ?? "")?.panels ?? [];
   }
 
-  /** Each rule in force has a panel, unless a reassignment put one panel in place of all. */
+  /** Each active rule has a panel, unless a reassignment replaced all panels by one. */
   #demandPanels(intent_id: string | null, problem: string): void {
     if (this.#reassigned.has(this.#reviews.get(intent_id))) return;
     const panels = this.#panelsOf(intent_id);
@@ -229,7 +226,7 @@ class Replay {
   }
 }
 
-/** The votes of an open review count in its panels, and not each panel is met. A withdrawn action is blocked. */
+/** The votes of an open review count in its panels, and some panel is not met. A withdrawn action is blocked. */
 function checkPanels({ status, panels, votes, withdrawn_by, resolution }: Escalation): void {
   if (withdrawn_by !== undefined)
     demand(status === "cancelled" && resolution?.outcome === "block", "a withdrawn action is not blocked");

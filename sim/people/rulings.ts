@@ -1,7 +1,7 @@
 /**
- * What worlds with rules add: policies go live and back into shadow while reviews are open; agents claim what was let through, withdraw
- * what waits, and ask again for the same action; approvals are revoked; blocks need two people. In races all of it meets at one review, and each racer has read its data before any gets
- * the lock.
+ * Additions of worlds with rules. Policies go live and back into shadow while reviews are open. Agents claim approved
+ * actions, withdraw waiting ones, and submit the same action again. Approvals are revoked, and blocks need two people.
+ * Races bring all of these to one review; each racer reads its data before any gets the lock.
  */
 import { randomUUID } from "node:crypto";
 import { Fault } from "@countersign/core";
@@ -21,7 +21,7 @@ import type { Node } from "./node.ts";
 import { raceInOrder } from "./race.ts";
 import type { Drawn } from "./world.ts";
 
-/** What the world lends. Each act resolves to its outcome in a word. */
+/** Functions of the world. Each act resolves to its outcome in a word. */
 interface Acts {
   outcome(node: Node, work: () => Promise<string>): Promise<string>;
   vote(node: Node, person: Caller, escalation_id: string, outcome: "approve" | "block"): Promise<string>;
@@ -45,33 +45,33 @@ interface Claimer {
 
 type Review = Memory["escalations"][number];
 
-/** What races for a review, beside equal actions. */
+/** Competitors in a race for a review, beside equal actions. */
 const racing = [
   ...["vote", "vote", "admin", "rules", "rules", "withdraw", "cancel"],
   ...["claim", "claim", "revoke", "time_limit"],
 ];
 
-/** An action, and whether it has been let through. */
+/** An action, and whether it was approved. */
 interface Action {
   readonly intent_id: string;
   readonly escalation_id: string | null;
   readonly mode: Mode;
   readonly passed: boolean;
-  /** What the override of its decision lifted; empty without one. */
+  /** The rules that its override lifted; empty without one. */
   readonly lifts: readonly string[];
 }
 
 /** The acts of worlds with rules. */
 export class Rulings {
   readonly #world: World;
-  /** Who was told that an action is theirs. */
+  /** The process that holds the claim of each action. */
   readonly #claimed = new Map<string, Claimer>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
-  /** Does one thing and says what came of it. */
+  /** Does one act and returns its outcome. */
   async act(drawn: Drawn): Promise<string> {
     const { random } = this.#world;
     const { node, mode, crash } = drawn;
@@ -89,7 +89,7 @@ export class Rulings {
     return this.#raceForReview(drawn, review);
   }
 
-  /** Draws a review, mostly an open one. Null: there is none. */
+  /** Draws a review, mostly an open one; null if there is none. */
   #drawReview(): Review | null {
     const { random, memory } = this.#world;
     const open = memory.escalations.filter(({ escalation_id }) => !memory.closed.has(escalation_id));
@@ -102,7 +102,7 @@ export class Rulings {
     return work();
   }
 
-  /** Puts one policy in force, or back into shadow. */
+  /** Makes one policy live, or returns it to shadow. */
   async #changeRules(node: Node): Promise<string> {
     const { random, cast, act } = this.#world;
     const { policy_id, name } = random.pick(cast.policies);
@@ -132,7 +132,7 @@ export class Rulings {
     return `revoke: ${await act.outcome(node, revoke)}`;
   }
 
-  /** Each person approves, the admin first: enough for any panels, unless something refuses it. */
+  /** Everyone approves, the admin first. This meets any panels, unless something refuses it. */
   async #everybodyApproves(node: Node, escalation_id: string): Promise<string> {
     const { cast, act } = this.#world;
     const admin = adminOf(cast);
@@ -142,7 +142,7 @@ export class Rulings {
     return `all approve: ${answers.join(" ")}`;
   }
 
-  /** One process claims, and perhaps one that was told so repeats its claim. */
+  /** One process claims. A process that holds the claim may repeat it. */
   async #claim({ node, crash }: Drawn): Promise<string> {
     const action = await this.#drawAction();
     if (action === null) return "nothing to claim";
@@ -177,7 +177,7 @@ export class Rulings {
         await claimIntent(node.runtime, claimer.caller, intent_id, claimer.nonce);
       } catch (error) {
         if (error instanceof Fault && this.#claimed.get(intent_id) === claimer)
-          throw new InvariantBroken(`a claim that was answered was refused when it was repeated: ${error.code}`);
+          throw new InvariantBroken(`a repeated claim was refused after its first answer: ${error.code}`);
         throw error;
       }
       const first = this.#claimed.get(intent_id);
@@ -187,13 +187,13 @@ export class Rulings {
     });
   }
 
-  /** Of what refuses a claim of an action that was let through, this world changes nothing but policies. */
+  /** Of the reasons to refuse a claim of an approved action, this world has only policies. */
   async #demandSomeRule({ lifts }: Action): Promise<void> {
     const live = await this.#livePolicies();
     const further = this.#world.cast.policies.filter(
       ({ policy_id }) => live.includes(policy_id) && !lifts.includes(policy_id),
     );
-    if (further.length === 0) throw new InvariantBroken("a claim was refused by rules that are not in force");
+    if (further.length === 0) throw new InvariantBroken("inactive rules refused a claim");
   }
 
   /** Two or three racers meet at a review and its action. With two, a node may crash. */
@@ -224,7 +224,7 @@ export class Rulings {
     return `race: ${drawn.map((kind, n) => `${kind} ${answers[n]}`).join(", ")}`;
   }
 
-  /** Draws an action, mostly one that was let through. Null: there is none. */
+  /** Draws an action, mostly an approved one; null if there is none. */
   async #drawAction(): Promise<Action | null> {
     const { random } = this.#world;
     const actions = await this.#actions();

@@ -1,7 +1,6 @@
 /**
- * The organization's context source in the people's world: registered, replaced and removed on either node, well, slow or
- * talking nonsense. Whatever it does, intents are decided; and what they were decided on came from the registration that
- * was in force when they were committed.
+ * The context source of the people's world. Either node registers, replaces and removes it. It answers well, slowly or
+ * with nonsense. In every case intents are decided, on facts of the registration at their commit.
  */
 
 import {
@@ -14,17 +13,17 @@ import type { Answered, Db, HttpOut } from "../../packages/server/src/ports.ts";
 import { InvariantBroken } from "../invariants.ts";
 import type { Random } from "../random.ts";
 
-/** The source and what is known of it. */
+/** The source, and the known state of its registration. */
 export interface SimSource {
-  /** The way of both nodes to it. */
+  /** The nodes' connection to the source. */
   readonly httpOut: HttpOut;
-  /** Does something with the source; `submit` races a change of it on the other node. Answers with what came of it. */
+  /** Does one act with the source, and returns its outcome. `submit` races a change of it on the other node. */
   act(told: Told, runtime: Runtime, caller: Caller, submit: () => Promise<string>): Promise<string>;
-  /** Throws InvariantBroken unless this intent's facts are those of a registration that may have been in force. */
+  /** Throws InvariantBroken if this intent's facts are from a registration that was not active. */
   demandCurrent(db: Db, org_id: string, intent_id: string): Promise<void>;
 }
 
-/** Runs a call that may crash and gives its outcome in a word. */
+/** Runs a call that may crash and returns its outcome in a word. */
 type Told = (work: () => Promise<string>) => Promise<string>;
 
 const moods = ["well", "well", "slow", "down", "odd"] as const;
@@ -33,7 +32,7 @@ const moods = ["well", "well", "slow", "down", "odd"] as const;
 export function createSource(random: Random): SimSource {
   let mood: (typeof moods)[number] = "well";
   let registrations = 0;
-  /** Registrations that may be in force: several while one changes, or after a crash. Null: none. */
+  /** Registrations that may be active: several during a change or after a crash. Null: none. */
   let current = new Set<number | null>([null]);
 
   function answer(url: string): Answered {
@@ -45,7 +44,7 @@ export function createSource(random: Random): SimSource {
     return { status: 200, body: Buffer.from(text), cache_control: null };
   }
 
-  /** Before the change is acknowledged either may be in force, afterwards the new one is. */
+  /** Before the acknowledgement either one may be active; afterwards only the new one. */
   async function change(told: Told, to: number | null, work: () => Promise<void>, race?: () => Promise<string>) {
     const before = current;
     current = new Set([...before, to]);
@@ -94,7 +93,7 @@ export function createSource(random: Random): SimSource {
       if (said !== undefined) {
         if (!current.has(Number(said))) throw new InvariantBroken("a decision rests on a source that was replaced");
       } else if (row?.facts.not_pulled !== undefined) {
-        if ([...current].every((each) => each === null)) throw new InvariantBroken("a source was asked that is gone");
+        if ([...current].every((each) => each === null)) throw new InvariantBroken("a removed source was queried");
       } else if (!current.has(null)) throw new InvariantBroken("a decision does not say that its facts are missing");
     },
   };

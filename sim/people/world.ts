@@ -1,10 +1,11 @@
 /**
- * A small world around reviews and overrides: two nodes on one real database and one organization. Reviewers vote, cancel,
- * reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, and in some rules change while agents claim
- * and withdraw. Nodes crash between two statements of a transaction, or between its commit and its answer.
+ * A small world around reviews and overrides: two nodes on one real database and one organization. Reviewers vote,
+ * cancel, reassign, override and revoke; agents retry; deadlines pass. In some worlds people freeze, and in some rules
+ * change while agents claim and withdraw. Nodes crash between two statements of a transaction, or between its commit
+ * and its answer.
  *
- * One seed draws everything. Actions that race are equal, so the trace is the same whichever wins. The database's clock cannot be
- * set, so time passes by moving deadlines.
+ * One seed draws everything. Racing actions are equal, so the trace does not depend on the winner. The database's clock
+ * cannot be set, so time passes by moving deadlines.
  */
 import { Fault } from "@countersign/core";
 import { cancelEscalation } from "../../packages/server/src/operations/escalations/cancel-escalation.ts";
@@ -31,7 +32,7 @@ import { Rulings } from "./rulings.ts";
 import { checkRulings } from "./rulings-invariants.ts";
 import { createSource, type SimSource } from "./source.ts";
 
-/** How a run ended: sound, or with the first broken promise and the steps before it. */
+/** The result of a run: sound, or the first broken promise and the steps before it. */
 export type PeopleResult =
   | { readonly sound: true; readonly trace: readonly string[] }
   | { readonly sound: false; readonly step: number; readonly problem: string; readonly trace: readonly string[] };
@@ -61,9 +62,9 @@ export async function runPeople(seed: number, setting: PeopleSetting, steps = 10
   }
 }
 
-/** What the seed draws for one action. */
+/** The seed's draw for one action. */
 export interface Drawn {
-  /** 0 to 99: which action. */
+  /** 0 to 99: chooses the action. */
   readonly draw: number;
   readonly node: Node;
   readonly person: Caller;
@@ -150,7 +151,7 @@ class PeopleWorld {
     };
   }
 
-  /** Returns the outcome of one call in a word. Anything but an answer, a refusal and a crash is a bug. */
+  /** Returns the outcome of one call in a word. Any outcome but an answer, a refusal and a crash is a bug. */
   async #outcome(node: Node, work: () => Promise<string>): Promise<string> {
     try {
       return await work();
@@ -168,7 +169,10 @@ class PeopleWorld {
     return adminOf(this.#cast);
   }
 
-  /** Freezes or unfreezes the agent, the key that made its keys, or the organization; or a worker closes reviews. All stop the agent. */
+  /**
+   * Freezes or unfreezes the agent, its keys' creator, or the organization; or a worker closes reviews. Each freeze
+   * stops the agent.
+   */
   async #freeze({ node, person, crash }: Drawn): Promise<string> {
     const { runtime } = node;
     const { org_id, creator } = this.#cast;
@@ -204,7 +208,7 @@ class PeopleWorld {
 
   #submit(node: Node, membrane: number, action: number, mode: Mode): Promise<string> {
     const { org_id, membranes, agents } = this.#cast;
-    // Only what must be claimed joins a review, or takes over an approval.
+    // Only an action that must be claimed joins a review, or takes over an approval.
     const claims = this.#rulings !== null && this.#random.chance(0.6);
     return this.#outcome(node, async () => {
       const intent = { agent: { id: "a" }, action: { verb: `act${action}` }, payload: { content: { action } } };
@@ -225,7 +229,7 @@ class PeopleWorld {
     });
   }
 
-  /** An approval must rest on a good override of the same action, and spends it. */
+  /** An approval must rest on a valid override of the same action, and spends it. */
   #spend(override_id: string | null, action: number, mode: Mode): void {
     const override = this.#memory.overrides.find((each) => each.override_id === override_id);
     if (override === undefined) throw new InvariantBroken("an approval rests on no override");
@@ -270,7 +274,7 @@ class PeopleWorld {
     });
   }
 
-  /** Moves the deadline of this escalation into the past, or the deadlines of all. */
+  /** Moves the deadline of this escalation, or of all, into the past. */
   async #passDeadlines(escalation: Drawn["escalation"]): Promise<string> {
     const which = escalation === null || this.#random.chance(0.2) ? this.#memory.escalations : [escalation];
     const past = "2026-01-01T00:00:00.000000Z";
@@ -294,11 +298,14 @@ class PeopleWorld {
         [this.#cast.org_id],
       ),
     );
-    if (rows.length > 0) throw new InvariantBroken(`${rows.length} reviews are open although their time is over`);
-    return "the worker ends what is over";
+    if (rows.length > 0) throw new InvariantBroken(`${rows.length} reviews are open after their deadline`);
+    return "the worker ends expired reviews";
   }
 
-  /** A key made with the live agent's key tries, too. It may override blocks of the other agent, because its person made that one. */
+  /**
+   * A key made with the live agent's key also tries. It may override blocks of the other agent, because its person made
+   * that one.
+   */
   async #override({ draw, node, person }: Drawn, blocked: Memory["blocked"][number]): Promise<string> {
     const { intent_id, action, mode } = blocked;
     const by = draw < 76 ? this.#cast.offspring : person;
@@ -332,7 +339,7 @@ class PeopleWorld {
     return "24 hours pass";
   }
 
-  /** Four retries on both nodes wait for the head together, so their snapshots are older than the override that they may spend. */
+  /** Four retries on both nodes wait for the head together, so their snapshots are older than the override. */
   async #raceRetries(action: number, mode: Mode): Promise<string> {
     const { org_id } = this.#cast;
     const racing: Promise<string>[] = [];
@@ -341,7 +348,7 @@ class PeopleWorld {
       const ended: string[] = [];
       for (let n = 0; n < 4; n++)
         racing.push(begin(() => this.#submit(this.#nodes[n % 2] as Node, blocking, action, mode), ended));
-      // One session of each node commits its retries. A node that crashed or gave up leaves the other one to wait alone.
+      // One session of each node commits its retries. After a crash or an error of one node, only the other one waits.
       const isEnough = (waiting: number) => waiting >= 2 || ended.some((each) => /crashed|unavailable/.test(each));
       await untilWaiting(this.#db, holder, isEnough, ended);
     });

@@ -63,7 +63,7 @@ const overruled: Record<string, number[]> = { "bad-144": [400] };
 
 const filled = (text: string) => text.replaceAll(/<[A-Z_]+>/g, (name) => names.get(name) ?? name);
 
-/** What is wrong with a body or query cannot be judged before its path is served; that the path is unknown can. */
+/** Problems of a body or query need a known path; an unknown path does not. */
 function judged({ method, path, expect: expected }: BadRequest): boolean {
   if (method === undefined || expected.includes(404) || expected.includes(401)) return true;
   const plain = path?.split("?")[0] ?? "";

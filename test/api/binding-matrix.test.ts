@@ -1,4 +1,7 @@
-/** Role × operation × binding: who is refused with `bound`. The cases come from the contract's table. Source: decision 0041. */
+/**
+ * Role × operation × binding: the requests refused with `bound`. The cases come from the contract's table. Source:
+ * decision 0041.
+ */
 import { type KeyBindingsInput, type Operation, operationRows, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -12,7 +15,7 @@ let admin: string;
 let other_membrane: string;
 
 const guarded = operationRows.filter(([, operation]) => operation.auth !== "none");
-/** What acts for an agent. Everything else is bound by networks only. */
+/** Operations of agents. Only networks bind all others. */
 const submitting: readonly string[] = ["submitIntent", "submitIntentBatch"];
 const acting: readonly string[] = [...submitting, "claimIntent", "recordObservation", "withdrawEscalation"];
 

@@ -4,7 +4,7 @@ import type { Client } from "@countersign/sdk";
 import { expect, test } from "vitest";
 
 type Called = OperationId & keyof Client;
-/** What stands in an answer under the name of its resource, with what stands beside that. */
+/** The field of an answer with the name of its resource, and the fields beside it. */
 type Unwrapped<A> = A extends null
   ? null
   : A extends { policy: infer P }

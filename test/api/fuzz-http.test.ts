@@ -98,7 +98,7 @@ test("every operation answers anything with an answer of its own, below 500, and
   });
 });
 
-/** What it is, the bytes, whether the client then ends its side, and the statuses that are right. */
+/** A name, the bytes, whether the client then ends its side, and the allowed statuses. */
 type Hostile = readonly [string, () => string | Buffer, boolean, readonly (number | undefined)[]];
 
 describe("bytes on a socket", () => {
@@ -213,7 +213,7 @@ describe("bytes on a socket", () => {
     const { statuses, text } = await rawRequest(port, bytes, { quiet_ms: 10_000 });
     expect(statuses).toEqual([400]);
     expect(text).toMatch(/^connection: close\r$/im);
-    // One that was decided all the same, though its answer was not sent, would have its line by now or soon.
+    // A request decided without an answer would have its line already, or soon.
     await fetch(`${node.url}/healthz`);
     expect(lines.map(({ status }) => status)).toEqual([400, 200]);
   });

@@ -191,13 +191,13 @@ describe.each(operationRows)("%s", (_id, operation: Operation) => {
   });
 });
 
-describe("passkeys of a challenge that stands, with places broken", () => {
+describe("passkeys of a valid challenge, with broken places", () => {
   const path = "/v1/auth/passkeys";
   const home = () => `http://localhost:${new URL(node.url).port}`;
 
   test.each(["registration", "login"] as const)("%s", { timeout: 30_000 + numRuns * 500 }, async (use) => {
     const authenticator = softwareAuthenticator(home());
-    // Those of earlier tests: a person has a bounded number.
+    // Passkeys of earlier tests, because a person has a limited number.
     for (const table of ["passkeys", "passkey_index"])
       await database.db.system((query) => query(`delete from ${table} where user_id = $1`, [person.user_id]));
     const ask = async (where: string, body?: unknown) =>

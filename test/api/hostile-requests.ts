@@ -164,7 +164,7 @@ function pathsOf(value: unknown, at: Path = []): Path[] {
   return [at, ...Object.entries(value).flatMap(([key, member]) => pathsOf(member, [...at, key]))];
 }
 
-/** The value with what stands at a place replaced, removed, or given another member; the rest is shared. */
+/** Returns the value with one place replaced, removed, or extended; the rest is shared. */
 function broken(
   value: unknown,
   path: Path,

@@ -7,10 +7,10 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 import { heldBody, reviewedOrganization } from "../../packages/server/src/testing/people/review.ts";
 
 const database = await testDatabase();
-/** Stands still, so that "5 minutes ahead" is a moment. */
+/** Does not move, so that "5 minutes ahead" is an exact time. */
 const now_us = Date.parse("2026-11-21T12:00:00Z") * 1000;
 const { url } = await serviceNode(database, { clock: { now_us: () => now_us } });
-/** Has the time of real nodes: an escalation of a clock that stands still is over by the database's. */
+/** Has the time of real nodes, because the database ends escalations of a stopped clock. */
 const node = await serviceNode(database);
 let key = "";
 let intent_id = "";
@@ -252,7 +252,7 @@ function at(seconds: number): string {
   return new Date(now_us / 1000 + seconds * 1000).toISOString();
 }
 
-/** What validation finds, as the refusal that it would be elsewhere. */
+/** The details of validation, as the refusal elsewhere. */
 async function checked(body: object): Promise<Answer> {
   const answer = await send("POST", "/v1/context/validate", body);
   const { valid, errors } = answer.json;

@@ -1,4 +1,4 @@
-/** Every list of the contract, and what is done to a page of one: its limit at the edges, and cursors that are not of its making. Source: api.md §2. */
+/** Every list of the contract: its limit at the edges, and foreign cursors. */
 import { limits, type Operation, operationRows } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";

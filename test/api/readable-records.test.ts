@@ -41,7 +41,7 @@ const submit = async (verb: string, content: object) => {
   expect(status).toBe(201);
   return json;
 };
-/** So many characters of two UTF-16 units that every text is cut at one of them, after an odd and an even beginning. */
+/** Enough characters of two UTF-16 units that every text is cut inside one, after an odd and an even beginning. */
 const faces = (beginning: string, count = 1_500) => beginning + "😀".repeat(count);
 const halves = /\p{Surrogate}/u;
 
@@ -103,7 +103,7 @@ test("every document that is stored can be read by the database", async () => {
 });
 
 // Last: nothing else reads the records of the organization after these.
-test("an escalation whose record holds half a character all the same can be decided and cancelled", async () => {
+test("an escalation whose stored record holds half a character can be decided and cancelled", async () => {
   const close = {
     decided: (path: string) => send("POST", `${path}/decision`, { outcome: "block" }, org.reviewer),
     cancelled: (path: string) => send("POST", `${path}/cancel`, {}, org.operator),

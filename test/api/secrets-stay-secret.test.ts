@@ -92,7 +92,7 @@ test("no dump, no line of the log and no other answer holds a key or a webhook's
   expect(places.answers).toContain('"secret":"***"');
 });
 
-test("whoever rotates the only admin key is warned in the log that a lost answer leaves the command line", async () => {
+test("rotating the only admin key logs a warning that only the command line helps after a lost answer", async () => {
   const org = await testOrganization(database.db);
   const only = await org.key();
   logged.length = 0;

@@ -1,4 +1,4 @@
-/** Nodes that share a Redis share the windows, to the request. Source: contract §8, api.md §1. */
+/** Nodes that share a Redis share the windows, to the request. */
 import { randomBytes } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { openRedisRateWindows } from "../../packages/server/src/store/rate-windows/rate-windows-redis.ts";

@@ -1,4 +1,4 @@
-/** Whoever has no valid key, or not the role, learns nothing of what exists or of what is wrong with its request. */
+/** Callers without a valid key or role learn neither which resources exist nor what is wrong with their request. */
 import { type Operation, operationRows, roleMeets, roleNames } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../packages/server/src/testing/database/database.ts";
@@ -10,7 +10,7 @@ import { sideBySide } from "../../packages/server/src/testing/side-by-side.ts";
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 const keys: Record<string, string> = {};
-/** What exists, by the name of its path parameter. */
+/** Existing resources, by the name of their path parameter. */
 const existing: Record<string, string> = { agent_id: "agent-1", type: "service", identifier: "shop", name: "security" };
 beforeAll(async () => {
   const { org, admin, agent, membrane_id } = await reviewedOrganization(database.db, url);

@@ -25,7 +25,7 @@ const shared = [
 
 let url: string;
 const orgs: { org: TestOrganization; key: string }[] = [];
-/** What the first organization has: path prefixes of its resources, and the second has none of them. */
+/** The first organization's resources, by path prefix; the second has none of them. */
 let owned: { method: string; path: string; unknown: string; body?: unknown }[];
 
 beforeAll(async () => {

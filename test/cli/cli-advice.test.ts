@@ -1,4 +1,4 @@
-/** What a command says to whoever used it wrongly: what is the matter, and what to do. Each in one line, without a stack. */
+/** Messages for wrong uses of commands: the problem and the remedy, in one line, without a stack. */
 import fs, { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ describe("without a master key", () => {
       for (const COUNTERSIGN_DATA_DIR of [join(folder, "none"), join(folder, "a-file")]) {
         const said = await refusalOf(["secrets", ...command], { COUNTERSIGN_DATA_DIR });
         expect(said).toBe(
-          `countersign: there is no master key: COUNTERSIGN_MASTER_KEY is not set, and there is no ${COUNTERSIGN_DATA_DIR}/master.key: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a service that never ran, the first \`countersign serve\` makes one\n`,
+          `countersign: there is no master key: COUNTERSIGN_MASTER_KEY is not set, and there is no ${COUNTERSIGN_DATA_DIR}/master.key: set COUNTERSIGN_DATA_DIR to the data directory of the service, or COUNTERSIGN_MASTER_KEY to its key; for a new service, the first \`countersign serve\` creates one\n`,
         );
       }
     },
@@ -56,9 +56,11 @@ test("export says what is the matter with the file that it was to write", async 
     "countersign: a-folder is a folder: give the name of a file\n",
   );
   expect(await refusalOf(["export", "--out", "no/such/a.sql"], settings)).toBe(
-    "countersign: no/such/a.sql cannot be written: there is no folder no/such, make it first\n",
+    "countersign: no/such/a.sql cannot be written: the folder no/such does not exist; create it first\n",
   );
-  expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], settings)).toContain("there is no folder a-file/b,");
+  expect(await refusalOf(["export", "--out", "a-file/b/c.sql"], settings)).toContain(
+    "the folder a-file/b does not exist",
+  );
 });
 
 test("export before an upgrade leaves the schema as it is", async () => {
@@ -85,7 +87,7 @@ test("export whose disk is full says so with the file's name, and leaves no half
   onTestFinished(() => void vi.restoreAllMocks());
   const said = await refusalOf(["export", "--out", out], settings);
   expect(said.trimEnd().split("\n").at(-1)).toBe(
-    `countersign: ${out} cannot be written: no space is left there, make room or give another place`,
+    `countersign: ${out} cannot be written: the disk is full; make room or give another place`,
   );
   expect(existsSync(out)).toBe(false);
 });
@@ -102,10 +104,10 @@ describe("a file that cannot be read", () => {
     const said = (file: string) => refusalOf([...command, file], {}, code);
     mkdirSync(join(folder, "packed"), { recursive: true });
     expect(await said("none")).toBe(`countersign: ${before}none cannot be read: there is no such file\n`);
-    expect(await said("packed")).toBe(`countersign: ${before}packed cannot be read: it is a folder, name a file\n`);
+    expect(await said("packed")).toBe(`countersign: ${before}packed cannot be read: it is a folder; name a file\n`);
   });
 
-  test("one that is not what it should be is told with what it should be", async () => {
+  test("reports a setting of the wrong form with the valid form", async () => {
     writeFileSync(join(folder, "empty"), "");
     expect(await refusalOf(["restore", "empty"], settings)).toBe(
       "countersign: this file is not a Countersign dump: use a file that `countersign export` wrote\n",
@@ -116,7 +118,7 @@ describe("a file that cannot be read", () => {
     );
     writeFileSync(join(folder, "rounded.json"), '{"facts":{"entity_state":{"account_balance_usd":9007199254740993}}}');
     expect(await refusalOf(["mcp", "server", "--context", "rounded.json"])).toMatch(
-      /rounded.json is not taken: \/facts\/entity_state\/account_balance_usd: Send this number as a text/,
+      /rounded.json is refused: \/facts\/entity_state\/account_balance_usd: Send this number as a text/,
     );
   });
 });
@@ -153,7 +155,7 @@ test("webhooks listen says which option to mend where its port is taken", async 
   const said = await refusalOf(["webhooks", "listen", "--secret", "whsec_AA", "--port", port]);
   await another.stop();
   expect(said).toBe(
-    `countersign: another program listens on port ${port}: give another --port, or none, and a free one is picked\n`,
+    `countersign: another program listens on port ${port}: give another --port, or leave it out to use a free one\n`,
   );
 });
 
@@ -192,7 +194,7 @@ test("export that a closed terminal interrupts leaves no half of a dump, and say
   await other.end();
   expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
     130,
-    `countersign: interrupted: ${out} was not complete and is removed`,
+    `countersign: interrupted: ${out} was incomplete and was removed`,
   ]);
   expect(existsSync(out)).toBe(false);
 });
@@ -209,7 +211,9 @@ test("export whose database goes away says so in one line, and leaves no half of
   await other.end();
   expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
     1,
-    expect.stringMatching(/^countersign: the database went away or took too long .+\(.+\): see whether it runs /),
+    expect.stringMatching(
+      /^countersign: the database connection was lost or a statement timed out \(.+\): run countersign doctor/,
+    ),
   ]);
   expect(existsSync(out)).toBe(false);
 });
@@ -218,7 +222,7 @@ test("export whose reader has seen enough ends without blaming the database", as
   const cli = startCli(["export"], settings);
   cli.process.stdout?.destroy();
   const { code, stderr } = await cli.finished;
-  expect([code, stderr]).toEqual([1, expect.not.stringMatching(/went away|EPIPE|rows written/)]);
+  expect([code, stderr]).toEqual([1, expect.not.stringMatching(/connection was lost|EPIPE|rows written/)]);
 });
 
 test("audit verify that is interrupted says so, and gives the terminal its cursor back first", async () => {
@@ -229,5 +233,8 @@ test("audit verify that is interrupted says so, and gives the terminal its curso
   cli.interrupt("SIGINT");
   const { code, stderr } = await cli.finished;
   await other.end();
-  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([130, "countersign: interrupted: not all was looked at"]);
+  expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+    130,
+    "countersign: interrupted: the check is incomplete",
+  ]);
 });

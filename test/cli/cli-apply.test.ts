@@ -121,7 +121,7 @@ describe("countersign policies apply", () => {
     const old = file("old.yaml", "old", "1.0");
     const { code, stdout, stderr } = await apply(good, old);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("old.yaml: the policy old is retired for good: give this one another name");
+    expect(stderr).toContain("old.yaml: the policy old is permanently retired: give the document another name");
     expect(await policies()).toEqual({ ...before, old: ["retired", 1, null] });
   });
 

@@ -67,7 +67,7 @@ describe("countersign policies backtest", () => {
     const { code, stdout } = await backtest("--fail-on", "reproduced<1", "--json");
     const result = JSON.parse(stdout);
     expect(result.fail_on).toEqual([{ condition: "reproduced<1", value: 1, met: false }]);
-    expect(reportOf(result.backtest)).toContain("100 % of the recorded verdicts came out again");
+    expect(reportOf(result.backtest)).toContain("100 % of the recorded verdicts were reproduced");
     expect(code).toBe(0);
   });
 
@@ -111,14 +111,14 @@ describe("countersign policies backtest", () => {
     expect(stderr).toMatch(/no answer from/);
   });
 
-  test("shows what stands in a document without what would reorder or control the line", async () => {
+  test("shows a document's texts without characters that reorder or control the line", async () => {
     const { stderr } = await backtest(file("reordered.yaml", '1\n  "\\u202eowt": 1'));
     expect(stderr).toContain("\\u{202e}owt");
     expect(stderr).not.toContain("\u202e");
   });
 
   test.each<[string, () => string[], RegExp]>([
-    ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is no condition/],
+    ["a wrong condition", () => ["--fail-on", "approve->blok>0"], /is not a condition/],
     ["a wrong option", () => ["--fail", "x"], /unknown option/],
     ["a wrong time", () => ["--from", "yesterday"], /--from takes a time/],
     ["a day that the calendar does not have", () => ["--from", "2026-02-30"], /--from takes a time/],

@@ -47,7 +47,7 @@ test("keys bind replaces the bindings, says what is wrong with them, and unbinds
   expect((await submit(api_key, "bot")).status).toBe(403);
   const wrong = await cli("keys", "bind", key_id, "--bind-source", "10.1.0.1/16");
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("Send 10.1.0.0/16 for the network")]);
-  expect((await cli("keys", "bind", key_id)).stderr).toContain("say what the key may do");
+  expect((await cli("keys", "bind", key_id)).stderr).toContain("name the bindings");
   expect((await cli("keys", "bind", key_id, "--unbind", "--forbid-shadow")).code).toBe(1);
   expect((await cli("keys", "bind", key_id, "--observed")).stderr).toContain("submitted nothing in the last 30 days");
   expect((await cli("keys", "bind", key_id, "--unbind")).stdout).toBe(`${key_id} is unbound\n`);

@@ -31,7 +31,7 @@ test("it tells each step and what was done; doctor asks for it before and is con
   const first = await cli("distribute");
   expect([first.code, first.stdout]).toEqual([
     0,
-    expect.stringMatching(/^\d+ tables are distributed now\. Functions that run beside their rows: 1\.\n$/),
+    expect.stringMatching(/^Distributed \d+ tables\. Functions that run beside their rows: 1\.\n$/),
   ]);
   expect(first.stderr).toMatch(/^table instance: copied to each node$/m);
   expect(first.stderr).toMatch(/^table org_heads: by organization$/m);
@@ -40,6 +40,6 @@ test("it tells each step and what was done; doctor asks for it before and is con
   const again = await cli("distribute");
   expect([again.code, again.stdout]).toEqual([
     0,
-    "All tables were distributed before. Functions that run beside their rows: 1.\n",
+    "All tables were already distributed. Functions that run beside their rows: 1.\n",
   ]);
 });

@@ -1,4 +1,4 @@
-/** What `countersign doctor` says of an instance that serves, of none, and of what is wrong. */
+/** `countersign doctor` on a running instance, on a missing one, and on problems. */
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ test("names a policy in force that an earlier release let in and this one would 
   const client = createClient({ base_url: url, api_key: adminKey });
   const { policy_id } = await client.createPolicy({ policy: document });
   await client.activatePolicy(policy_id, "live", 1);
-  expect((await doctor()).stdout).toMatch(/^ok +policies +this release takes all 1 that are in force$/m);
+  expect((await doctor()).stdout).toMatch(/^ok +policies +this release accepts all 1 active policies$/m);
 
   const former = JSON.stringify({ ...document, spec: { ...spec, when: "!facts.account.recovery_authorization" } });
   await db.query("update policy_versions set document = $1 where policy_id = $2", [former, policy_id]);
@@ -53,11 +53,11 @@ test("names organizations that a dump under row-level security left out, and so 
   const { org_id, key } = await testOrganization(db);
   await key();
   expect((await doctor()).stdout).not.toMatch(/organizations/);
-  // What pg_dump --enable-row-security writes of tables under row-level security: nothing.
+  // pg_dump --enable-row-security writes no rows of tables under row-level security.
   for (const table of ["api_keys", "org_heads", "organizations"])
     await db.system((query) => query(`delete from ${table} where org_id = $1`, [org_id]));
   const { code, stdout } = await doctor();
-  expect(stdout).toMatch(/^PROBLEM +organizations +1 organization of keys or people is not in this database, /m);
+  expect(stdout).toMatch(/^PROBLEM +organizations +1 organization of keys or people is not in this database; /m);
   expect(code).toBe(1);
   const service = await wholeService(settings);
   await service.stop();
@@ -91,7 +91,7 @@ test("changes nothing where there is no instance yet", async () => {
   const nowhere = join(directory, "nowhere");
   const { code, stdout } = await runCli(["doctor"], { COUNTERSIGN_DATA_DIR: nowhere, PORT: "0" });
   expect(code).toBe(0);
-  expect(stdout).toMatch(/database +none yet; the first start makes it/);
+  expect(stdout).toMatch(/database +none yet; the first start creates it/);
   await expect(stat(nowhere)).rejects.toThrow("ENOENT");
 });
 
@@ -120,7 +120,7 @@ test("reports every problem with advice, without secrets, and exits with 1", asy
     port: "problem",
   });
   expect(findings).toContainEqual(
-    expect.objectContaining({ state: "note", text: "COUNTERSIGN_DATADIR is no setting" }),
+    expect.objectContaining({ state: "note", text: "COUNTERSIGN_DATADIR is not a setting" }),
   );
   for (const { state, advice } of findings) expect(advice === null).toBe(state === "ok");
 });

@@ -56,7 +56,7 @@ describe("figures", () => {
   test("rebuild continues one that was interrupted, and status says that it is under way", async () => {
     await db.query("update figures_state set as_of = -1, rebuild_to = $2::bigint where org_id = $1", [org_id, entries]);
     expect(await statusOf()).toMatchObject({ as_of: 0, behind: entries, rebuilding: true });
-    expect((await cli("figures", "status")).stdout).toContain("rebuild under way");
+    expect((await cli("figures", "status")).stdout).toContain("rebuild in progress");
     expect((await cli("figures", "rebuild")).stdout).toContain("continued and rebuilt");
     expect(await counted()).toBe(3);
   });

@@ -41,13 +41,13 @@ test("freeze counts what it stops, freezes and lists; unfreeze ends it", async (
 
   for (const what of [["agent", "billing-bot"], ["organization"]]) {
     const ended = await cli(of.admin, "unfreeze", ...what, "--reason", "it is mended");
-    expect(ended.stdout).toMatch(/is not frozen any more\n$/);
+    expect(ended.stdout).toMatch(/is no longer frozen\n$/);
   }
   expect(await submit()).toBe("approve");
   expect((await cli(of.reviewer, "freeze", "list")).stdout).toBe("nothing is frozen\n");
 });
 
-test("a refusal is told, and the exit code is 1", async () => {
+test("reports a refusal, and exits with 1", async () => {
   const refused = await cli(of.reviewer, "freeze", "organization", "--reason", "x");
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   const none = await cli(of.admin, "unfreeze", "agent", "nobody", "--reason", "x");

@@ -36,7 +36,7 @@ test("an unknown outcome is listed, settled, and then listed no more", async () 
   expect(json.decision.execution.status).toBe("executed");
 });
 
-test("a refusal is told, and the exit code is 1", async () => {
+test("reports a refusal, and exits with 1", async () => {
   const refused = await cli(of.operator, "settle", "int_01KB0000000000000000000000", "--status", "failed");
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
   expect((await cli(of.operator, "settle", "int_1", "--status", "paid")).code).toBe(1);

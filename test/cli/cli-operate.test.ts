@@ -62,8 +62,8 @@ describe("audit verify", () => {
 
   test("fails with the finding where the expected root is not the trail's, and refuses what cannot be one", async () => {
     const other = await cli("audit", "verify", "--org", "org_local", "--expect-root", "ab".repeat(32));
-    expect([other.code, other.stderr]).toEqual([1, "countersign: 1 of 1 audit trails are not sound\n"]);
-    expect(other.stdout).toContain("the expected root is none of this trail's");
+    expect([other.code, other.stderr]).toEqual([1, "countersign: 1 of 1 audit trails have problems\n"]);
+    expect(other.stdout).toContain("the trail does not contain the expected root");
     const alone = await cli("audit", "verify", "--expect-root", "ab".repeat(32));
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("name it with --org")]);
     expect((await cli("audit", "verify", "--org", "org_local", "--expect-root", "x")).stderr).toContain(
@@ -108,12 +108,12 @@ describe("keys create", () => {
     expect((await submit(key.api_key)).status).toBe(201);
   });
 
-  test("revokes a key again that nobody has seen", async () => {
+  test("revokes a key again if it could not be printed", async () => {
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
     const { code, stderr } = await beginCli(["keys", "create", "--name", "unseen"], settings, failingOutput(full))
       .finished;
     expect([code, stderr]).toEqual([1, expect.stringContaining("standard output: ENOSPC")]);
-    expect(stderr).toMatch(/nobody has seen key_\w{26}, so it was revoked again\n$/);
+    expect(stderr).toMatch(/the output failed, so key_\w{26} was revoked\n$/);
     const keys: readonly { name: string | null; revoked_at: string | null }[] = await json("keys", "list");
     expect(keys.filter(({ name }) => name === "unseen")).toMatchObject([{ revoked_at: expect.any(String) }]);
   });
@@ -198,7 +198,7 @@ test("keys revoke names the key that a revoked one was rotated into, as long as 
   const told = await cli("keys", "revoke", first.key_id);
   expect(told).toMatchObject({ code: 0, stdout: `${first.key_id} of org_local is revoked\n` });
   expect(told.stderr).toBe(
-    `It was rotated into ${last.key_id}, which goes on: countersign keys revoke ${last.key_id} ends that, too\n`,
+    `It was rotated into ${last.key_id}, which is still valid: countersign keys revoke ${last.key_id} ends it, too\n`,
   );
   expect((await cli("keys", "revoke", last.key_id)).stderr).toBe("");
   expect((await get("/v1/usage", last.api_key)).status).toBe(401);
@@ -226,7 +226,7 @@ test("keys limit changes the limit of the key's next request, and none takes it 
   expect(await limit()).toBe("120");
   for (const wrong of ["general=lots", "foo=1"])
     expect((await cli("keys", "limit", key_id, wrong)).stderr).toBe(
-      `countersign: "${wrong}" is no agreement: expected category=requests pairs such as intents=6000,general=600; categories: intents, general, backtest; 1 to 1000000 requests per minute, or none\n`,
+      `countersign: "${wrong}" is not a limit: expected category=requests pairs such as intents=6000,general=600; categories: intents, general, backtest; 1 to 1000000 requests per minute, or none\n`,
     );
   const unheard = await cli("keys", "limit", key_id, "general=600,onboarding=600");
   expect(unheard.code).toBe(1);
@@ -296,7 +296,7 @@ test("with several organizations a key needs --org", async () => {
   expect(code).toBe(1);
   expect(stderr).toContain("there are 2 organizations: choose one with --org");
   expect((await json("keys", "create", "--org", org_id)).org_id).toBe(org_id);
-  // Whoever signs up chooses the name: it controls no operator's terminal and makes no line of its own.
+  // The person who signs up chooses the name, so it must not control the operator's terminal or add a line.
   const name = "Two\\u{1b}[2J\\u{a}\\u{202e}owT";
   expect((await cli("orgs", "list")).stdout).toContain(`${other}  ${name}  unlimited `);
   expect((await cli("orgs", "list", "--json")).stdout).toContain('"name": "Two\\u001b[2J\\n\\u202eowT"');
@@ -327,14 +327,14 @@ describe("export and restore", () => {
     const missing = await runOnTestDatabase(["restore", file], await elsewhere());
     expect(missing.code).toBe(0);
     expect(missing.stderr).toContain("1 sealed values, and no key to open them: there is no master key");
-    expect(missing.stderr).toContain("before the service starts: put the master key back that the service ran with");
+    expect(missing.stderr).toContain("before the service starts: restore the master key of the service");
     const key = { COUNTERSIGN_MASTER_KEY: master_key.toString("base64") };
     const known = await runOnTestDatabase(["restore", file], { ...(await elsewhere()), ...key });
     const [restored, warning, ...more] = known.stderr.split("\n");
     expect(restored?.replace(file, "FILE")).toMatch(
-      /^FILE is restored, as it was at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+      /^FILE is restored; its state is that of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
     );
-    expect(warning).toMatch(/^Keys revoked, .* after that are good again\.$/);
+    expect(warning).toMatch(/^Keys revoked, .* after that are valid again\.$/);
     expect(more).toEqual([""]);
   });
 
@@ -350,7 +350,7 @@ describe("export and restore", () => {
     await cli("export", "--out", file);
     expect(await cli("export", "--out", file)).toMatchObject({
       code: 1,
-      stderr: `countersign: ${file} is there already, and is not overwritten: give another name, or remove it first\n`,
+      stderr: `countersign: ${file} already exists and is not overwritten: give another name, or remove it first\n`,
     });
     expect((await stat(file)).size).toBeGreaterThan(0);
   });
@@ -393,7 +393,7 @@ describe("webhooks listen", () => {
     const { code, stderr } = await listening.finished;
     expect([code, stderr.trimEnd().split("\n").at(-1)]).toEqual([
       1,
-      expect.stringMatching(/^countersign: wh_1 may still be registered, delete it in the console: no answer from /),
+      expect.stringMatching(/^countersign: delete wh_1 in the console, because it may still be registered: /),
     ]);
   });
 });

@@ -60,7 +60,7 @@ describe("policies", () => {
     for (const name of ["latin1.yaml", "utf16.yaml"])
       expect(await cli("policies", "check", name)).toMatchObject({
         code: 1,
-        stderr: `countersign: ${name} is not UTF-8: save it as that\n`,
+        stderr: `countersign: ${name} is not UTF-8: save it as UTF-8\n`,
       });
     expect((await cli("policies", "check", "marked.yaml")).code).toBe(0);
   });

@@ -207,10 +207,10 @@ test.each([
   [
     "a number that would be rounded",
     '{"call":1,"body":{"intent":{"action":{"verb":"pay"},"payload":{"content":{"account":1234567890123456789012}}}}}',
-    /calls\.jsonl, line 2 is not taken: \/intent\/payload\/content\/account: Send this number as a text/,
+    /calls\.jsonl, line 2 is refused: \/intent\/payload\/content\/account: Send this number as a text/,
   ],
   ["a line that is no call", '{"call":1}', /calls\.jsonl, line 2 is neither/],
-  ["a call that stands there twice", JSON.stringify({ call: 0, body: body("x") }), /call 0 stands there twice/],
+  ["a call that occurs twice", JSON.stringify({ call: 0, body: body("x") }), /call 0 occurs twice/],
 ])("%s is named before anything is sent", async (_, line, message) => {
   service = await startFakeService(decide);
   const path = join(directory, "calls.jsonl");
@@ -248,11 +248,11 @@ test.skipIf(!existsSync("/dev/full"))("verdicts that --out does not take end the
   expect([code, stdout, stderr]).toEqual([
     1,
     "",
-    "countersign: /dev/full takes no more (ENOSPC: no space left on device, write): what has no verdict there yet goes out again with --resume\n",
+    "countersign: /dev/full cannot be written (ENOSPC: no space left on device, write): calls without a verdict there are sent again with --resume\n",
   ]);
 });
 
-test.each([[[]], [["--resume"]]])("an --out that cannot be written is told in words: %j", async (options) => {
+test.each([[[]], [["--resume"]]])("reports an --out that cannot be written in words: %j", async (options) => {
   const file = await recording(1);
   const refused = async (out: string) => {
     const { code, stdout, stderr } = await runCli(["replay", file, "--out", out, ...options]);
@@ -261,7 +261,7 @@ test.each([[[]], [["--resume"]]])("an --out that cannot be written is told in wo
   };
   expect(await refused(directory)).toBe(`countersign: ${directory} is a folder: give the name of a file\n`);
   expect(await refused(join(directory, "no/verdicts"))).toBe(
-    `countersign: ${directory}/no/verdicts cannot be written: there is no folder ${directory}/no, make it first\n`,
+    `countersign: ${directory}/no/verdicts cannot be written: the folder ${directory}/no does not exist; create it first\n`,
   );
 });
 
@@ -271,7 +271,7 @@ test("a recording without a call is refused", async () => {
   const { code, stdout, stderr } = await runCli(["replay", file]);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
-    `countersign: ${file} holds no call: give a recording, a line of JSON for each call (replay --help shows one)\n`,
+    `countersign: ${file} contains no calls: give a recording, a line of JSON for each call (replay --help shows one)\n`,
   );
 });
 

@@ -86,7 +86,7 @@ test("webhooks listen refuses a status that is no answer before it registers any
   }
 });
 
-test("SIGUSR1 opens no debugger to whoever is on this machine", async () => {
+test("SIGUSR1 opens no debugger to other users of this machine", async () => {
   const cli = startCli(["webhooks", "listen", "--secret", "whsec_AA"], { NODE_OPTIONS: "--inspect-port=0" });
   const [, url = ""] = await cli.printed(/^listening on (\S+);/m);
   cli.process.kill("SIGUSR1");

@@ -1,4 +1,4 @@
-/** What makes a page hard to use: broken rules of accessibility, and what does not fit the screen. */
+/** Finds problems of a page: broken accessibility rules, and content that does not fit the screen. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";

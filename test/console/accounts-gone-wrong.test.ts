@@ -23,7 +23,7 @@ async function organization(person: string) {
   return { api_key, session, email };
 }
 
-/** What a person sends without the page. */
+/** Sends a person's requests without the page. */
 async function send(session: string, path: string, body?: object): Promise<Response> {
   const init = {
     headers: { Cookie: session, Origin: console_.url, ...(body && { "Content-Type": "application/json" }) },
@@ -61,9 +61,9 @@ inBrowser("accounts gone wrong", () => {
       const answered = page.waitForResponse((each) => each.url().endsWith("/mfa/verify"));
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       expect((await answered).status()).toBe(401);
-      if (n === 0) await page.getByText("A recovery code has to be one that was not used yet.").waitFor();
+      if (n === 0) await page.getByText("A recovery code must be unused.").waitFor();
     }
-    await page.getByText("This sign-in is over").waitFor();
+    await page.getByText("This sign-in has ended").waitFor();
     await page.getByRole("button", { name: "Begin again" }).click();
     await page.getByLabel("E-mail", { exact: true }).waitFor();
     expect(wrongs).toEqual([]);
@@ -83,7 +83,7 @@ inBrowser("accounts gone wrong", () => {
     },
   );
 
-  test("what is refused is told by its reason: the last admin, an address with an account, a wrong password", {
+  test("gives the reason of a refusal: the last admin, an address with an account, a wrong password", {
     timeout,
   }, async () => {
     const admin = await organization("only");
@@ -110,7 +110,7 @@ inBrowser("accounts gone wrong", () => {
     await guest.page.getByLabel("Password").fill(password);
     await guest.page.getByRole("button", { name: "Join" }).click();
     await guest.page.getByText("This address has an account here already").waitFor();
-    expect(await guest.page.getByText("Ask whoever invited you for another").count()).toBe(0);
+    expect(await guest.page.getByText("Ask the person who invited you for another").count()).toBe(0);
     expect([...wrongs, ...guest.wrongs]).toEqual([]);
   });
 
@@ -167,7 +167,7 @@ inBrowser("accounts gone wrong", () => {
     await page.getByText("Passkey deleted").waitFor();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await page.getByText("This passkey is not known here, or not any more").waitFor();
+    await page.getByText("The service does not know this passkey").waitFor();
     expect(wrongs).toEqual([]);
   });
 });

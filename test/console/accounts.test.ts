@@ -27,13 +27,13 @@ inBrowser("accounts", () => {
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    await page.getByRole("heading", { name: "Check your mail" }).waitFor();
     const confirm = await console_.mailedPath(email, /^Confirm/);
     await page.goto(confirm);
     // Somebody else who signed up with this address would have chosen another one.
     await page.getByLabel("Password").fill("another horse, another battery");
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("That is not right").waitFor();
+    await page.getByText("That is not correct").waitFor();
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
     await page.getByText("Your address is confirmed").waitFor();
@@ -44,7 +44,7 @@ inBrowser("accounts", () => {
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
     };
     await enter("wrong horse battery staple");
-    await page.getByText("That is not right").waitFor();
+    await page.getByText("That is not correct").waitFor();
     await enter(password);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
 
@@ -97,7 +97,7 @@ inBrowser("accounts", () => {
     });
     await api(console_.url, admin, "POST", `/v1/policies/${saved.policy.policy_id}/activate`, { mode: "live" });
 
-    // Whoever made the agent's key may not decide on what it asks: another person is invited.
+    // The person who made the agent's key must not decide on its actions, so another person is invited.
     await page.getByRole("link", { name: "People" }).click();
     await page.getByRole("button", { name: "Invite somebody" }).click();
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
@@ -110,15 +110,15 @@ inBrowser("accounts", () => {
     await bob.page.getByRole("heading", { name: "Overview" }).waitFor();
     await bob.page.getByRole("link", { name: /^Review queue/ }).click();
 
-    // Who removes somebody is told what stays.
+    // The dialog says what stays after the removal.
     await page.reload();
     const row = page.getByRole("row").filter({ hasText: "bob@example.com" });
     await row.getByRole("button", { name: "Remove" }).click();
     const removal = page.getByRole("dialog");
     await removal
-      .getByText("If the person made keys, webhooks or invitations, you are asked what becomes of them.")
+      .getByText("If the person made keys, webhooks or invitations, you choose what happens to them.")
       .waitFor();
-    await removal.getByText("Reviews in this person's hands wait until they are reassigned").waitFor();
+    await removal.getByText("Reviews assigned to this person wait until you reassign them").waitFor();
     await removal.getByRole("button", { name: "Cancel" }).click();
 
     const raised = await submit(console_.url, admin, intent("other.refund", { amount_usd: 800 }));
@@ -139,25 +139,25 @@ inBrowser("accounts", () => {
     expect([...wrongs, ...bob.wrongs]).toEqual([]);
   });
 
-  test("a link that was used or is wrong says so and leads on; a forgotten password is set anew by mail", {
+  test("a used or wrong link says so and leads on; a forgotten password is reset by mail", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
     await page.goto("/verify-email?token=nothing");
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
-    await page.getByText("This link does not serve any more").waitFor();
+    await page.getByText("This link is no longer valid").waitFor();
     await page.getByRole("link", { name: "sign up again" }).waitFor();
     await page.goto(`/sso/callback/org_${"0".repeat(26)}?code=nothing&state=nothing`);
     await page.getByRole("link", { name: "Begin again" }).click();
     await page.getByText("Through your organization").click();
     await page.getByLabel("Work e-mail").fill("ann@nowhere.example");
     await page.getByRole("button", { name: "Go to your organization" }).click();
-    await page.getByText("Nobody can be signed in this way").waitFor();
+    await page.getByText("Nobody can sign in this way").waitFor();
     await page.goto("/forgot-password");
     await page.getByLabel("E-mail", { exact: true }).fill("bob@example.com");
     await page.getByRole("button", { name: "Send a link" }).click();
-    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    await page.getByRole("heading", { name: "Check your mail" }).waitFor();
     await page.goto(await console_.mailedPath("bob@example.com", /password/i));
     await page.getByLabel("Password").fill("another horse, another battery");
     await page.getByRole("button", { name: "Set password" }).click();
@@ -268,13 +268,13 @@ inBrowser("accounts", () => {
       await page.goto(path);
       await page.getByLabel("Password").fill("a password that comes too late");
       await page.getByRole("button", { name: button }).click();
-      await page.getByText("This link does not serve any more").waitFor();
+      await page.getByText("This link is no longer valid").waitFor();
     };
     await use(withdrawn, "Join");
     await console_.advance(limits.invitation_link_seconds + 1);
     for (const [path, button, further] of expired) {
       await use(path, button);
-      if (further === null) await page.getByText("Ask whoever invited you for another.").waitFor();
+      if (further === null) await page.getByText("Ask the person who invited you for another.").waitFor();
       else await page.getByRole("link", { name: further }).waitFor();
     }
     expect(wrongs).toEqual([]);

@@ -1,4 +1,4 @@
-/** Whoever has to sign in on the way to a page is told why and comes to that page, by whatever way in. */
+/** A person who must sign in first gets the reason, and then that page, by any way of signing in. */
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { type Person, password } from "./people.ts";
@@ -17,7 +17,7 @@ inBrowser("signing in on the way to a page", () => {
     path = `/escalations/${decision.escalation_id}`;
   }, test_timeout_ms);
 
-  test("a session that ends while a reviewer writes is told to have ended, and the case comes back", {
+  test("a session that ends while a reviewer writes is reported, and the case comes back", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, context } = await console_.open({ session: rita.session });
@@ -40,7 +40,7 @@ inBrowser("signing in on the way to a page", () => {
     expect(await page.getByText("Your session has ended").count()).toBe(0);
   });
 
-  test("who signs out everywhere leaves nothing of what was being written behind, and is told so before", {
+  test("signing out everywhere deletes all drafts, and says so before", {
     timeout: test_timeout_ms,
   }, async () => {
     const vera = await console_.join(seeded.admin, "vera@example.com", "reviewer");
@@ -80,7 +80,7 @@ inBrowser("signing in on the way to a page", () => {
     await page.getByRole("button", { name: "Go to your organization" }).click();
     await page.locator(".rulebar button:enabled").first().waitFor();
     expect(new URL(page.url()).pathname).toBe(path);
-    // It serves once: the next login begins at the beginning.
+    // The kept address works once: the next login begins at the start page.
     await page.goto(callback);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(wrongs).toEqual([]);

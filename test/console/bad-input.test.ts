@@ -1,4 +1,4 @@
-/** What people paste and type where it does not belong: megabytes, and script in every field. */
+/** Unsuitable pasted and typed texts: megabytes, and script in every field. */
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { followLoaded, openLoaded } from "./accessibility.ts";
@@ -10,7 +10,7 @@ const console_ = await consoleUnderTest();
 
 const megabytes = "megabytes ".repeat(120_000);
 
-/** What a page must not have become, whatever its texts say. */
+/** States that a page must never reach, whatever its texts. */
 const untouched = async (page: Page) => {
   expect(await page.title()).toMatch(/Countersign$/);
   expect(await page.locator("img[src=x], main script, main iframe, main style, a[href^='javascript:']").count()).toBe(
@@ -81,7 +81,7 @@ inBrowser("bad input", () => {
     await editor.fill('{"amount_usd": 800}');
     await said.waitFor({ state: "detached" });
     await page.keyboard.press("Control+Enter");
-    await said.getByText("The parameters are as they were.").waitFor();
+    await said.getByText("The parameters are unchanged.").waitFor();
     await editor.fill('{"amount_usd": 40}');
     await page.keyboard.press("Control+Enter");
     await page.getByText("Outcome: approved with changes").waitFor();
@@ -161,7 +161,7 @@ inBrowser("bad input", () => {
     await page.keyboard.press("Control+a");
     const other = { ...refundPolicy, metadata: { ...refundPolicy.metadata, name: "after-megabytes" } };
     await paste(editor, JSON.stringify(other));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -196,7 +196,7 @@ inBrowser("bad input", () => {
 
     await follow(page, "/policies/pol_01KAAAAAAAAAAAAAAAAAAAAAAA");
     await page.getByRole("heading", { level: 1, name: "Policy" }).waitFor();
-    await page.getByRole("heading", { name: "There is no such thing" }).waitFor();
+    await page.getByRole("heading", { name: "This does not exist" }).waitFor();
     expect(await page.title()).toBe("Policy · Countersign");
   });
 
@@ -240,13 +240,13 @@ inBrowser("bad input", () => {
     const metadata = { name: "scripted", title, citations: [script], tags: [] };
     const spec = { ...refundPolicy.spec, match: { actions: ["other.scripted"] }, when: "true", message: script };
     await paste(editor, JSON.stringify({ ...refundPolicy, metadata, spec: { ...spec, effect: "block" } }));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Save policy" }).click();
     await page.getByRole("heading", { name: title }).waitFor();
     await untouched(page);
     await page.getByRole("button", { name: "Activate", exact: true }).click();
     await dialog.getByRole("button", { name: "Activate", exact: true }).click();
-    await page.getByText("Version 1 is in force.").waitFor();
+    await page.getByText("Version 1 is active.").waitFor();
     await follow(page, "/policies");
     await page.getByText(title).first().waitFor();
     await untouched(page);
@@ -301,7 +301,7 @@ inBrowser("bad input", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a policy's text that nests by the thousand is told to, also when the page comes back to it, and can be taken back", {
+  test("a policy's text nested by the thousand is reported, also when the page returns to it, and can be taken back", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -316,7 +316,7 @@ inBrowser("bad input", () => {
     await editor.waitFor();
     await page.getByText("The document is nested too deeply.").waitFor();
     await page.getByRole("button", { name: "Take back" }).click();
-    await page.getByText(/^No mistakes/).waitFor();
+    await page.getByText(/^No errors/).waitFor();
     expect(wrongs).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** What the pages of a reviewer cost of the budget of requests: rulings have to find room in it. */
+/** Cost of the reviewers' pages in requests: the budget must leave room for rulings. */
 import { expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
 import { seedQueue } from "./seed.ts";

@@ -1,4 +1,4 @@
-/** What somebody changes in the browser while others change the same, and what a page says of more than it shows. */
+/** Concurrent changes in the browser and elsewhere, and pages that show only a part. */
 import type { Membrane, Policy, Webhook } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
@@ -30,7 +30,7 @@ inBrowser("what others change too", () => {
     spec: { ...refundPolicy.spec, when: `params.amount_usd > ${limit}.0`, effect: "block" },
   });
 
-  test("a policy: another version is neither put in force nor saved over unasked, and comments are told of", {
+  test("a policy: another version is neither activated nor replaced without a question, and the page warns of lost comments", {
     timeout: test_timeout_ms,
   }, async () => {
     const { policy_id } = (await admin("POST", "/v1/policies", { policy: policyOver(1) })).policy;
@@ -59,7 +59,7 @@ inBrowser("what others change too", () => {
     await page.getByRole("button", { name: "Save mine as the newest" }).click();
     await page.getByText("Saved as version 4").waitFor();
 
-    // What is written after a save is asked about like what was written before it.
+    // Text written after a save counts as unsaved, as before it.
     await editor.click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("\n# more");
@@ -115,7 +115,7 @@ inBrowser("what others change too", () => {
     await card.getByRole("button", { name: "Change" }).click();
     await dialog.getByLabel("Block from risk").fill("0.3");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await card.getByText("never: blocked from risk 0.3 on, before it would be asked for (0.3)").waitFor();
+    await card.getByText("never: risk 0.3 blocks before risk 0.3 would escalate").waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -149,7 +149,7 @@ inBrowser("what others change too", () => {
     const card = page.getByRole("region", { name: "moved" });
     await card.getByRole("button", { name: "Go live" }).click();
     await admin("POST", `${path}/go-live`);
-    // What the page shows is read again once somebody comes back to it.
+    // The page reads its data again when it gets the focus.
     await page.clock.fastForward("01:00");
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await card.getByText("live", { exact: true }).waitFor();
@@ -212,7 +212,7 @@ inBrowser("what others change too", () => {
     await page.goto(`/backtest?policy_id=${seeded.policy_id}`);
     await page.getByRole("button", { name: "Run" }).click();
     await page.getByRole("button", { name: "Stop" }).click();
-    const stopped = page.getByRole("status").filter({ hasText: "Stopped before its end" });
+    const stopped = page.getByRole("status").filter({ hasText: "Stopped early" });
     await stopped.waitFor();
     expect(await violations(page, { within: "main [role=status]" })).toEqual([]);
     await page.unroute(backtests);
@@ -223,7 +223,7 @@ inBrowser("what others change too", () => {
     expect(await stopped.count()).toBe(0);
     expect(await page.getByLabel("Rules").locator("option:checked").textContent()).toMatch(/, version \d+$/);
     await page.getByLabel("Actions of").selectOption("1");
-    await page.getByText("Nothing decided again yet").waitFor();
+    await page.getByText("No backtest yet").waitFor();
   });
 
   test("what happened to an action of more than a page of rows leads on to its end", {

@@ -11,7 +11,7 @@ export const chromiumPath: string | null =
     (path) => existsSync(path),
   ) ?? null;
 
-/** This machine under a name that the browser takes for another one: over http it withholds there what it keeps for https. */
+/** A name of this machine that the browser treats as remote: over http it withholds features reserved for https. */
 export const elsewhere = "elsewhere.test";
 
 /**

@@ -65,7 +65,7 @@ inBrowser("ages", () => {
     await age.waitFor();
     expect(await age.textContent()).toMatch(/^(just now|\d+ s ago|\d min ago)$/);
     expect(wrongs).toEqual([]);
-    // What was asked for last may still be under way.
+    // The last request may still be running.
     await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 });

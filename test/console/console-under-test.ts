@@ -23,12 +23,12 @@ export function inBrowser(title: string, tests: () => void): void {
   describe.skipIf(whyNot !== null)(whyNot === null ? title : `${title}: ${whyNot}`, tests);
 }
 
-/** What the tests of one file share. */
+/** Shared state of one file's tests. */
 export interface ConsoleUnderTest {
   readonly url: string;
   /** The same service by a name: browsers have no passkeys for addresses. It is its public address, too. */
   readonly named_url: string;
-  /** What the service has mailed, oldest first. */
+  /** The service's mails, oldest first. */
   readonly mails: readonly Mail[];
   /** The path of the newest link that was mailed to an address and not yet given by a call before; waits for it. */
   mailedPath(to: string, subject: RegExp): Promise<string>;

@@ -39,7 +39,7 @@ inBrowser("a filter", () => {
       await page.keyboard.press("Enter");
       await expect.poll(search).toBe(`?${name}=bot-6`);
       await expect.poll(() => field.inputValue()).toBe("bot-6");
-      // After Enter the field still has the focus: what is typed next goes on with it.
+      // After Enter the field keeps the focus, so further typing continues the text.
       await page.keyboard.type("7");
       await page.keyboard.press("Tab");
       await expect.poll(search).toBe(`?${name}=bot-67`);
@@ -97,7 +97,7 @@ inBrowser("a filter", () => {
     await openLoaded(page, "/webhooks");
     await select.selectOption(ids[1] as string);
     await expect.poll(() => new URL(page.url()).search).toBe(`?webhook_id=${ids[1]}`);
-    await page.getByText("Nothing of this receiver failed").waitFor();
+    await page.getByText("No delivery to this receiver failed").waitFor();
     expect(await sidewaysOf(page)).toEqual([]);
     await select.selectOption("All");
     await page.getByText("Nothing failed").waitFor();

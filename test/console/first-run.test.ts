@@ -9,7 +9,7 @@ const console_ = await consoleUnderTest();
 inBrowser("the first run", () => {
   let api_key = "";
 
-  test("leads whoever signs up in open mode to the sign-in page, from there into their own organization, and back by the banner", {
+  test("leads from a sign-up in open mode to the sign-in page, into the new organization, and back by the banner", {
     timeout: test_timeout_ms,
   }, async () => {
     const email = "zoe@example.com";
@@ -19,7 +19,7 @@ inBrowser("the first run", () => {
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByRole("heading", { name: "Look into your mail" }).waitFor();
+    await page.getByRole("heading", { name: "Check your mail" }).waitFor();
     await page.goto(await console_.mailedPath(email, /^Confirm/));
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Confirm" }).click();
@@ -33,7 +33,7 @@ inBrowser("the first run", () => {
     };
     await enter();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("Open mode: everybody on this machine is admin").waitFor();
+    await page.getByText("Open mode: everyone on this machine is admin").waitFor();
     await page.getByRole("link", { name: "sign in" }).click();
     await enter();
     expect(wrongs).toEqual([]);
@@ -44,7 +44,7 @@ inBrowser("the first run", () => {
   }, async () => {
     const { page, wrongs } = await console_.open();
     await page.goto("/");
-    await page.getByText("Open mode: everybody on this machine is admin").waitFor();
+    await page.getByText("Open mode: everyone on this machine is admin").waitFor();
     const latency = page.getByRole("region", { name: "Latency" });
     await latency.getByText("has not decided anything since it started").waitFor();
     await page.getByRole("link", { name: "Create your organization" }).click();
@@ -92,7 +92,7 @@ inBrowser("the first run", () => {
     await page.getByText("With an API key").click();
     await page.getByLabel("API key").fill("svc_live_org_wrong");
     await page.getByRole("button", { name: "Use this key" }).click();
-    await page.getByText("This key is not valid (any more)").waitFor();
+    await page.getByText("This key is not valid").waitFor();
     await page.getByLabel("API key").fill(api_key);
     await page.getByRole("button", { name: "Use this key" }).click();
     // The page that was asked for, with its filters.

@@ -53,7 +53,7 @@ inBrowser("freezing", () => {
     });
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/settings");
-    const second = page.getByLabel("A second, different person must confirm each unfreezing");
+    const second = page.getByLabel("A second person must confirm each unfreezing");
     const saved = page.waitForResponse((answer) => answer.request().method() === "PATCH");
     await second.check();
     expect((await saved).status()).toBe(200);
@@ -65,7 +65,7 @@ inBrowser("freezing", () => {
     await row.getByRole("button", { name: "Unfreeze" }).click();
     await page.getByLabel("Reason").fill("It did not");
     await page.getByRole("dialog").getByRole("button", { name: "Unfreeze" }).click();
-    await page.getByText("A second person is awaited").waitFor();
+    await page.getByText("A second person must confirm").waitFor();
     expect((await submit(console_.url, made.api_key, intent("other.note", {}))).decision.verdict).toBe("block");
     expect(wrongs).toEqual([]);
   });

@@ -28,7 +28,7 @@ inBrowser("going live", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/membranes");
     const membrane = page.getByRole("region", { name: "default" });
-    await membrane.getByRole("heading", { name: "What it would have held in the last 31 days" }).waitFor();
+    await membrane.getByRole("heading", { name: "Actions it would have stopped in the last 31 days" }).waitFor();
     await membrane.getByText("Of 5 actions it would have blocked 1, asked a person about 2, and changed 1.").waitFor();
     await membrane.getByText("large-refunds").waitFor();
     await membrane.getByRole("link", { name: "blocked 1", exact: true }).click();
@@ -80,7 +80,7 @@ inBrowser("going live", () => {
     });
     await page.goto("/membranes");
     const report = (name: string) =>
-      page.getByRole("region", { name, exact: true }).getByText("No decision in shadow so far");
+      page.getByRole("region", { name, exact: true }).getByText("No decision in shadow yet");
     await report("watching 19").waitFor();
     expect(asked).toBeLessThan(10);
     await page.getByRole("region", { name: "default" }).scrollIntoViewIfNeeded();
@@ -96,15 +96,15 @@ inBrowser("going live", () => {
     const { page, wrongs } = await console_.open({ api_key: admin });
     const membrane = page.getByRole("region", { name: "default" });
     await page.goto("/membranes");
-    await membrane.getByText("Nothing was asked for in the last 31 days.").waitFor();
+    await membrane.getByText("There were no actions in the last 31 days.").waitFor();
     for (const type of ["other.refund", "refunds.pay", "refunds.pay"])
       await submit(console_.url, agent, intent(type, { amount_usd: 900 }));
     await page.reload();
-    await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
-    const table = membrane.getByRole("table", { name: "What no rule is about" });
+    await membrane.getByText("2 of 3 actions in the last 31 days matched no rule.").waitFor();
+    const table = membrane.getByRole("table", { name: "Actions without a rule" });
     expect(await table.getByRole("row").allInnerTexts()).toEqual([
       expect.stringMatching(/^Tool\s+Action type\s+Data classes\s+Asked for\s+Held\s+Actions$/i),
-      expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Say what it is$/),
+      expect.stringMatching(/^tool_pay\s+refunds\.pay\s+none\s+2\s+0\s+Describe the tool$/),
     ]);
     expect(await violations(page, { within: "main table" })).toEqual([]);
     const known = async () =>
@@ -116,7 +116,7 @@ inBrowser("going live", () => {
           `/v1/membranes/${membrane_id}`,
         )
       ).membrane.action_catalogue;
-    await table.getByRole("button", { name: "Say what it is" }).click();
+    await table.getByRole("button", { name: "Describe the tool" }).click();
     const dialog = page.getByRole("dialog");
     expect(await dialog.getByLabel("Action type").inputValue()).toBe("refunds.pay");
     await dialog.getByLabel("Action type").fill("Other Refund");
@@ -126,7 +126,7 @@ inBrowser("going live", () => {
     await dialog.getByLabel("Action type").fill(" Other.Refund ");
     await dialog.getByLabel("Data classes").fill("Personal , phi,, phi");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await membrane.getByText("Of 3 actions of the last 31 days each is named by a rule that is in force.").waitFor();
+    await membrane.getByText("Each of 3 actions in the last 31 days matched an active rule.").waitFor();
     expect(await known()).toEqual([{ verb: "tool_pay", type: "other.refund", data_classes: ["personal", "phi"] }]);
 
     // Somebody else adds a tool meanwhile: it stays.
@@ -144,7 +144,7 @@ inBrowser("going live", () => {
       .getByRole("button", { name: "Change" })
       .click();
     await dialog.getByRole("button", { name: "Forget the tool" }).click();
-    await membrane.getByText("Of 3 actions of the last 31 days no rule names 2.").waitFor();
+    await membrane.getByText("2 of 3 actions in the last 31 days matched no rule.").waitFor();
     expect(await known()).toEqual([theirs, { verb: "Wire", type: "payment.transfer", data_classes: [] }]);
     expect(wrongs).toEqual([]);
   });
@@ -195,7 +195,7 @@ inBrowser("going live", () => {
     await page.getByRole("heading", { name: "Still counting" }).waitFor();
     expect(await page.getByText("No decisions in this time").count()).toBe(0);
     await follow(page, "/membranes");
-    await page.getByText("The service still counts earlier decisions.").first().waitFor();
+    await page.getByText("The service is still counting earlier decisions.").first().waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -227,7 +227,7 @@ inBrowser("going live", () => {
     await expect(act()).rejects.toThrow("quota_exceeded");
     for (const path of ["/usage", "/"]) {
       await page.goto(path);
-      await page.getByText("The limit is reached: new intents are refused").waitFor();
+      await page.getByText("The limit is reached: the service refuses new intents").waitFor();
       expect(await violations(page, { within: "main [role=status]" }), path).toEqual([]);
     }
     await quota.getByText("10 live decisions this month of 10").waitFor();
@@ -241,7 +241,7 @@ inBrowser("going live", () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto("/membranes");
     const membrane = page.getByRole("region", { name: "default" });
-    await membrane.getByText("none: an action is what the agent says it is").waitFor();
+    await membrane.getByText("none: agents describe their own actions").waitFor();
 
     const action_catalogue = [
       { verb: "send_wire", type: "payment.transfer", data_classes: [] },

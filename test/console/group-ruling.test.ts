@@ -75,16 +75,16 @@ inBrowser("a group of alike", () => {
     const said = async (agent: string) => {
       await page.goto(`/review?agent_id=${agent}`);
       await page.getByRole("button", { name: "Rule on all 2" }).click();
-      const text = page.getByRole("dialog").getByText("What they differ in stands with each");
+      const text = page.getByRole("dialog").getByText("Each one shows its differences");
       await text.waitFor();
       return text.textContent();
     };
     expect(await said("bot-as-asked")).not.toContain("Rules change");
-    expect(await said("bot-capped")).toContain("Rules change what is let through");
+    expect(await said("bot-capped")).toContain("Rules change the allowed parameters");
     expect(wrongs).toEqual([]);
   });
 
-  test("is ruled on one by one: what was left out stays, what somebody else closed is told, the rest is approved", {
+  test("is decided one by one: unselected ones stay, those closed by others are reported, the rest is approved", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-many", [601, 702, 803, 904]);
@@ -102,8 +102,8 @@ inBrowser("a group of alike", () => {
     await dialog.getByRole("button", { name: "Approve 3" }).click();
     await dialog.getByText("3 of 3 done").waitFor();
     await row("cus_601").getByText("approved", { exact: true }).waitFor();
-    await row("cus_702").getByText("Somebody was faster, or the time was over").waitFor();
-    await row("cus_803").getByText("left as it is").waitFor();
+    await row("cus_702").getByText("Someone else was faster, or the time is over").waitFor();
+    await row("cus_803").getByText("not changed").waitFor();
     await row("cus_904").getByText("approved", { exact: true }).waitFor();
     expect(await violations(page, in_dialog)).toEqual([]);
     await dialog.getByRole("button", { name: "Close" }).click();
@@ -141,12 +141,12 @@ inBrowser("a group of alike", () => {
     await dialog.getByRole("button", { name: "Try again" }).waitFor();
     expect(await approve.isDisabled()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Block 2" }).isDisabled()).toBe(false);
-    // Whoever hears the page is told, too, when approving has become possible.
+    // A screen reader also announces when approving becomes possible.
     const told = dialog.locator("[aria-live=polite]");
-    expect(await told.textContent()).toContain("approving needs it");
+    expect(await told.textContent()).toContain("approving needs them");
     broken = false;
     await dialog.getByRole("button", { name: "Try again" }).click();
-    await told.getByText("What they differ in stands with each").waitFor();
+    await told.getByText("Each one shows its differences").waitFor();
     expect(await approve.isDisabled()).toBe(false);
     const apart = await dialog.locator("dl.pairs").allInnerTexts();
     expect(apart.map((each) => each.split(/\s*\n\s*/)).sort()).toEqual([
@@ -156,7 +156,7 @@ inBrowser("a group of alike", () => {
     expect(await violations(page, in_dialog)).toEqual([]);
     await page.goto("/review?agent_id=bot-same");
     await page.getByRole("button", { name: "Rule on all 2" }).click();
-    await dialog.getByText("They ask for exactly the same.").waitFor();
+    await dialog.getByText("They are exactly equal.").waitFor();
     expect(listed).toEqual([]);
     expect(await dialog.locator("dl.pairs").count()).toBe(0);
     expect(wrongs.filter((wrong) => !wrong.includes("503"))).toEqual([]);
@@ -187,8 +187,8 @@ inBrowser("a group of alike", () => {
     await page.goto("/review?agent_id=bot-card");
     await page.getByRole("button", { name: "Rule on all 2" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("What a rule withholds is not compared: there they may differ.").waitFor();
-    expect(await dialog.getByText("They ask for exactly the same").count()).toBe(0);
+    await dialog.getByText("Redacted values are not compared and may differ.").waitFor();
+    expect(await dialog.getByText("They are exactly equal").count()).toBe(0);
     expect(await dialog.textContent()).not.toMatch(/4111|5555/);
     expect(wrongs).toEqual([]);
   });
@@ -212,7 +212,7 @@ inBrowser("a group of alike", () => {
     await page.keyboard.press("g");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Block 3" }).click();
-    await dialog.getByText("It goes on by itself as soon as there is room").waitFor();
+    await dialog.getByText("It continues when the rate limit allows").waitFor();
     const all_done = dialog.getByText("3 of 3 done");
     const afterRest = async () => {
       await page.clock.fastForward(4_000);
@@ -223,7 +223,7 @@ inBrowser("a group of alike", () => {
     expect(await votes(raised)).toEqual([1, 1, 1]);
   });
 
-  test("of which the answers get lost on the way stands still; going on rules on the rest and counts nothing twice", {
+  test("pauses if answers get lost; continuing decides the rest and counts nothing twice", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-lost", [611, 712, 813]);
@@ -251,7 +251,7 @@ inBrowser("a group of alike", () => {
     const row = (target: string) => dialog.getByRole("listitem").filter({ hasText: target });
     cut = true;
     await dialog.getByRole("button", { name: "Block 3" }).click();
-    await row("cus_712").getByText("no answer: it is sent again when you go on").waitFor();
+    await row("cus_712").getByText("no answer: it is sent again when you continue").waitFor();
     await dialog.getByText("The service does not answer").waitFor();
     await row("cus_611").getByText("blocked", { exact: true }).waitFor();
     await row("cus_813").getByText("not yet").waitFor();
@@ -267,7 +267,7 @@ inBrowser("a group of alike", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test("stops at Escape with its dialog on the screen, however often it is pressed, and goes on when it is told to", {
+  test("stops at Escape with its dialog open, however often it is pressed, and continues on request", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await raise("bot-stopped", [621, 722]);
@@ -284,7 +284,7 @@ inBrowser("a group of alike", () => {
     await page.getByRole("button", { name: "Rule on all 2" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Block 2" }).click();
-    await dialog.getByText("being sent …").waitFor();
+    await dialog.getByText("sending …").waitFor();
     await pressEscape(page);
     send();
     await dialog.getByText("1 of 2 done").waitFor();

@@ -1,4 +1,4 @@
-/** A review that was handed to others: who may not decide sees no button for it, and hears of it in an open dialog. */
+/** A reassigned review: former reviewers see no button for it, and an open dialog reports it. */
 import { expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -7,7 +7,7 @@ import { api, intent, seedLive, submit } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 inBrowser("a review in other hands", () => {
-  test("offers no ruling to whoever is not among them, tells an open dialog, and comes back with its buttons", {
+  test("offers no ruling to former reviewers, reports it in an open dialog, and later shows the buttons again", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -24,10 +24,10 @@ inBrowser("a review in other hands", () => {
     await page.keyboard.type("looks right");
     await handTo("user", cleo.user_id);
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("This has been handed to others meanwhile").waitFor();
+    await dialog.getByText("An operator has reassigned this meanwhile").waitFor();
     expect(await dialog.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     await page.keyboard.press("Escape");
-    await page.getByText(`In other hands: ${cleo.email} decides.`).waitFor();
+    await page.getByText(`Assigned to: ${cleo.email} decides.`).waitFor();
     expect(await page.locator(".rulebar button").count()).toBe(0);
     await page.keyboard.press("a");
     expect(await dialog.count()).toBe(0);
@@ -37,12 +37,12 @@ inBrowser("a review in other hands", () => {
     await handTo("role", "reviewer");
     await page.locator(".rulebar button:enabled", { hasText: "Approve" }).waitFor();
     await handTo("role", "admin");
-    await hers.page.getByText("In other hands: every admin decides.").waitFor();
+    await hers.page.getByText("Assigned to: every admin decides.").waitFor();
     expect(await hers.page.locator(".rulebar button:enabled").allTextContents()).toEqual(["Reassign", "Cancel review"]);
     expect([...wrongs, ...hers.wrongs]).toEqual([]);
   });
 
-  test("shows whose rules ask and whose turn it is; whoever comes later can block, and approve when the turn has come", {
+  test("shows the rules and the current panel; members of a later panel can block, and approve in their turn", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -84,7 +84,7 @@ inBrowser("a review in other hands", () => {
     expect([...wrongs, ...ahead.wrongs]).toEqual([]);
   });
 
-  test("is not counted in the menu as waiting for whoever cannot decide it, and neither is what they have voted on", {
+  test("is not in the menu's count for people who cannot decide it or have already voted", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -123,7 +123,7 @@ inBrowser("a review in other hands", () => {
     expect([...wrongs, ...read.wrongs]).toEqual([]);
   });
 
-  test("is left out of a ruling on a group by whoever is not among them, and says in whose it is", {
+  test("is left out of a group ruling by people who are not its reviewers, and names the reviewers", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedLive(console_.url);
@@ -139,7 +139,7 @@ inBrowser("a review in other hands", () => {
     await page.getByRole("button", { name: "Rule on all 3" }).click();
     const dialog = page.getByRole("dialog");
     const others = dialog.getByRole("listitem").filter({ hasText: "cus_2" });
-    await others.getByText("In other hands: every operator decides.").waitFor();
+    await others.getByText("Assigned to: every operator decides.").waitFor();
     expect(await others.getByRole("checkbox").isDisabled()).toBe(true);
     expect(await others.getByRole("checkbox").isChecked()).toBe(false);
     expect(await violations(page, in_dialog)).toEqual([]);
@@ -190,7 +190,7 @@ inBrowser("a review in other hands", () => {
       { type: "user", id: gus.user_id },
       { type: "user", id: finn.user_id },
     ]);
-    // Whoever joins is there at once.
+    // A new person appears at once.
     const ida = await console_.join(seeded.admin, "ida@example.com", "reviewer");
     await page.getByRole("button", { name: "Reassign" }).click();
     await dialog.getByLabel("Who decides").selectOption("Certain people");

@@ -25,7 +25,7 @@ inBrowser("interruptions", () => {
     await page.keyboard.press("Control+a");
     const written = { ...refundPolicy, metadata: { name: "half-written", title: "Half written" } };
     await paste(editor, JSON.stringify(written, null, 2));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
 
     await other.goto("/");
     await other.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -36,7 +36,7 @@ inBrowser("interruptions", () => {
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("What you had written here and not saved is back.").waitFor();
+    await page.getByText("Your unsaved text from an earlier visit is back.").waitFor();
     await page.getByRole("button", { name: "Save policy" }).click();
     await page.getByRole("heading", { name: "Half written" }).waitFor();
     // The other tab is in again, too: it is the same browser.
@@ -44,7 +44,7 @@ inBrowser("interruptions", () => {
     await other.getByRole("heading", { name: "Overview" }).waitFor();
     await other.goto("/policies/new");
     await other.locator("[data-editor]").waitFor();
-    expect(await other.getByText("What you had written here").count()).toBe(0);
+    expect(await other.getByText("Your unsaved text").count()).toBe(0);
     expect(wrongs).toEqual([]);
   });
 
@@ -58,11 +58,11 @@ inBrowser("interruptions", () => {
     await editor.click();
     await page.keyboard.press("Control+a");
     await paste(editor, JSON.stringify({ ...refundPolicy, metadata: { name: "unsaved", title: "Unsaved" } }, null, 2));
-    await page.getByText("No mistakes; there are no tests.").waitFor();
-    const dialog = page.getByRole("dialog", { name: "What you wrote in this tab is not saved" });
+    await page.getByText("No errors; there are no tests.").waitFor();
+    const dialog = page.getByRole("dialog", { name: "Your text in this tab is not saved" });
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await dialog.getByRole("button", { name: "Sign out and lose it" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -70,7 +70,7 @@ inBrowser("interruptions", () => {
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await page.locator("[data-editor]").waitFor();
-    expect(await page.getByText("What you had written here").count()).toBe(0);
+    expect(await page.getByText("Your unsaved text").count()).toBe(0);
     // With nothing to lose nobody is asked.
     await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -115,7 +115,7 @@ inBrowser("interruptions", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("changed parameters are dropped only by whoever says so, by Escape as by Cancel; without any nobody is asked", {
+  test("drops changed parameters only after a confirmation, on Escape as on Cancel; asks nothing without changes", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 970 }));
@@ -255,7 +255,7 @@ inBrowser("interruptions", () => {
     expect(api_keys.filter(({ name }) => name === "made once by iris")).toHaveLength(1);
   });
 
-  test("a ruling whose answers are lost is told to be one's own", {
+  test("recognizes a ruling whose answers were lost as one's own", {
     timeout: test_timeout_ms,
   }, async () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 940 }));

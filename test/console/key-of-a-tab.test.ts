@@ -7,7 +7,7 @@ import { api, seedOrganization } from "./seed.ts";
 const console_ = await consoleUnderTest();
 
 inBrowser("the key of a tab", () => {
-  test("the first one, made in open mode, is shown, and the tab goes on with it", {
+  test("the first one, made in open mode, is shown, and the tab uses it", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open();
@@ -26,7 +26,7 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a replaced one is shown as well, and the tab goes on with it", { timeout: test_timeout_ms }, async () => {
+  test("a replaced one is shown as well, and the tab uses the new one", { timeout: test_timeout_ms }, async () => {
     const seeded = await seedOrganization(console_.url);
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
     await page.goto("/keys");
@@ -42,7 +42,7 @@ inBrowser("the key of a tab", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("one that has ended is told of and forgotten: whoever signs in with a password is who the tab is used as", {
+  test("an ended one is reported and forgotten, and a sign-in with a password sets the tab's caller", {
     timeout: test_timeout_ms,
   }, async () => {
     const seeded = await seedOrganization(console_.url);
@@ -59,7 +59,7 @@ inBrowser("the key of a tab", () => {
     await page.getByRole("heading", { name: "Decisions", exact: true }).waitFor();
     await api(console_.url, seeded.admin, "DELETE", `/v1/api-keys/${key_id}`);
     // The page hears of it by itself: it asks the service how many reviews wait.
-    await page.getByText("This key is not valid (any more)").first().waitFor();
+    await page.getByText("This key is not valid").first().waitFor();
     await page.getByLabel("E-mail", { exact: true }).fill(email);
     await page.getByLabel("Password").fill(password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();

@@ -1,4 +1,4 @@
-/** What operators and admins do in the browser, and what others do not even see. */
+/** Actions of operators and admins in the browser, which others do not see. */
 import { beforeAll, expect, test } from "vitest";
 import { testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 import { in_dialog, sidewaysOf, structureViolations, violations } from "./accessibility.ts";
@@ -28,29 +28,29 @@ inBrowser("operating", () => {
       await paste(editor, JSON.stringify(document, null, 2));
     };
     await write("params.amount_usd > limt", "block");
-    await page.getByText("1 mistake").waitFor();
+    await page.getByText("1 error").waitFor();
     expect(await page.locator(".cm-lintRange-error").first().textContent()).toBe("limt");
     await write("facts.security.active_securty_incident == true", "block");
-    await page.getByText("No mistakes; 1 warning; there are no tests.").waitFor();
+    await page.getByText("No errors; 1 warning; there are no tests.").waitFor();
     expect(await page.locator(".cm-lintRange-warning").first().textContent()).toBe("active_securty_incident");
     const { intent: tried } = intent("other.refund", { amount_usd: 60 });
     const one = { name: "above", intent: tried, expect: { verdict: "block" } };
     await write("params.amount_usd > 50.0", "block", [one]);
-    await page.getByText("No mistakes; its test passes.").waitFor();
+    await page.getByText("No errors; its test passes.").waitFor();
     await write("params.amount_usd > 50.0", "block");
-    await page.getByText("No mistakes; there are no tests.").waitFor();
+    await page.getByText("No errors; there are no tests.").waitFor();
     await page.getByRole("button", { name: "Save new version" }).click();
     await page.getByText("Version 2 waits for activation").waitFor();
     const before = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
     expect(before.decision.verdict).toBe("approve");
-    // What it would have meant for what was decided already, before it is put in force.
+    // Its effect on earlier decisions, before its activation.
     await page.getByRole("link", { name: "Backtest" }).last().click();
-    await page.getByText("As if the newest version of this policy had been in force").waitFor();
+    await page.getByText("As if the newest version of this policy had been active").waitFor();
     await page.getByRole("button", { name: "Run" }).click();
     const flips = page.getByRole("table").filter({ has: page.getByRole("columnheader", { name: "Candidate" }) });
     const flip = flips.getByRole("row").filter({ has: page.locator(`a[href="/decisions/${before.intent_id}"]`) });
     await flip.getByText("tool_refund").waitFor();
-    const matrix = page.getByRole("table", { name: "How many verdicts became which" });
+    const matrix = page.getByRole("table", { name: "Number of verdicts by old and new verdict" });
     expect(await matrix.locator("td.worse").allTextContents()).toEqual(["1"]);
     await page.setViewportSize({ width: 320, height: 640 });
     expect(await sidewaysOf(page)).toEqual([]);
@@ -59,7 +59,7 @@ inBrowser("operating", () => {
     await follow(page, `/policies/${seeded.policy_id}`);
     await page.getByRole("button", { name: "Activate", exact: true }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Activate" }).click();
-    await page.getByText("Version 2 is in force.").waitFor();
+    await page.getByText("Version 2 is active.").waitFor();
     const after = await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd: 60 }));
     expect(after.decision.verdict).toBe("block");
     await page.getByRole("region", { name: "Changes from version 1 to version 2" }).getByText("50.0").first().waitFor();
@@ -114,11 +114,11 @@ inBrowser("operating", () => {
     // The page asks for failed deliveries by itself.
     await failed.getByRole("button", { name: "Send again" }).waitFor();
     expect(await failed.getByRole("button", { name: "Send again" }).count()).toBe(1);
-    // What it came to is told at once, each attempt when it is asked for.
+    // The result appears at once, each attempt on demand.
     await failed.getByText("3 attempts, the last: 500 – The receiver answered 500 instead of a 2xx status.").click();
     expect(await failed.getByRole("row").count()).toBe(4);
     await failed.getByRole("button", { name: "Send again" }).click();
-    await page.getByText("As a new delivery with three attempts of its own.").waitFor();
+    await page.getByText("As a new delivery with three attempts.").waitFor();
     await expect.poll(() => receiver.received.at(-1)?.headers["x-service-retry"], { timeout: 60_000 }).toBe("true");
     await failed.getByText("sent again: delivered").waitFor({ timeout: 60_000 });
     await failed.getByRole("button", { name: "Send all again" }).click();
@@ -166,7 +166,7 @@ inBrowser("operating", () => {
     const dialog = page.getByRole("dialog", { name: "Send all again?" });
     await page.getByRole("button", { name: "Send all again" }).click();
     await dialog.getByRole("button", { name: "Send all again" }).click();
-    await dialog.getByText("200 messages so far; it goes on by itself as soon as there is room").waitFor();
+    await dialog.getByText("200 messages so far; waiting for the rate limit").waitFor();
     const afterRest = async () => {
       await page.clock.fastForward(5_000);
       return goOn;
@@ -237,7 +237,7 @@ inBrowser("operating", () => {
     await raise("cus_open");
     const { page, wrongs } = await console_.open({ api_key: own.reviewer });
     await page.goto("/review?status=all");
-    await page.getByRole("button", { name: "and 4 alike" }).click();
+    await page.getByRole("button", { name: "and 4 similar" }).click();
     const entry = (target: string) => page.locator(".entry").filter({ hasText: target });
     await entry("cus_yes").getByText("decided: approved").waitFor();
     await entry("cus_no").getByText("decided: blocked").waitFor();

@@ -98,7 +98,7 @@ inBrowser("every page", () => {
     ];
   }, test_timeout_ms);
 
-  /** What is wrong with the page that is shown: in light and dark, and on a screen of 360 px. */
+  /** Returns the problems of the page: in light and dark, and on a screen of 360 px. */
   async function wrongsOf(page: Page): Promise<string[]> {
     const wide = await violationsInBoth(page);
     await page.setViewportSize({ width: 360, height: 740 });
@@ -171,7 +171,7 @@ inBrowser("every page", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of an address that has none stands in the frame, with the menu and a way to the overview", {
+  test("of an unknown address is in the frame, with the menu and a link to the overview", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
@@ -244,7 +244,7 @@ inBrowser("every page", () => {
     for (const each of await page.getByText("1 attempt: 500").all()) await each.click();
     await page.getByRole("table", { name: "Attempts of dlv_05" }).waitFor();
     expect(await page.getByText("sent again:").allTextContents()).toEqual([
-      ...["sent again: under way", "sent again: delivered", "sent again: failed"],
+      ...["sent again: in progress", "sent again: delivered", "sent again: failed"],
       "sent again: cancelled with its webhook",
     ]);
     const sendAgain = page.getByRole("button", { name: "Send again" });

@@ -274,7 +274,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a block that held nothing is told to be one, and offers no override", {
+  test("a block that held nothing says so, and offers no override", {
     timeout: test_timeout_ms,
   }, async () => {
     const [path, body] = ["/v1/intents?mode=shadow", intent("other.export", { rows: 5_000 })] as const;
@@ -296,7 +296,7 @@ inBrowser("the review queue", () => {
       );
     const { page, wrongs } = await console_.open({ api_key: seeded.operator });
     await page.goto("/review?agent_id=bot-group");
-    await page.getByRole("button", { name: "and 2 alike" }).click();
+    await page.getByRole("button", { name: "and 2 similar" }).click();
     expect(await page.locator(".entry").count()).toBe(3);
     await page.locator(".rulebar button:enabled").first().waitFor();
     await page.getByRole("button", { name: "Reassign" }).click();
@@ -351,7 +351,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("of more than a page that wait, the one whose time ends first stands on top, however old it is", {
+  test("of more than a page of waiting actions, the first to expire is on top, however old", {
     timeout: test_timeout_ms,
   }, async () => {
     const own = await seedLive(console_.url);
@@ -377,7 +377,7 @@ inBrowser("the review queue", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("a lost connection is told, and the page goes on by itself when the service answers again", {
+  test("reports a lost connection, and continues when the service answers again", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, context } = await console_.open({ api_key: seeded.reviewer });

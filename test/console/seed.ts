@@ -173,7 +173,9 @@ export async function seedLive(base_url: string): Promise<Seeded> {
   return seeded;
 }
 
-/** An organization in which so many refunds wait for a reviewer, each of another agent: `bot-0`, `bot-1` … */
+/**
+ * Creates an organization with this many refunds that wait for a reviewer, each of another agent: `bot-0`, `bot-1` …
+ */
 export async function seedQueue(base_url: string, cases: number): Promise<Seeded> {
   const seeded = await seedLive(base_url);
   for (let n = 0; n < cases; n += 1)
@@ -181,7 +183,7 @@ export async function seedQueue(base_url: string, cases: number): Promise<Seeded
   return seeded;
 }
 
-/** What agents of a busy day leave behind: some of everything, hostile texts among them. */
+/** Creates the data of a busy day: some of everything, hostile texts among them. */
 export async function seedActivity(base_url: string, seeded: Seeded): Promise<void> {
   const { admin, agent, membrane_id } = seeded;
   for (let count = 0; count < 6; count += 1)

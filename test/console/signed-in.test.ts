@@ -82,7 +82,7 @@ inBrowser("the account", () => {
     expect(wrongs).toEqual([]);
   });
 
-  test("who invites an address again is told that its first invitation is replaced, and by which role", {
+  test("inviting an address again says that the first invitation is replaced, and by which role", {
     timeout: test_timeout_ms,
   }, async () => {
     const { page, wrongs } = await console_.open({ api_key: seeded.admin });
@@ -166,11 +166,11 @@ inBrowser("the account", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: "Remove" }).click();
     await dialog.getByText("listed first").waitFor();
-    expect(await dialog.getByText("There may be more than this list shows.").count()).toBe(0);
+    expect(await dialog.getByText("This list may be incomplete.").count()).toBe(0);
     await dialog.getByRole("button", { name: "Revoke all" }).click();
     keys.push(await newKeyOf(former.session, "made meanwhile"));
     await dialog.getByRole("button", { name: "Remove" }).click();
-    await dialog.getByText("There may be more than this list shows.").waitFor();
+    await dialog.getByText("This list may be incomplete.").waitFor();
     await dialog.getByRole("button", { name: "Revoke all" }).click();
     keys.push(await newKeyOf(former.session, "in no list"));
     await dialog.getByRole("button", { name: "Remove" }).click();

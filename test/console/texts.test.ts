@@ -1,4 +1,4 @@
-/** What the console computes by itself: visible texts, differences, patches, places in a policy, words of the language. */
+/** The console's own computations: visible texts, differences, patches, places in a policy, words of the language. */
 import { errorCodes, hiddenCharacter } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import fc from "fast-check";
@@ -105,7 +105,7 @@ test.each([
   [429, "rate_limit_exceeded", 42, "Nothing was changed. Try again in 42 seconds."],
   [429, "rate_limit_exceeded", 1, "Nothing was changed. Try again in a few seconds."],
   [503, "overloaded", 5, "Nothing was changed. Try again in 5 seconds."],
-  [503, "unavailable", 20, "Try again in 20 seconds. If it stays so, tell the operator."],
+  [503, "unavailable", 20, "Try again in 20 seconds. If the problem persists, tell the operator."],
 ])("a refusal of %i %s promises no second try, and names the time once: %i s", (status, code, seconds, todo) => {
   const fields = { status, code, message: "", details: [], request_id: null, retry_after_seconds: seconds };
   expect(adviceOn(new ApiError(fields)).todo).toBe(todo);
@@ -115,11 +115,11 @@ test.each([
   [409, "state_conflict", "last_admin", "The last admin stays", /meantime|new state/],
   [409, "state_conflict", "no_name", "There are no passkeys at this address", /meantime|new state/],
   [409, "already_exists", "address_taken", "This address has an account here already", /another name/],
-  [404, "not_found", "link_over", "This link does not serve any more", /the list/],
+  [404, "not_found", "link_over", "This link is no longer valid", /the list/],
   [403, "forbidden", "not_vouched_for", "Your organization's sign-in does not let you in", /role/],
   [401, "invalid_credentials", "not_through", "You are not signed in", /typed/],
   [503, "unavailable", "provider", "Your organization's sign-in does not answer", /database|operator/],
-])("a refusal of %i %s for %s is told as what it is", (status, code, detail, title, never) => {
+])("explains a refusal of %i %s for %s", (status, code, detail, title, never) => {
   const details = [{ path: "", code: detail, message: "The reason." }];
   const fields = { status, code, message: "", details, request_id: null, retry_after_seconds: null };
   const advice = adviceOn(new ApiError(fields));
@@ -129,7 +129,7 @@ test.each([
 });
 
 test("no advice to a person speaks of the API's fields or addresses, whatever is refused", () => {
-  // These only programs come to: the console sends nothing else than JSON, and documents of its own making.
+  // Refusals that only programs get: the console sends only JSON, and documents that it made.
   const apart = ["invalid_json", "invalid_context", "unknown_event_type", "idempotency_conflict"];
   const programs = [...apart, "method_not_allowed", "unsupported_media_type"];
   for (const [code, { status, meaning, advice }] of Object.entries(errorCodes)) {
@@ -141,12 +141,12 @@ test("no advice to a person speaks of the API's fields or addresses, whatever is
   }
 });
 
-test("what a proxy says in place of the service is told as that, and not as a mistake of who sent it", () => {
+test("explains a proxy's answer as such, and does not blame the sender", () => {
   for (const status of [200, 403, 502, 504]) {
     const none = { details: [], request_id: null, retry_after_seconds: null };
     const { title, todo } = adviceOn(new ApiError({ ...none, status, code: `http_${status}`, message: "Bad Gateway" }));
-    expect(title).toBe("Something on the way to the service answered in its place");
-    expect(todo).toContain(`${status}: what you sent may have been done or not`);
+    expect(title).toBe("A proxy answered instead of the service");
+    expect(todo).toContain(`${status}: your request may have been done or not`);
   }
 });
 
@@ -268,7 +268,7 @@ test("of any actions, those that ask for the same differ in nothing, and all oth
 });
 
 describe("policies as text", () => {
-  test.each(["*.transfer", "*transfer", "*_x"])("a name without an anchor is marked where it stands: %s", (name) => {
+  test.each(["*.transfer", "*transfer", "*_x"])("a name without an anchor is marked at its place: %s", (name) => {
     const text = `spec:\n  match:\n    actions: [${name}]\n`;
     expect(readText(text)).toEqual({
       marks: [
@@ -288,13 +288,13 @@ describe("policies as text", () => {
     `a:\n  ${"- ".repeat(20_000)}`,
     '{"a":'.repeat(20_000),
     `${" ".repeat(600)}a: 1`,
-  ])("that nest without end are told to, and leave the page as it is", (text) => {
+  ])("that nest without end are reported, and leave the page unchanged", (text) => {
     expect(readText(text)).toEqual({
       marks: [{ severity: "error", from: 0, to: text.length, message: "The document is nested too deeply." }],
     });
   });
 
-  test("are told what is no YAML in words for whoever writes a policy", () => {
+  test("report invalid YAML in words for policy authors", () => {
     const first = (text: string) => {
       const read = readText(text);
       return "marks" in read ? read.marks[0]?.message : null;

@@ -1,4 +1,4 @@
-/** What people are asked about and shown is told by names and words, not only by ids. */
+/** Questions and pages use names and words, not only ids. */
 import { beforeAll, expect, test } from "vitest";
 import { follow } from "./chromium.ts";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -20,7 +20,7 @@ const twoPeople = {
   },
 };
 
-inBrowser("told in words", () => {
+inBrowser("in words", () => {
   let seeded: Seeded;
   let rita: Person;
   let otto: Person;
@@ -38,7 +38,7 @@ inBrowser("told in words", () => {
     await api(console_.url, seeded.admin, "POST", `/v1/policies/${policy.policy_id}/activate`, { mode: "live" });
   }, test_timeout_ms);
 
-  test("whoever revokes a key, withdraws an override or moves a membrane is asked by its name", {
+  test("questions name the key to revoke, the override to withdraw and the membrane to move", {
     timeout: test_timeout_ms,
   }, async () => {
     const { intent_id } = await submit(console_.url, seeded.agent, intent("other.export", { rows: 5_000 }));
@@ -65,7 +65,7 @@ inBrowser("told in words", () => {
     expect(await page.getByRole("row").last().getByRole("time").count()).toBe(0);
     await follow(page, "/membranes");
     await page.getByRole("button", { name: "Return to shadow" }).click();
-    await dialog.getByText("Membrane default: agents go on whatever the verdict.").waitFor();
+    await dialog.getByText("Membrane default: agents continue whatever the verdict.").waitFor();
     expect(wrongs).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ inBrowser("told in words", () => {
     await row("Session began").getByText(otto.email).first().waitFor();
     await follow(page, "/settings");
     await page.getByText(`a session of ${otto.email}`).waitFor();
-    // A key is told by its name to those who may read it.
+    // People who may read a key see its name.
     const admins = await console_.open({ api_key: seeded.admin });
     await admins.page.goto("/audit");
     const activated = admins.page.getByRole("row").filter({ hasText: "grants, version 1, live" });
@@ -88,7 +88,7 @@ inBrowser("told in words", () => {
     expect([...wrongs, ...admins.wrongs]).toEqual([]);
   });
 
-  test("an auditor finds a decision by its date, is not told to try again what is not there, and is offered no mails about reviews", {
+  test("an auditor finds a decision by its date, gets no advice to retry a missing page, and is offered no mails about reviews", {
     timeout: test_timeout_ms,
   }, async () => {
     const { decision } = await submit(console_.url, seeded.agent, intent("other.dated", {}, { agent: "dated-bot" }));
@@ -99,7 +99,7 @@ inBrowser("told in words", () => {
     const when = at.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Berlin" });
     await page.getByRole("row").filter({ hasText: when }).waitFor();
     await follow(page, "/decisions/int_01M8AG0S3MCJZ19QNBPMEABWAA");
-    await page.getByText("There is no such thing (any more)").waitFor();
+    await page.getByText("This does not exist, or no longer exists").waitFor();
     expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
     await follow(page, "/settings");
     await page.getByRole("region", { name: "Second factor" }).waitFor();

@@ -1,4 +1,4 @@
-/** What one person alone may not let through. */
+/** Actions that one person alone must not approve. */
 import { beforeAll, expect, test } from "vitest";
 import { in_dialog, violations } from "./accessibility.ts";
 import { follow } from "./chromium.ts";
@@ -69,7 +69,7 @@ inBrowser("two people", () => {
     expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
 
     await bob.page.goto("/overrides");
-    await bob.page.getByText("second person awaited").waitFor();
+    await bob.page.getByText("waits for a second person").waitFor();
     await follow(bob.page, path);
     await standing(bob).getByText("The auditors are at the door").waitFor();
     await standing(bob).getByText("ann@example.com").waitFor();
@@ -78,13 +78,13 @@ inBrowser("two people", () => {
     await bob.page.getByLabel("Reason").fill("I see them, too");
     await bob.page.getByRole("button", { name: "Override", exact: true }).click();
     for (const each of [bob, ann])
-      await standing(each).getByText("the agent’s next try of the same action passes, once").waitFor();
+      await standing(each).getByText("the agent’s next attempt of the same action passes, once").waitFor();
     await bob.page.locator(".timeline").getByText("ann@example.com").first().waitFor();
     const passed = await submit(console_.url, seeded.agent, body);
     expect(passed.decision.verdict).toBe("approve");
     expect((await submit(console_.url, seeded.agent, body)).decision.verdict).toBe("block");
     await bob.page.reload();
-    await standing(bob).getByRole("link", { name: "the try that passed" }).click();
+    await standing(bob).getByRole("link", { name: "the attempt that passed" }).click();
     await bob.page.getByText(passed.intent_id).first().waitFor();
     expect([...ann.wrongs, ...bob.wrongs]).toEqual([]);
   });
@@ -101,7 +101,7 @@ inBrowser("two people", () => {
     await ann.page.getByRole("button", { name: /^With changes/ }).click();
     await ann.page.getByLabel("Parameters as JSON").fill('{"amount_usd": 450, "currency": "USD"}');
     await ann.page.getByRole("button", { name: /^Approve changed action/ }).click();
-    await ann.page.getByText("Vote counted; more are needed").waitFor();
+    await ann.page.getByText("Vote counted; more approvals are needed").waitFor();
     await bob.page.goto(path);
     const review = bob.page.getByRole("region", { name: "Review" });
     await review.getByText("450").waitFor();
@@ -154,7 +154,7 @@ inBrowser("two people", () => {
         .click();
     };
     await approve(ann);
-    await ann.page.getByText("Vote counted; more are needed").waitFor();
+    await ann.page.getByText("Vote counted; more approvals are needed").waitFor();
     await ann.page.getByRole("region", { name: "Review" }).getByText("One more person has to approve").waitFor();
     await ann.page.getByText("1 of 2 approvals given").waitFor();
     expect(await ann.page.getByRole("button", { name: /You have approved/ }).isDisabled()).toBe(true);

@@ -1,4 +1,4 @@
-/** What agents choose of an action stands apart from what the console says of it, and as it is. */
+/** An agent's texts are separate from the console's own, and unchanged. */
 import type { Locator } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { consoleUnderTest, inBrowser, test_timeout_ms } from "./console-under-test.ts";
@@ -20,7 +20,7 @@ inBrowser("the texts of agents", () => {
     for (const amount_usd of [740, 741])
       await submit(console_.url, seeded.agent, intent("other.refund", { amount_usd }, { agent, target }));
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
-    /** What is left of a text without what stands in a frame that no text can draw. */
+    /** Returns a page's text without the framed parts, which no text can imitate. */
     const ours = (selector: string) =>
       page.locator(selector).evaluate((element) => {
         const copy = (element as unknown as { cloneNode(deep: true): unknown }).cloneNode(true) as {
@@ -121,7 +121,7 @@ inBrowser("the texts of agents", () => {
     const raised = await submit(console_.url, seeded.agent, intent("other.discount", { ...padding, percent: 55 }));
     const { page, wrongs } = await console_.open({ api_key: seeded.reviewer });
     await page.goto(`/decisions/${raised.intent_id}`);
-    // On the page of a decision, too, what it says of itself is told to be that.
+    // The decision page also marks the agent's own claims.
     await page.getByText("In the agent’s own words, unchecked:").waitFor();
     const json = page.getByRole("region", { name: "Changes to the parameters" });
     await json.waitFor();

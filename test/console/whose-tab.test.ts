@@ -56,7 +56,7 @@ inBrowser("whose a tab is", () => {
     await other.getByRole("button", { name: "Sign in", exact: true }).click();
     await other.getByRole("heading", { name: "Overview" }).waitFor();
     await isBobs(watched);
-    // Bob's own tab has nothing to be told.
+    // Bob's own tab has nothing to report.
     expect(await other.getByText("Another person is signed in").count()).toBe(0);
     expect(watched.wrongs).toEqual([]);
   });
@@ -87,7 +87,7 @@ inBrowser("whose a tab is", () => {
     await watched.context.addCookies([{ name, value, url: console_.url, httpOnly: true, sameSite: "Lax" }]);
     await page.getByRole("dialog").getByRole("button", { name: "Create", exact: true }).click();
     const messages = page.getByRole("region", { name: "Messages" });
-    await messages.getByText("This page is not yours any more").waitFor();
+    await messages.getByText("This page now belongs to another caller").waitFor();
     await messages.getByText("Nothing was done").waitFor();
     await page.getByText("Another person is signed in").waitFor();
     const { api_keys } = await api<{ api_keys: { name: string | null }[] }>(

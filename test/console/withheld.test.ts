@@ -1,4 +1,4 @@
-/** What a rule removes or redacts is on no page, whatever became of the action. Source: policies.md §3 rule 5. */
+/** No page shows values that a rule removes or redacts, whatever the action's outcome. */
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { shownAnswer, shownIntent } from "../../packages/console/src/parts/records/shown.ts";
@@ -69,7 +69,7 @@ describe("what is withheld", () => {
       const answer = { intent, facts: {}, decision: { modified_content: null } } as unknown as IntentAnswer;
       return shownAnswer(answer).intent.payload;
     };
-    const card = "(withheld: a rule removes or redacts this)";
+    const card = "(redacted by a rule)";
     expect(shownOf("[masked]")).toEqual({ summary: "for [masked]", content: { card, key: "[masked]" } });
     expect(shownOf("hunter2!")).toEqual({ summary: "for [redacted]", content: { card, key: card } });
   });
@@ -188,7 +188,7 @@ inBrowser("the pages", () => {
       if (decision.escalation_id !== null) paths.push(`/escalations/${decision.escalation_id}`);
       for (const path of paths) {
         await follow(page, path);
-        await page.getByText("(withheld: a rule removes or redacts this)").first().waitFor();
+        await page.getByText("(redacted by a rule)").first().waitFor();
         await page.getByText("Pay with [redacted]").first().waitFor();
         await page.getByText("Facts", { exact: true }).first().waitFor();
         expect(await page.content(), `${name} ${path}`).not.toContain(card);

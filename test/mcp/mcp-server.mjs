@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol for tests, on the protocol's own library: what it did stands in the file that it is given.
+// A Model Context Protocol server for tests, on the protocol's own library. It records its calls in the given file.
 import { appendFileSync } from "node:fs";
 import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";

@@ -84,7 +84,7 @@ async function governedByProcess() {
 }
 
 function conversation(client: Client, done_file: string) {
-  /** What the server did since this conversation began, in order. */
+  /** Returns the server's calls since this conversation began, in order. */
   const all = (): unknown[] =>
     readFileSync(done_file, "utf8")
       .split("\n")
@@ -116,7 +116,7 @@ const happened = async (intent_id = "") =>
   (await admin.listIntentAudit(intent_id)).audit.filter(({ type }) => type === "observed").map(({ data }) => data);
 const openReview = async () => (await reviewer.listEscalations({ status: "pending" })).escalations[0]?.escalation_id;
 
-test("what may be done is done, told as the intent of the client's own name, and recorded", async () => {
+test("an approved call is made, submitted under the client's own name, and recorded", async () => {
   const { client, send, done } = await governedByProcess();
   const { tools } = await client.listTools();
   expect(tools.map(({ name }) => name)).toEqual(["send_money", "balance", "send_later", "hang"]);
@@ -134,7 +134,7 @@ test("what may be done is done, told as the intent of the client's own name, and
   await expect.poll(async () => happened((await latest())?.intent_id)).toMatchObject([{ status: "failed" }]);
 });
 
-test("what is blocked never reaches the server, and the model is told why", async () => {
+test("a blocked call never reaches the server, and the model gets the reason", async () => {
   const { send, done } = usual();
   const { texts, failed, meta } = await send(5000);
   expect({ failed, text: texts[0] }).toMatchObject({ failed: true, text: expect.stringContaining("no-large-sums:") });
@@ -143,7 +143,7 @@ test("what is blocked never reaches the server, and the model is told why", asyn
   await expect.poll(async () => happened((await latest())?.intent_id)).toMatchObject([{ status: "skipped" }]);
 });
 
-test("what policies change is made as they changed it, and the model is told with what", async () => {
+test("a call that policies change is made with the changes, and the model gets them", async () => {
   const { send, done } = usual();
   const { texts, failed } = await send(80, "petty cash");
   expect(failed).toBe(false);
@@ -182,7 +182,7 @@ test("a call waits for people, with signs of life, and goes on as they let it th
   expect(done()).toEqual([["send_money", { amount_usd: 90, to: "bob" }]]);
 });
 
-test("whoever calls again after the time of waiting goes on with the same review, and its approval serves once", async () => {
+test("a repeated call after the wait resumes the same review, and its approval works once", async () => {
   const { send, done } = await governed(["--wait", "1"]);
   const before = (await admin.listIntents({ limit: 200 })).intents.length;
   expect(await send(300)).toMatchObject({ failed: true, texts: [expect.stringContaining("Call the tool again")] });
@@ -282,7 +282,7 @@ test("a client that goes leaves no server behind, and calls that hang are record
   await expect.poll(() => happened(intent_id)).toMatchObject([{ status: "failed" }]);
 });
 
-test("a server that cannot be started, and one that ends, are told by words and exit code", async () => {
+test("a server that cannot be started, and one that ends, are reported by words and exit code", async () => {
   const missing = await runCli(["mcp", "--", "no-such-server"]);
   expect(missing).toEqual({
     code: 1,

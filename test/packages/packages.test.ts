@@ -1,4 +1,4 @@
-/** What a project of its own gets of the packages that it installs from `npm pack`. */
+/** The contents of the packages that another project installs from `npm pack`. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 type Sample = (...given: unknown[]) => Promise<unknown>;
 
-/** What the sample that defines `name` exports, loaded with the service and the client of this test. */
+/** Returns the exports of the sample that defines `name`, with the service and the client of this test. */
 async function sample(name: string, definition = `async function ${name}(`): Promise<Sample> {
   const readme = await readFile(new URL("../../packages/sdk/README.md", import.meta.url), "utf8");
   const samples = Array.from(readme.matchAll(/```ts\n(.*?)```/gs), ([, text = ""]) => text);

@@ -1,4 +1,4 @@
-/** The laws of deciding over the real packs, all of them on at once. Source: policies.md §3; issue "policies", item 2. */
+/** The laws of deciding over the real packs, all of them on at once. Source: docs/policies.md. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "../../packages/core/src/deciding/decide.ts";
@@ -148,7 +148,7 @@ function nested(facts: Facts): Record<string, Record<string, unknown>> {
   return all;
 }
 
-/** What is decided of a case on facts of which some have long been stale. */
+/** Decides a case in which some facts have long been stale. */
 function verdictOn(one: Case, policySet: PolicySet, fresh: Facts, stale: Facts): string {
   const now_us = parseTimestampUs(one.now) ?? 0;
   const old = nested(stale);
@@ -263,11 +263,11 @@ test("removing a fact never turns a block into an approval, with all packs on", 
 });
 
 /**
- * With one pack on, where the rules themselves say that nothing known is no reason to stop. Each stands in a README of its
- * pack; another condition would stop what these rules let pass:
- * - security: "Unknown counts only for high-impact actions"; a mail goes out without knowing of alerts.
- * - ccpa: who never refused has no record; `ccpa.opt-out` asks for one before sale and sharing.
- * - pci: the rule is about actions that reach the cardholder data environment, and the fact is what says so.
+ * One pack at a time, where rules accept unknown facts on purpose. Each exception is in its pack's README; another
+ * condition would stop actions that the rules allow:
+ * - security: "Unknown counts only for high-impact actions"; a mail goes out without known alerts.
+ * - ccpa: a person who never refused has no record; `ccpa.opt-out` asks for one before sale and sharing.
+ * - pci: the rule is about actions that reach the cardholder data environment, as the fact says.
  */
 const where_nothing_known_is_no_reason = [
   "environmental.network_segment: pci.segmentation",

@@ -117,7 +117,7 @@ describe.each(packNames)("the pack %s", (folder) => {
     }
   });
 
-  test("says of every rule what it is about, why, how grave and where it stands in the law", () => {
+  test("gives every rule's subject, reason, severity and place in the law", () => {
     for (const { metadata, spec } of pack?.rules ?? []) {
       expect(metadata.citations?.length, metadata.name).toBeGreaterThan(0);
       expect(metadata.title, metadata.name).toBeTruthy();

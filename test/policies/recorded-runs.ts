@@ -44,7 +44,7 @@ export interface RecordedFigures {
   readonly twins_held: number;
 }
 
-/** What a membrane asks of facts that is made today. The recorded facts are those of agents, so they are only reported. */
+/** A new membrane's demands on facts. The recorded facts come from agents, so they are only reported. */
 const membrane = { ...plainMembrane, facts_from: factsFromDefault };
 
 /** Decides every recorded call with these packs alone. Without facts they are those of a newcomer who supplies none. */

@@ -1,4 +1,4 @@
-/** The life of one instance with a database in its data directory: starts, ends by signals, commands beside it. Source: api.md §1. */
+/** The life of one instance with a database in its data directory: starts, ends by signals, commands beside it. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,12 +74,12 @@ test("SIGTERM and Ctrl-C end it with 0; decisions and, with a replaced key file,
     code: 0,
     stdout: expect.stringMatching(/^1 values were sealed/),
   });
-  expect((await cli("secrets", "status")).stdout).toMatch(/^Nothing that is kept needs the master key /m);
+  expect((await cli("secrets", "status")).stdout).toMatch(/^No stored value needs the master key /m);
   second.process.kill("SIGINT");
   expect((await second.finished).code).toBe(0);
 });
 
-/** What commands do while the service runs on the data directory: some work through its database, some are refused. */
+/** Commands while the service runs on the data directory: some work through its database, some are refused. */
 async function commandsBeside(url: string): Promise<void> {
   const doctor = await runCli(["doctor"], { ...settings, PORT: new URL(url).port });
   expect(doctor.stdout).toMatch(/^ok +database +PostgreSQL \d+.* \(embedded, running\)$/m);

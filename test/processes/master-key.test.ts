@@ -1,4 +1,4 @@
-/** Replacing the master key from the command line: status, reseal cut off and gone on with, doctor. */
+/** Replaces the master key from the command line: status, an interrupted reseal that resumes, doctor. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -62,7 +62,7 @@ test("reseal killed in the middle loses nothing; run again it goes on; status te
   const holder = await openClient(connection, "countersign test");
   await holder.query("begin; set local app.org = '*'; select from webhooks where webhook_id = 'wh_200' for update");
   const cut = startCli(["secrets", "reseal", "--batch", "20"], settings);
-  await cut.printed(/^webhooks: 200 sealed anew$/m);
+  await cut.printed(/^webhooks: 200 sealed again$/m);
   cut.process.kill("SIGKILL");
   expect((await cut.finished).code).toBeNull();
   await holder.query("rollback");
@@ -82,23 +82,23 @@ test("reseal killed in the middle loses nothing; run again it goes on; status te
   expect(await opened(createSealer(key_b))).toEqual(secrets);
   const after = await runCli(["secrets", "status"], settings);
   expect(after).toMatchObject({ code: 0 });
-  expect(after.stdout).toContain(`Nothing that is kept needs the master key ${id_a}.`);
+  expect(after.stdout).toContain(`No stored value needs the master key ${id_a}.`);
   const alone = await runCli(["secrets", "status", "--json"], env(key_b));
   expect(JSON.parse(alone.stdout)).toMatchObject({ needed_key_ids: [], unreadable: 0, key_id: id_b });
   for (const result of [before, needed, again, after, alone]) showsNoKey(result);
 });
 
-test("a missing key is told by status, reseal, doctor and every start, and nothing is touched", async () => {
+test("status, reseal, doctor and every start report a missing key, and change nothing", async () => {
   const { env, stored } = await sealedDatabase();
   const before = await stored();
   const settings = env(key_b, key_c);
   const status = await runCli(["secrets", "status"], settings);
   expect(status.code).toBe(1);
-  expect(status.stdout).toContain("Some values open with no key that is set here");
-  expect(status.stdout).toContain(`Nothing that is kept needs the master key ${id_c}.`);
+  expect(status.stdout).toContain("The keys that are set here do not open some values");
+  expect(status.stdout).toContain(`No stored value needs the master key ${id_c}.`);
   const reseal = await runCli(["secrets", "reseal"], settings);
   expect(reseal.code).toBe(1);
-  expect(reseal.stderr).toContain(`${webhooks} values open with no key that is set here and stay as they are`);
+  expect(reseal.stderr).toContain(`the keys that are set here do not open ${webhooks} values, which stay unchanged`);
   const doctor = await runCli(["doctor", "--json"], settings);
   const finding = ({ stdout }: CliResult) =>
     JSON.parse(stdout).find(({ check }: { check: string }) => check === "secrets");

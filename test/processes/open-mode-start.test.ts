@@ -1,4 +1,4 @@
-/** What the start says about open mode. Source: api.md §3. */
+/** The start's report on open mode. */
 import { expect, test } from "vitest";
 import { createLog } from "../../packages/server/src/edge/log.ts";
 import { readConfig } from "../../packages/server/src/edge/start/config.ts";
@@ -24,7 +24,7 @@ async function started(
 
 test.each([
   ["declared", { COUNTERSIGN_TRUST_PROXY: "127.0.0.0/8" }],
-  ["told of by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
+  ["known by the public URL", { COUNTERSIGN_PUBLIC_URL: "https://countersign.example" }],
 ])(
   "behind a proxy that is %s the start says that there is no open mode, and how the first key is made",
   async (_name, more) => {

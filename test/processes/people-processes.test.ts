@@ -1,4 +1,4 @@
-/** Reviews and overrides across processes: nodes of one database, killed in the middle. Source: contract §3, api.md §6. */
+/** Reviews and overrides across processes: nodes of one database, killed midway. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -89,7 +89,7 @@ test("an override approves once although a process is killed among 60 retries on
   const told = (await Promise.all(retries)).filter(
     (each) => (each?.json?.decision?.human_override_id ?? null) !== null,
   );
-  // What a killed process committed last may have been told to nobody; it is spent all the same.
+  // Nobody may know of a killed process's last commit, but the override is spent.
   await call(two.url, "POST", "/v1/intents", org.agent, body);
   const rows = await db.query<{ intent_id: string }>(
     "select intent_id from intents where org_id = $1 and decision ->> 'human_override_id' = $2",

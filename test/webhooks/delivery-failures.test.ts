@@ -156,7 +156,7 @@ describe("a receiver that takes the event", () => {
     });
     expect((await taken({ url: receiver.url })).status).toBe("delivered");
     await expect.poll(() => closed).toBe(true);
-    // 64 KiB are read; the rest stands in the buffers of two sockets and of TLS.
+    // 64 KiB are read; the rest stays in the buffers of two sockets and of TLS.
     expect(written).toBeLessThan(32 * 1024 ** 2);
   });
 

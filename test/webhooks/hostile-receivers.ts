@@ -11,7 +11,7 @@ import { strangeCertificates, testCertificates } from "../../packages/server/src
 import { type NameAnswer, testNameServer } from "../../packages/server/src/testing/network/name-server.ts";
 import { type AnswerWith, testReceiver } from "../../packages/server/src/testing/network/receiver.ts";
 
-/** What a case puts in place of the usual. */
+/** A case's replacements of the defaults. */
 export interface Arranged {
   readonly url: string;
   readonly client?: Partial<HttpOutOptions>;
@@ -25,7 +25,7 @@ export interface Arranged {
   readonly nothingReached?: () => number;
 }
 
-/** A receiver, and the reason that stands in the record afterwards. */
+/** A receiver, and the reason in the record afterwards. */
 export interface HostileCase {
   readonly title: string;
   readonly failure: DeliveryFailure;
@@ -356,5 +356,5 @@ export const hostileCases: readonly HostileCase[] = [
   },
 ];
 
-/** What every case trusts and where names lead, unless it says otherwise. */
+/** Defaults of every case: trusted authorities and name resolution. */
 export const hostileClient: HttpOutOptions = { rules: loopback, ca: testCertificates().ca };

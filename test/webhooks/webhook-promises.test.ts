@@ -1,4 +1,4 @@
-/** What webhooks promise, promise by promise, and the tests that hold it: none of them may go away unnoticed. */
+/** The promises of webhooks, each with its tests, so that none disappears unnoticed. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

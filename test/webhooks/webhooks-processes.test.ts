@@ -59,7 +59,7 @@ const kill = async (running: Awaited<ReturnType<typeof service>>) => {
   await running.finished;
 };
 
-/** Records the ids of deliveries, and answers each with what it is told. */
+/** Records the ids of deliveries, and answers each as set. */
 async function receiver(answer: (number: number) => number | "hold" | Promise<number>) {
   const received: string[] = [];
   const server = createServer((request, response) => {
@@ -86,14 +86,14 @@ const stateOf = async (delivery_id = "") => {
   return rows[0];
 };
 
-/** These deliveries wait for an hour more, however slow the machine is. */
+/** Delays these deliveries by an hour, longer than any slow machine needs. */
 const postpone = (...delivery_ids: string[]) =>
   database.db.query(
     "update deliveries set due_at = clock_timestamp() + interval '1 hour' where delivery_id = any($1)",
     [delivery_ids],
   );
 
-/** These deliveries wait for nothing any more: they are due now. */
+/** Makes these deliveries due now. */
 const passTime = (...delivery_ids: (string | undefined)[]) =>
   database.db.query(
     "update deliveries set due_at = clock_timestamp() where delivery_id = any($1) and status = 'pending'",
@@ -119,7 +119,7 @@ const sessions = async () => {
   return rows;
 };
 
-test("killed, the service loses no delivery: another node goes on with each at its time, under the same id", async () => {
+test("killed, the service loses no delivery: another node resumes each at its time, under the same id", async () => {
   let settle: (status: number) => void = () => undefined;
   const settled = new Promise<number>((resolve) => {
     settle = resolve;
@@ -252,7 +252,7 @@ test("`countersign webhooks listen` prints no character of an event that control
   await listener.finished;
 });
 
-test("`countersign webhooks listen` ends with whoever reads what it prints", async () => {
+test("`countersign webhooks listen` ends with the reader of its output", async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
   const gone = Object.assign(new Error("write EPIPE"), { code: "EPIPE", syscall: "write" });
   const listener = beginCli(["webhooks", "listen", "--secret", secret], {}, failingOutput(gone));

@@ -6,7 +6,7 @@ import type { Value } from "../src/value/value.ts";
 import type { SpecTest } from "./suite.ts";
 import { fromSpec, sameValue, typeFromSpec } from "./values.ts";
 
-/** Why a test failed, or null when it passed. */
+/** Returns why a test failed, or null if it passed. */
 export function runTest(test: SpecTest): string | null {
   const expectsError = test.evalError !== undefined;
   let found: Value;
@@ -52,7 +52,7 @@ function environmentOf(test: SpecTest) {
         parameters: (o.params ?? []).map(typeFromSpec),
         result: typeFromSpec(o.resultType),
         member: o.isInstanceFunction === true,
-        // The suite declares functions only for the checker; none of these tests evaluates.
+        // The suite declares functions only for the checker; no test calls them.
         implementation: () => null,
       });
     }

@@ -2,7 +2,7 @@
 import { runTest } from "./run-test.ts";
 import { type SpecTest, skipReason, specTests } from "./suite.ts";
 
-/** The tally of one file of the suite. */
+/** Counts for one file of the suite. */
 export interface FileTally {
   readonly file: string;
   passed: number;
@@ -10,7 +10,7 @@ export interface FileTally {
   skipped: number;
 }
 
-/** What a run over the whole suite found. */
+/** Counts for the whole suite. */
 export interface Tally {
   readonly files: readonly FileTally[];
   readonly failures: readonly { readonly test: string; readonly expr: string; readonly why: string }[];
@@ -18,7 +18,7 @@ export interface Tally {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** Runs every test or counts why it is skipped. */
+/** Runs all tests, and counts the skipped ones by reason. */
 export function runSuite(): Tally {
   const files = new Map<string, FileTally>();
   const failures: { test: string; expr: string; why: string }[] = [];

@@ -77,9 +77,9 @@ export function specTests(): SpecTest[] {
   return found;
 }
 
-/** Why a test is not run, or null. Decided by what a test uses, never by its name. */
+/** Returns why a test is skipped, or null. Depends on what the test uses, never on its name. */
 export function skipReason(test: SpecTest): string | null {
-  if (test.file === "block_ext") return "cel.block is a form that optimizers write, not people";
+  if (test.file === "block_ext") return "cel.block is written by optimizers, not by people";
   const { file: _file, section: _section, name: _name, ...used } = test;
   const text = JSON.stringify(used);
   if (/Enum/.test(text)) return "protobuf enums";

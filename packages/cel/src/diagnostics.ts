@@ -1,7 +1,7 @@
-/** How much a diagnostic matters: only an `error` keeps an expression from compiling. */
+/** Severity of a diagnostic. Only `error` prevents compilation. */
 export type Severity = "error" | "warning" | "hint";
 
-/** The closed list of what can be wrong with an expression; stable, so that tools may key on it. */
+/** The closed list of diagnostic codes; stable, so that tools may rely on them. */
 export type DiagnosticCode =
   | "syntax"
   | "limit"
@@ -17,7 +17,7 @@ export type DiagnosticCode =
   | "unguarded"
   | "constant";
 
-/** One finding about an expression, placed in its source. Offsets are UTF-16 units; line and column start at 1. */
+/** One finding with its place. Offsets are UTF-16 units; line and column start at 1. */
 export interface Diagnostic {
   readonly severity: Severity;
   readonly code: DiagnosticCode;
@@ -25,14 +25,14 @@ export interface Diagnostic {
   readonly start: number;
   readonly end: number;
   readonly line: number;
-  /** Counted in code points, so that it matches what an editor shows. */
+  /** In code points, as editors show it. */
   readonly column: number;
-  /** What the parser would have taken instead; empty unless the code is `syntax`. */
+  /** Tokens that the parser would have accepted; empty unless the code is `syntax`. */
   readonly expected: readonly string[];
   readonly help: string | null;
 }
 
-/** What a diagnostic needs besides its place. */
+/** A diagnostic without its place. */
 export interface Finding {
   readonly severity?: Severity;
   readonly code: DiagnosticCode;
@@ -68,14 +68,12 @@ export function diagnostic(source: string, finding: Finding): Diagnostic {
   };
 }
 
-/**
- * Renders a diagnostic as text: message, line and column, the source line with a caret, what was expected and a help line.
- */
+/** Renders a diagnostic as text: message, position, the source line with a caret, the expected tokens, and help. */
 export function formatDiagnostic(source: string, d: Diagnostic): string {
   const lineStart = source.lastIndexOf("\n", d.start - 1) + 1;
   const newline = source.indexOf("\n", lineStart);
   const lineEnd = newline < 0 ? source.length : newline;
-  // A line may be 16 KiB long: show a window around the caret.
+  // A line may be 16 KiB long, so show a window around the caret.
   const from = d.start - lineStart > 80 ? d.start - 60 : lineStart;
   const to = Math.min(lineEnd, Math.max(from + 100, Math.min(d.end, d.start + 40) + 20));
   const before = (from > lineStart ? "…" : "") + printable(source.slice(from, d.start));
@@ -95,7 +93,7 @@ export function formatDiagnostic(source: string, d: Diagnostic): string {
   return lines.join("\n");
 }
 
-/** The only thing `parse` throws: the source is not a CEL expression, or is larger than the limits. */
+/** The only error of `parse`: the source is not a CEL expression, or exceeds a limit. */
 export class CelSyntaxError extends Error {
   override readonly name = "CelSyntaxError";
   readonly diagnostics: readonly Diagnostic[];
@@ -106,7 +104,7 @@ export class CelSyntaxError extends Error {
   }
 }
 
-/** Thrown by `compile` when the checker found at least one error; carries every diagnostic, warnings included. */
+/** `compile` throws it if the checker found an error. Carries every diagnostic, warnings included. */
 export class CelCheckError extends Error {
   override readonly name = "CelCheckError";
   readonly diagnostics: readonly Diagnostic[];
@@ -126,7 +124,7 @@ function codePoints(text: string, from = 0, to = text.length): number {
   return n;
 }
 
-/** One visible column per code point: tabs, control and bidi characters must not move the caret. */
+/** Shows one column per code point, because tabs, control and bidi characters must not move the caret. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) =>
     c === "\t" || c === "\r" ? " " : "\u00b7",

@@ -38,14 +38,14 @@ describe("reasons", () => {
     old: unknown("facts.old", "stale"),
   };
 
-  it("name the fact that is missing, by the whole path that was asked for", () => {
+  it("name the missing fact by its whole path", () => {
     expect(evaluate("facts.b > 1", { facts })).toEqual(because(["facts.b", "missing"]));
     expect(evaluate("facts.b.c.d > 1", { facts })).toEqual(because(["facts.b.c.d", "missing"]));
     expect(evaluate("facts.b > 1")).toEqual(because(["facts.b", "missing"]));
     expect(evaluate("facts['b c'] > 1", { facts })).toEqual(because(['facts["b c"]', "missing"]));
   });
 
-  it("tell null, a wrong type and a host's marker from missing", () => {
+  it("distinguish null, a wrong type and a host's marker from missing", () => {
     expect(evaluate("facts.a > 1", { facts })).toEqual(because(["facts.a", "null"]));
     expect(evaluate("facts.a.b > 1", { facts })).toEqual(because(["facts.a.b", "null"]));
     expect(evaluate("facts.s > 1", { facts })).toEqual(because(["facts.s", "type"]));
@@ -54,14 +54,14 @@ describe("reasons", () => {
     expect(evaluate("facts.old.limit > 1", { facts })).toEqual(because(["facts.old.limit", "stale"]));
   });
 
-  it("name the element of a list that a comprehension stumbled over", () => {
+  it("name the list element that a comprehension failed on", () => {
     expect(evaluate("facts.list.all(x, x.n > 0)", { facts })).toEqual(
       because(["facts.list[1].n", "missing"], ["facts.list[2].n", "null"]),
     );
     expect(evaluate("facts.list.exists(x, x.n > 0)", { facts })).toEqual(value(true));
   });
 
-  it("are all of them when several facts are open, each once, sorted by path", () => {
+  it("list all open facts, each once, sorted by path", () => {
     expect(evaluate("facts.z > 1 && facts.b > 1 && facts.z < 9", { facts })).toEqual(
       because(["facts.b", "missing"], ["facts.z", "missing"]),
     );
@@ -70,12 +70,12 @@ describe("reasons", () => {
     );
   });
 
-  it("are only those that decided", () => {
+  it("contain only deciding facts", () => {
     expect(evaluate("(facts.b > 1 && false) || facts.c > 1", { facts })).toEqual(because(["facts.c", "missing"]));
     expect(evaluate("facts.b > 1 ? facts.c > 1 : facts.d > 1", { facts })).toEqual(because(["facts.b", "missing"]));
   });
 
-  it("outweigh an error, which the fact might make irrelevant", () => {
+  it("outweigh an error, because the fact might make the error irrelevant", () => {
     expect(evaluate("1 / 0 == 1 && facts.b > 1", { facts })).toEqual(because(["facts.b", "missing"]));
     expect(evaluate("1 / 0 == 1 || facts.n == 5", { facts })).toEqual(value(true));
     expect(evaluate("1 / 0 == 1 || facts.n == 6", { facts })).toEqual({ kind: "error", message: "division by zero" });
@@ -85,7 +85,7 @@ describe("reasons", () => {
 describe("null", () => {
   const facts = { a: null, n: 5, o: { b: null } };
 
-  it("compares definitely with the literal null, and with nothing else", () => {
+  it("compares definitely only with the literal null", () => {
     expect(evaluate("facts.a == null", { facts })).toEqual(value(true));
     expect(evaluate("facts.n != null", { facts })).toEqual(value(true));
     expect(evaluate("facts.a == 'x'", { facts })).toEqual(because(["facts.a", "null"]));
@@ -94,7 +94,7 @@ describe("null", () => {
     expect(evaluate("facts.missing == null", { facts })).toEqual(because(["facts.missing", "missing"]));
   });
 
-  it("is so too for a fact bound as null that is no key, and for nothing computed from it", () => {
+  it("compares definitely if a null fact is bound without a key, but not if a value is computed from it", () => {
     const bound = { facts: { a: nullFact("facts.a") } };
     expect(evaluate("facts.a == null && !(facts.a != null) && facts['a'] == null && null == facts.a", bound)).toEqual(
       value(true),
@@ -105,7 +105,7 @@ describe("null", () => {
     expect(evaluate("facts.a == 'x'", bound)).toEqual(because(["facts.a", "null"]));
   });
 
-  it("is not there for has() and for .?", () => {
+  it("is absent for has() and for .?", () => {
     expect(evaluate("has(facts.a) || has(facts.o.b) || has(facts.a.x)", { facts })).toEqual(value(false));
     expect(evaluate("has(facts.n) && !has(facts.nothing.at.all)", { facts })).toEqual(value(true));
     expect(evaluate("facts.?a.orValue(3) == 3 && facts.?o.?b.orValue(4) == 4", { facts })).toEqual(value(true));
@@ -126,7 +126,7 @@ describe("declared types", () => {
   });
   const run = (source: string, bindings: Record<string, unknown>) => env.compile(source).evaluate(bindings);
 
-  it("make a fact that contradicts them unknown, also where it is only compared", () => {
+  it("make a fact that contradicts them unknown, even if it is only compared", () => {
     expect(run("f.flag == true", { f: { flag: "false" } })).toEqual(because(["f.flag", "type"]));
     expect(run("f.flag != false", { f: { flag: 0 } })).toEqual(because(["f.flag", "type"]));
     expect(run("f.name in ['a']", { f: { name: 1 } })).toEqual(because(["f.name", "type"]));
@@ -148,7 +148,7 @@ describe("declared types", () => {
     expect(found("f.limit == p.text")).toEqual(because(["p.text", "type"]));
     expect(found("f.name == p.number || f.ids == p.text")).toEqual(because(["p.number", "type"], ["p.text", "type"]));
     expect(found("f.limit == dyn('5')")).toEqual(because(["f.limit", "type"]));
-    // Also where the value came through a list, a conditional or an optional.
+    // Includes values from a list, a conditional or an optional.
     for (const source of [
       "p.text in [f.limit]",
       "f.?limit.orValue(1.0) == p.text",
@@ -167,7 +167,7 @@ describe("declared types", () => {
       expect(found(source)).toEqual(value(false));
   });
 
-  it("that are several refuse what is none of them", () => {
+  it("with several types refuse values of all other types", () => {
     const some = environment({ variables: { v: anyOf([STRING, DOUBLE]) } });
     const codes = (source: string) => some.check(source).diagnostics.map(({ code, message }) => `${code} ${message}`);
     expect(codes("v == true")).toEqual(["wrong_operand `==` does not take string or double and bool"]);
@@ -197,7 +197,7 @@ describe("declared types", () => {
 describe("finite texts", () => {
   const finite = environment({ variables: { t: DYN }, finite_texts: true });
 
-  it("are the only ones that are doubles", () => {
+  it("are the only literals that become doubles", () => {
     for (const t of ["NaN", "nan", "inf", "-Infinity", "+INF", "1e999"])
       expect(finite.compile("double(t) > 1.0").evaluate({ t })).toMatchObject({ kind: "error" });
     expect(finite.compile("double(t) == 1.5").evaluate({ t: "1.5" })).toEqual(value(true));
@@ -209,7 +209,7 @@ describe("finite texts", () => {
 });
 
 describe("results", () => {
-  it("are plain JavaScript: numbers where they are exact, bigint beyond, objects for maps with text keys", () => {
+  it("are plain JavaScript: numbers where exact, otherwise bigint, and objects for maps with text keys", () => {
     expect(evaluate("[1, 2u, 1.5, 9223372036854775807, 'x', b'ab', null, {'k': [true]}]")).toEqual(
       value([1, 2, 1.5, 9223372036854775807n, "x", Uint8Array.of(97, 98), null, { k: [true] }]),
     );
@@ -226,7 +226,7 @@ describe("results", () => {
     );
   });
 
-  it("are unknown when they contain something unknown", () => {
+  it("are unknown if they contain an unknown", () => {
     expect(evaluate("params", { params: { a: [unknown("params.a[0]", "stale")] } })).toEqual(
       because(["params.a[0]", "stale"]),
     );
@@ -245,7 +245,7 @@ describe("infinity", () => {
     ['double("1e-999")', value(0)],
     ['double("-inf")', value(Number.NEGATIVE_INFINITY)],
     ["1.7e308 * 10.0", value(Number.POSITIVE_INFINITY)],
-  ])("is what is called so, or comes of arithmetic, and is no number that is too large: %s", (source, result) => {
+  ])("comes from a literal name or arithmetic, and not from a number that is too large: %s", (source, result) => {
     expect(evaluate(source)).toEqual(result);
   });
 });
@@ -253,7 +253,7 @@ describe("infinity", () => {
 describe("now", () => {
   const at = new Date("2026-11-21T08:00:00Z");
 
-  it("is the instant given, as a Date, milliseconds or a Timestamp, and unknown without", () => {
+  it("is the given instant, as a Date, milliseconds or a Timestamp, and unknown without one", () => {
     const program = dyn.compile(
       "now.getHours() == 8 && now.getHours('Europe/Berlin') == 9 && now < timestamp('2027-01-01T00:00:00Z')",
     );
@@ -262,7 +262,7 @@ describe("now", () => {
     expect(program.evaluate({})).toEqual(because(["now", "missing"]));
   });
 
-  it("is what the host binds, when it declares a variable of this name", () => {
+  it("is the host's binding if it declares a variable of this name", () => {
     const env = environment({ variables: { now: TIMESTAMP } });
     expect(env.compile("now == timestamp(5)").evaluate({ now: new Timestamp(5, 0) }, { now: at })).toEqual(value(true));
   });
@@ -282,21 +282,21 @@ describe("names", () => {
 });
 
 describe("compiling", () => {
-  it("throws CelSyntaxError for what cannot be parsed and CelCheckError for what is wrong, with all diagnostics", () => {
+  it("throws CelSyntaxError for a syntax error and CelCheckError for other errors, with all diagnostics", () => {
     expect(() => dyn.compile("facts >")).toThrow(CelSyntaxError);
     expect(() => dyn.compile("nope + 1 == 'x' && fact")).toThrow(CelCheckError);
     expect(dyn.check("facts >").diagnostics).toHaveLength(1);
     expect(dyn.check("nope && fact").diagnostics).toHaveLength(2);
   });
 
-  it("keeps hints with the program, and takes a parsed tree for any environment", () => {
+  it("keeps hints with the program, and accepts a parsed tree in any environment", () => {
     const ast = parse("f.limit > 1");
     const env = environment({ variables: { f: objectOf({ limit: { type: DOUBLE, nullable: true } }) } });
     expect(env.compile(ast).diagnostics.map((d) => d.code)).toEqual(["unguarded"]);
     expect(environment({ variables: { f: DYN } }).compile(ast).diagnostics).toEqual([]);
   });
 
-  it("finds the error behind any number of hints: an expression that cannot be compiled never passes", () => {
+  it("finds the error behind any number of hints, so an expression that cannot compile never passes", () => {
     const env = environment({
       variables: { f: objectOf({ unlimited_amounts: BOOL }, { open: true, name: "f" }) },
     });

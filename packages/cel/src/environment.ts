@@ -27,65 +27,61 @@ import { STANDARD } from "./stdlib/standard.ts";
 import type { Ast } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
 
-/** A function of the host. */
 export interface HostFunction {
-  /** The name in calls; may be dotted. */
+  /** The name in calls; may have dots. */
   readonly name: string;
-  /** Declared parameter types; arguments that do not fit make the result unknown (reason `type` or `null`). */
+  /** Arguments of other types make the result unknown (reason `type` or `null`). */
   readonly parameters: readonly Type[];
   readonly result: Type;
   /** Called as `x.name(…)` instead of `name(x, …)`. */
   readonly member?: boolean;
   /**
-   * Called also with missing, null, stale and wrongly typed arguments: an `Unknown` is passed as it is, and types are not
-   * checked. For total functions.
+   * For total functions: also called with missing, null, stale and wrongly typed arguments. An `Unknown` is passed
+   * unchanged, and types are not checked.
    */
   readonly acceptsUnknown?: boolean;
-  /**
-   * What it charges at most for arguments of these sizes: a sum of shares of them, and of constants. Without it, nothing.
-   */
+  /** Upper bound of its charge for arguments of these sizes: a sum of multiples of them and constants. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
   /**
    * Computes the function. Must not throw, keep state, or read a clock: `context.now` is the instant of the decision.
    *
-   * A parameter declared double arrives as number, int as bigint or whole number. May return an `Unknown`; a whole number
-   * is fine where int is declared.
+   * A parameter declared double arrives as number, int as bigint or whole number. May return an `Unknown`, or a whole
+   * number where int is declared.
    */
   // biome-ignore lint/suspicious/noExplicitAny: the host narrows its own arguments
   readonly implementation: (context: CallContext, ...args: any[]) => unknown;
 }
 
-/** What expressions may use. */
+/** Declarations that expressions may use. */
 export interface EnvironmentOptions {
   readonly variables?: Readonly<Record<string, Type>>;
   readonly functions?: readonly HostFunction[];
   /** Names are looked up inside this dotted prefix first. */
   readonly container?: string;
-  /** An environment whose programs are evaluated together with this one's: see `Environment.begin`. */
+  /** An environment whose programs share evaluations with this one; see `Environment.begin`. */
   readonly beside?: Environment;
   /**
-   * An environment whose programs, as far as they are compiled by now, may be evaluated in evaluations of this one as well,
-   * while it does not come to know of this one's: what many environments have in common is compiled there once.
+   * An environment with common programs, compiled once. Evaluations of this environment may run the programs already
+   * compiled there. `base` does not see this environment's programs.
    */
   readonly base?: Environment;
-  /** Whether texts that name NaN or an infinity are no doubles: then a comparison with one has no value, instead of being false. */
+  /** If true, a text such as "NaN" or "inf" is no double: a comparison with it has no value, instead of being false. */
   readonly finite_texts?: boolean;
-  /** The type every expression must have: `BOOL` for conditions. A result of another type is unknown. */
+  /** Required type of every expression: `BOOL` for conditions. A result of another type is unknown. */
   readonly result?: Type;
 }
 
-/** What `check` found. */
 export interface CheckResult {
   readonly type: Type;
-  /** Sorted by place; empty when there is nothing to say. */
+  /** Sorted by place; may be empty. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /** Overrides for one expression. */
 export interface ExpressionOptions {
-  /** As `EnvironmentOptions.result`; null lifts it. */
+  /** Replaces `EnvironmentOptions.result`; null allows any type. */
   readonly result?: Type | null;
-  /** Shared by expressions whose literal patterns are to be bounded together; alone, an expression has the whole bound. */
+  /** Expressions with the same meter share one limit for their literal patterns. Default: a meter per expression. */
   readonly patterns?: PatternMeter;
 }
 
@@ -105,7 +101,7 @@ const TYPES: ReadonlyMap<string, Type> = new Map([
   ["google.protobuf.Duration", DURATION],
 ]);
 
-/** Declarations against which expressions are checked and compiled; see `environment`. */
+/** Checks and compiles expressions against declarations; see `environment`. */
 export class Environment {
   private readonly declarations: Declarations;
   private readonly result: Type | null;
@@ -130,7 +126,7 @@ export class Environment {
     this.prefixes = options.beside?.prefixes ?? new Prefixes(options.base?.prefixes);
   }
 
-  /** Everything that is wrong or doubtful about an expression, syntax included, and its type; never throws. */
+  /** Returns all problems of an expression, syntax included, and its type. Never throws. */
   check(expression: string | Ast, options: ExpressionOptions = {}): CheckResult {
     try {
       const { type, diagnostics } = this.analyse(parsed(expression), options);
@@ -141,7 +137,7 @@ export class Environment {
     }
   }
 
-  /** The program of an expression; throws `CelSyntaxError` or, when the checker finds an error, `CelCheckError`. */
+  /** Compiles an expression. Throws `CelSyntaxError`, or `CelCheckError` if the checker finds an error. */
   compile(expression: string | Ast, options: ExpressionOptions = {}): Program {
     const ast = parsed(expression);
     const checked = this.analyse(ast, options);
@@ -150,15 +146,15 @@ export class Environment {
     return new Program(ast, checked, this.wanted(options), this.prefixes);
   }
 
-  /** As `compile`, but what the checker refuses becomes an operand that is unknown or fails when it is evaluated. */
+  /** Same as `compile`, but parts that the checker refuses become operands that are unknown or fail when evaluated. */
   compileUnchecked(expression: string | Ast, options: ExpressionOptions = {}): Program {
     const ast = parsed(expression);
     return new Program(ast, this.analyse(ast, options), this.wanted(options), this.prefixes);
   }
 
   /**
-   * The most units that evaluating an expression can take, for bindings within these sizes; see `estimateExpression`. Throws
-   * `CelSyntaxError`.
+   * Returns the most units that an evaluation can take for bindings within these sizes; see `estimateExpression`.
+   * Throws `CelSyntaxError`.
    */
   estimate(expression: string | Ast, sizeOf: SizeOf, options: ExpressionOptions = {}): Estimate {
     const ast = parsed(expression);
@@ -166,11 +162,11 @@ export class Environment {
   }
 
   /**
-   * Begins an evaluation of several programs of this environment (and those `beside` it) over the same bindings, with one `now` and one budget
-   * (`left` of the result; 100,000 units unless given).
+   * Begins an evaluation of several programs of this environment, and those `beside` it, over the same bindings. They
+   * share one `now` and one budget (`left` of the result; default 100,000 units).
    *
-   * The bindings must not change until the last of them is done: what was read once is remembered. `declared`: paths that no type of
-   * the environment says, although their values have one type in this evaluation, such as `params.amount`. Comparing one with a
+   * The bindings must not change until the last program is done, because the frame caches reads. `declared` lists paths
+   * that have one type in this evaluation but none in the environment, such as `params.amount`. Comparing one with a
    * value of another kind is unknown.
    */
   begin(
@@ -200,7 +196,10 @@ export class Environment {
   }
 }
 
-/** The environment of these declarations, the standard library and the extensions. `now` is declared unless the host does. */
+/**
+ * Returns an environment of these declarations, the standard library and the extensions. Declares `now` unless the host
+ * does.
+ */
 export function environment(options: EnvironmentOptions = {}): Environment {
   return new Environment(options);
 }

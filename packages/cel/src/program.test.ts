@@ -84,7 +84,7 @@ describe("host functions", () => {
     ).toEqual(value(true));
   });
 
-  it("are not called with what does not fit: the result is unknown and names the argument", () => {
+  it("are not called with arguments of other types: the result is unknown and names the argument", () => {
     expect(run("double2(facts.s) > 1", { s: "x" })).toEqual(because(["facts.s", "type"]));
     expect(run("double2(facts.s) > 1", { s: null })).toEqual(because(["facts.s", "null"]));
     expect(run("double2(facts.s) > 1")).toEqual(because(["facts.s", "missing"]));
@@ -98,13 +98,13 @@ describe("host functions", () => {
     expect(seen).toEqual([unknown("facts.a", "missing"), null, true]);
   });
 
-  it("know now, may answer with an unknown, and may charge the budget", () => {
+  it("know now, may return an unknown, and may charge the budget", () => {
     expect(run("hourNow() == 8")).toEqual(value(true));
     expect(run("limitOf('wire') > 1.0")).toEqual(because(["limits.wire", "missing"]));
     expect(run("heavy()")).toEqual(because(["", "cost"]));
   });
 
-  it("that throw are a fault of the host, which is not hidden", () => {
+  it("that throw are a fault of the host, which the caller sees", () => {
     const broken = environment({
       functions: [
         {
@@ -147,14 +147,14 @@ describe("lazy variables", () => {
     return env.compile(source).evaluate({ facts: { limit: 4 }, vars: lazy(thunks) }, { budget: { left } });
   };
 
-  it("are computed when they are first asked for, once, and may use each other", () => {
+  it("are computed on first use, once, and may use each other", () => {
     expect(run("vars.twice == 10 && vars.limit == 5 && vars.limit < 6")).toEqual(value(true));
     expect(computed).toBe(1);
     expect(run("true || vars.limit > 1")).toEqual(value(true));
     expect(computed).toBe(0);
   });
 
-  it("keep their own reasons, count against the budget, and cannot run in circles", () => {
+  it("keep their own reasons, count against the budget, and cannot be circular", () => {
     expect(run("vars.open")).toEqual(because(["facts.gone.deep", "missing"]));
     expect(run("has(vars.limit) && !has(vars.open)")).toEqual(value(true));
     expect(run("vars.limit > 1", 6)).toEqual(because(["", "cost"]));
@@ -167,7 +167,7 @@ describe("a shared evaluation", () => {
   const beside = environment({ variables: { facts: DYN, vars: objectOf({ x: DOUBLE }) }, beside: env });
   const alien = environment({ variables: { facts: DYN } });
 
-  it("gives the same answers as single ones, also in programs of other environments", () => {
+  it("gives the same answers as separate ones, also in programs of other environments", () => {
     const sources = [
       "facts.a.n > 1",
       "has(facts.a.m) && facts.a.m > 1",
@@ -187,14 +187,14 @@ describe("a shared evaluation", () => {
     }
   });
 
-  it("takes programs of the base that many environments have, and what these compile stays theirs", () => {
+  it("runs programs of a shared base, which does not see the programs of its users", () => {
     const base = environment({ variables: { facts: DYN } });
     const bindings = { facts: { a: { n: 1 }, b: { n: 2 }, c: { n: 3 }, d: { n: 4 } } };
     const early = base.compile("facts.a.n == 1");
     const first = environment({ variables: { facts: DYN }, base });
     const second = environment({ variables: { facts: DYN }, base });
     const programs = [early, first.compile("facts.b.n == 2"), second.compile("facts.c.n == 3")];
-    // Compiled there after the others began: its slots are theirs by then.
+    // Compiled in the base after the others began, so they already use its next slots.
     programs.push(base.compile("facts.d.n == 4"), first.compile("facts.d.n == 4"));
     programs.push(environment({ variables: { facts: DYN }, base: first }).compile("facts.b.n == 2"));
     for (const env of [first, second, base]) {
@@ -224,10 +224,10 @@ describe("a shared evaluation", () => {
   });
 });
 
-describe("an unknown of no path", () => {
+describe("an unknown without a path", () => {
   const env = environment({ variables: { x: DYN }, result: BOOL });
   it.each(["(x.a) + (1)", "(x.a + 1) * (x.a)", "(x.a == 1) ? 1 * x.a : (x.b)"])(
-    "is called by its whole expression, brackets included: %s",
+    "is named by its whole expression, brackets included: %s",
     (source) => {
       expect(env.compile(source).evaluate({ x: { a: 1 } })).toEqual(because([source, "type"]));
     },

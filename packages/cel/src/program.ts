@@ -11,49 +11,47 @@ import { toHost } from "./value/host.ts";
 import { type Cause, Failure, NonValue, NullFact, SPENT, Unknown } from "./value/unknown.ts";
 import type { Value } from "./value/value.ts";
 
-/** A shared allowance: every node evaluated takes one unit from `left`, work on long texts and lists takes more. */
+/** A shared budget. Every node takes one unit from `left`; long texts and lists take more. */
 export interface Budget {
   left: number;
 }
 
-/** What an evaluation may be given besides the bindings. */
 export interface EvaluateOptions {
-  /** The instant `now` stands for; without it `now` is unknown. */
+  /** The value of `now`; without it `now` is unknown. */
   readonly now?: Now | null;
-  /** Shared with other evaluations, and counted down; without it this evaluation has 100,000 units of its own. */
+  /** Shared with other evaluations, and counted down. Default: 100,000 units for this evaluation. */
   readonly budget?: Budget;
 }
 
-/** The three outcomes of an evaluation. */
 export type Result =
   | { readonly kind: "value"; readonly value: unknown }
   | {
       readonly kind: "unknown";
-      /** Exactly the facts that kept the result from being definite, sorted by path. */
+      /** The facts that prevented a definite result, sorted by path. */
       readonly unknowns: readonly Cause[];
     }
   | { readonly kind: "error"; readonly message: string };
 
-/** Units an evaluation has when the host shares no budget. */
+/** Units of an evaluation without a shared budget. */
 export const budget_default = 100_000;
 
 const TRUE: Result = Object.freeze({ kind: "value", value: true });
 const FALSE: Result = Object.freeze({ kind: "value", value: false });
 const SPENT_RESULT: Result = Object.freeze({ kind: "unknown", unknowns: Object.freeze([...SPENT.causes]) });
 
-/** A compiled expression: immutable, without state, usable for any number of evaluations. */
+/** A compiled expression: immutable, stateless, reusable. */
 export class Program {
   readonly source: string;
-  /** What `evaluate` gives when it gives a value. */
+  /** The type of a successful result. */
   readonly type: Type;
-  /** Warnings and hints; errors keep a program from existing. */
+  /** Warnings and hints. An expression with errors has no program. */
   readonly diagnostics: readonly Diagnostic[];
   private readonly code: Code;
   private readonly slots: number;
   private readonly wanted: Type | null;
   private readonly takesBool: boolean;
   private readonly prefixes: Prefixes;
-  /** Slots of `prefixes` that it may use are below. */
+  /** The program uses slots of `prefixes` below this number. */
   private readonly reach: number;
 
   constructor(ast: Ast, checked: Checked, wanted: Type | null, prefixes: Prefixes) {
@@ -69,10 +67,10 @@ export class Program {
   }
 
   /**
-   * Evaluates over bindings (plain JSON-like objects, which are neither copied nor changed); throws only what a host
-   * function throws.
+   * Evaluates over bindings: plain JSON-like objects, neither copied nor changed. Throws only what a host function
+   * throws.
    *
-   * Past the budget the result is unknown with the one reason `cost`. For several expressions over the same bindings
+   * Beyond the budget the result is unknown with the one reason `cost`. For several expressions over the same bindings,
    * `Environment.begin` and `evaluateIn` are faster.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, options?: EvaluateOptions): Result {
@@ -85,7 +83,7 @@ export class Program {
     return result;
   }
 
-  /** As `evaluate`, in an evaluation begun with `Environment.begin`: the budget is what that has left. */
+  /** Same as `evaluate`, in an evaluation from `Environment.begin`, with its remaining budget. */
   evaluateIn(context: Frame): Result {
     const value = this.resolve(context);
     if (this.takesBool) {
@@ -96,9 +94,9 @@ export class Program {
   }
 
   /**
-   * The value itself, for lazy variables and host functions that compute within an evaluation.
+   * Returns the internal value, for lazy variables and host functions that compute within an evaluation.
    *
-   * It is internal: it may be an `Unknown`, an int as bigint, or share structure with the bindings; it must not be changed.
+   * The value may be an `Unknown`, an int as bigint, or share structure with the bindings. Do not change it.
    */
   resolve(context: Frame): Value {
     // A program of another environment has other slots.
@@ -106,13 +104,13 @@ export class Program {
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
     const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
-    // A lazy variable reads as a binding does: null it is only where its whole expression reads a null fact.
+    // A lazy variable reads like a binding: it is null only if its whole expression reads a null fact.
     const value = found instanceof NullFact && !this.code.fromBindings ? new Unknown(found.causes) : found;
     if (this.wanted === null || (this.takesBool && (value === true || value === false))) return value;
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);
   }
 
-  /** Keeps the variables of a comprehension that this evaluation may be nested in. */
+  /** Saves and restores the comprehension variables around a nested evaluation. */
   private withLocals(context: Frame): Value {
     const { locals, positions } = context;
     context.locals = new Array<Value>(this.slots).fill(null);

@@ -1,7 +1,7 @@
 /**
- * The candidate closest to a misspelt name, or null when none is close: at most a third of the letters may differ.
+ * Returns the candidate closest to a misspelt name, or null if more than a third of the letters differ.
  *
- * Candidates are compared in order, the first of equals wins, and at most 2,000 are looked at.
+ * Compares at most 2,000 candidates in order. The first of equals wins.
  */
 export function closest(name: string, candidates: Iterable<string>): string | null {
   if (name.length > 64) return null;
@@ -12,7 +12,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   for (const candidate of candidates) {
     if (++seen > 2_000) break;
     if (candidate === name || candidate.length > 80) continue;
-    // camelCase against snake_case is the commonest slip: it costs nothing.
+    // Confusing camelCase with snake_case is the most common mistake, so it counts as equal.
     if (candidate.toLowerCase().replaceAll("_", "") === wanted) return candidate;
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const d = distance(name.toLowerCase(), candidate.toLowerCase(), bestDistance);
@@ -24,7 +24,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Edits (insert, delete, replace, swap of neighbours) between two words, or `limit` when there are at least that many. */
+/** Returns the edit distance (insert, delete, replace, swap of neighbours), at most `limit`. */
 function distance(a: string, b: string, limit: number): number {
   let previous: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

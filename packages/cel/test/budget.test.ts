@@ -1,4 +1,4 @@
-/** An evaluation that its budget ends says so: it never gives another answer than one that had enough. */
+/** An evaluation that runs out of budget says so. It never gives a different answer than with enough budget. */
 import { expect, it } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { DYN, environment } from "../src/index.ts";
@@ -64,7 +64,7 @@ it("is the same with every budget, or unknown for its cost", () => {
   expect(ended).toBeGreaterThan(runs(4_000));
 });
 
-it("takes no list for another that there was no budget to compare with it", () => {
+it("does not take two lists for equal if the budget ended before their comparison", () => {
   const program = env.compile("ds in ss");
   for (let left = 2; left < 20; left++)
     expect([spent, { kind: "value", value: false }], String(left)).toContainEqual(
@@ -72,7 +72,7 @@ it("takes no list for another that there was no budget to compare with it", () =
     );
 });
 
-it("looks for a text in no further entries once it is spent", () => {
+it("stops a text search when the budget is spent", () => {
   const [a, b] = ["a", "b"].map((end) => JSON.parse(JSON.stringify("x".repeat(400_000) + end)) as string);
   const budget = { left: 40_000 };
   const found = env.compile("s in many.map(i, n)").evaluate({ s: b, n: a, many: Array(2_000).fill(1) }, { budget });

@@ -15,7 +15,7 @@ import {
   TIMESTAMP,
 } from "../src/index.ts";
 
-/** Wrong expressions, each followed by all that is said about it. `UPDATE_GOLDEN=1` writes the file anew: read the diff. */
+/** Wrong expressions, each followed by all of its diagnostics. `UPDATE_GOLDEN=1` rewrites the file; read the diff. */
 const FILE = new URL("./data/diagnostics.txt", import.meta.url);
 const RULE = "─".repeat(60);
 
@@ -79,7 +79,7 @@ if (process.env.UPDATE_GOLDEN !== undefined) {
 }
 
 describe("diagnostics", () => {
-  it("are kept for at least 60 wrong expressions", () => {
+  it("exist for at least 60 wrong expressions", () => {
     expect(cases.length).toBeGreaterThanOrEqual(60);
   });
 
@@ -89,7 +89,7 @@ describe("diagnostics", () => {
     });
   }
 
-  it("come all at once, in the order of the source", () => {
+  it("come all at once, in source order", () => {
     const { diagnostics } = env.check('factz.a > 1 && action.typ == 1 && amount > "x" && nope(1)');
     expect(diagnostics.map((d) => d.code)).toEqual([
       "undeclared_name",
@@ -104,7 +104,7 @@ describe("diagnostics", () => {
     expect(diagnostics[0]).toMatchObject({ line: 1, column: 9, start: 10, end: 14 });
   });
 
-  it("say that an expression is empty", () => {
+  it("report an empty expression", () => {
     expect(env.check(" // nothing\n").diagnostics[0]).toMatchObject({
       code: "syntax",
       message: "the expression is empty",
@@ -120,7 +120,7 @@ describe("diagnostics", () => {
     expect(text).not.toContain("\u202e");
   });
 
-  it("leave a right expression alone", () => {
+  it("report nothing for a correct expression", () => {
     for (const right of [
       "has(facts.organizational.delegation_limit_usd) && amount > facts.organizational.delegation_limit_usd",
       "amount * 2 > 10 && amount >= 0 && count > 2",
@@ -137,12 +137,12 @@ describe("diagnostics", () => {
     }
   });
 
-  it("point out a pattern that does not compile where it stands", () => {
+  it("mark a pattern that does not compile at its place", () => {
     const source = "action.type.matches('(a')";
     expect(env.check(source).diagnostics[0]).toMatchObject({ code: "pattern", start: source.indexOf("'") });
   });
 
-  it("are the same for a tree parsed before", () => {
+  it("are the same for a parsed tree", () => {
     expect(env.check(parse("nope")).diagnostics).toEqual(env.check("nope").diagnostics);
   });
 });

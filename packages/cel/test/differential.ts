@@ -23,7 +23,7 @@ const variables = Object.fromEntries(Object.keys(BINDINGS).map((name) => [name, 
 const here = environment({ variables });
 const there = celEnv();
 
-/** What both engines make of an expression: a value with its type written out, or `error`. */
+/** Evaluates an expression in both engines. Returns a value with its type, or `error`, for each. */
 export function compare(source: string): { readonly ours: string; readonly theirs: string } {
   return { ours: ours(source), theirs: theirs(source) };
 }
@@ -43,14 +43,14 @@ function theirs(source: string): string {
   try {
     program = plan(there, parseThere(source)) as (bindings: never) => unknown;
   } catch {
-    // The other engine throws plain errors for a source it cannot parse.
+    // The other engine throws plain errors for sources it cannot parse.
     return "syntax";
   }
   try {
     const value = program(BINDINGS as never);
     return isCelError(value) ? "error" : writeTheirs(value as CelValue);
   } catch {
-    // It also throws out of evaluation for some mistakes, where it should return an error value.
+    // The other engine also throws during evaluation for some mistakes, instead of returning an error value.
     return "error";
   }
 }

@@ -1,4 +1,4 @@
-/** The estimate of what an evaluation can cost is never exceeded. */
+/** No evaluation costs more than its estimate. */
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { BOOL, DOUBLE, DYN, environment, mapOf, type Size, STRING } from "../src/index.ts";
@@ -9,7 +9,7 @@ const MAX = { chars: 40, items: 6, values: 120, text: 1_500 } satisfies Size;
 const sizeOf = () => MAX;
 const PLENTY = 1_000_000_000;
 
-/** Bindings as large as the sizes allow, or smaller; of the types that generated expressions expect, mostly. */
+/** Returns bindings within the sizes, mostly of the types that generated expressions expect. */
 function bindings(r: Random) {
   const count = () => (r.chance(0.6) ? MAX.items : r.below(MAX.items + 1));
   const text = () =>
@@ -33,7 +33,7 @@ function bindings(r: Random) {
   return Object.fromEntries(Object.entries(some).flatMap(([k, make]) => (r.chance(0.05) ? [] : [[k, make()]])));
 }
 
-/** The sizes that a value has. */
+/** Returns the sizes of a value. */
 function measured(value: unknown): Size {
   if (typeof value === "string") return { chars: value.length, items: 0, values: 1, text: value.length };
   if (typeof value !== "object" || value === null) return { chars: 0, items: 0, values: 1, text: 0 };
@@ -54,7 +54,7 @@ function measured(value: unknown): Size {
   };
 }
 
-/** The sizes of bindings, by their names. */
+/** Returns the sizes of bindings, by name. */
 function sizesOf(given: Record<string, unknown>): (names: readonly string[]) => Size {
   return ([name = ""]) => measured(given[name]);
 }
@@ -77,7 +77,7 @@ const env = environment({
   ],
 });
 
-/** Conditions that use what charges most, nested and on the wrong types. */
+/** Returns conditions that use the most expensive operations, nested and on wrong types. */
 function heavy(r: Random, depth: number): string {
   const of = () => heavy(r, depth - 1);
   if (depth <= 0)
@@ -120,8 +120,8 @@ describe("the estimate", () => {
   it.each([
     ["within the declared sizes: well-typed expressions", (r: Random) => expression(r, 4), () => sizeOf],
     ["within the declared sizes: costly and ill-typed expressions", (r: Random) => heavy(r, 3), () => sizeOf],
-    ["on values of just these sizes: well-typed expressions", (r: Random) => expression(r, 4), sizesOf],
-    ["on values of just these sizes: costly and ill-typed expressions", (r: Random) => heavy(r, 3), sizesOf],
+    ["on values of exactly these sizes: well-typed expressions", (r: Random) => expression(r, 4), sizesOf],
+    ["on values of exactly these sizes: costly and ill-typed expressions", (r: Random) => heavy(r, 3), sizesOf],
   ])("is never exceeded %s", (_, make, sizes) => {
     const r = new Random(20_261_121);
     let tight = 0;
@@ -165,7 +165,7 @@ describe("the estimate", () => {
     "s.format([1]) == t",
     "null in [ss, o]",
     "{} == o",
-  ])("is never exceeded on long texts that are the same: %s", (source) => {
+  ])("is never exceeded on long equal texts: %s", (source) => {
     const text = () => JSON.parse(JSON.stringify("x".repeat(20_000))) as string;
     const o = Object.fromEntries([..."abcdefghijklmnopqrstuvwxyz"].map((name) => [name, 1]));
     const given = { s: text(), t: text(), ss: [text(), text(), text()], o };
@@ -174,7 +174,7 @@ describe("the estimate", () => {
     expect(PLENTY - budget.left).toBeLessThanOrEqual(env.estimate(source, sizesOf(given)).units);
   });
 
-  it("grows with all that the entries hold together, not with the largest entry as often as there are entries", () => {
+  it("grows with the total size of the entries, not with the largest entry times their number", () => {
     const units = (source: string) =>
       env.estimate(source, () => ({ chars: 1_000, items: 200, values: 1_000, text: 10_000 })).units;
     const once = units("s.trim().lowerAscii().startsWith('a')");
@@ -186,7 +186,7 @@ describe("the estimate", () => {
     expect(units("ds.all(x, x.a.all(y, y.b.all(z, z.c.exists(u, u.d.all(v, v.e == 1)))))")).toBeLessThan(1e9);
   });
 
-  it("grows with the product of nested loops, and not with what a scalar cannot hold", () => {
+  it("grows with the product of nested loops, but a scalar adds nothing to it", () => {
     const typed = environment({ variables: { m: mapOf(STRING, DYN), n: DOUBLE }, result: BOOL });
     const units = (source: string) =>
       typed.estimate(source, () => ({ chars: 1000, items: 100, values: 5000, text: 50_000 })).units;

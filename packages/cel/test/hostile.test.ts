@@ -12,8 +12,8 @@ const evaluate = (source: string, bindings: Record<string, unknown> = {}, left =
   env.compile(source).evaluate(bindings, { budget: { left } });
 
 /**
- * Time of the processor, the shortest of three runs. The limits below are some twenty times what a usual machine takes: a busy
- * or slow machine stays below them, and an input that takes quadratic time does not.
+ * Returns processor time, the shortest of three runs. The limits below are about 20 times the usual, so a slow machine
+ * stays below them and quadratic time does not.
  */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
@@ -64,13 +64,13 @@ describe("the parser", () => {
     it(`refuses 100,000 times \`${open}\` without running out of stack`, () => {
       const source = `${open.repeat(100_000)}1${close.repeat(100_000)}`;
       expect(milliseconds(() => refused(source))).toBeLessThan(1_000);
-      // Also below the limit of length, where only the limit of depth stands in the way.
+      // Within the length limit, so that only the depth limit applies.
       const short = open.repeat(Math.floor(8_000 / open.length));
       expect(refused(short).diagnostics[0]?.code).toMatch(/limit|syntax/);
     });
   }
 
-  it("takes long chains, which are not nesting", () => {
+  it("accepts long chains, which are not nesting", () => {
     for (const chain of [
       Array(300).fill("a").join(" && "),
       Array(300).fill("a").join(" + "),
@@ -143,12 +143,12 @@ describe("evaluation", () => {
     "a.replace(b, 'x') == ''",
   ])("searches a text for a long part in linear time: %s", (source) => {
     const run = "a".repeat(400_000);
-    // Each would take minutes with the product of both lengths: past the time that any test has.
+    // In quadratic time, each would take minutes and exceed every test's timeout.
     const bindings = { a: run.repeat(5), b: `${run}b${run}` };
     expect(evaluate(source, bindings, 10_000_000)).toEqual({ kind: "value", value: false });
   });
 
-  it("finds long parts where short ones are found", () => {
+  it("finds long parts as well as short ones", () => {
     const random = new Random(17);
     const text = (parts: number, width: number) =>
       Array.from({ length: parts }, () => random.pick(["a", "b"]).repeat(width)).join("");
@@ -169,7 +169,7 @@ describe("evaluation", () => {
   });
 
   it.each(["size(b)", "b.size()", "optional.ofNonZeroValue(b).optMap(x, 1).orValue(0)"])(
-    "pays for the keys of a map whenever it counts them: %s",
+    "charges for the keys of a map at each count: %s",
     (count) => {
       const [a, b] = [3_000, 3_000].map((n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, 1])));
       expect(evaluate(`a.all(x, ${count} > 0)`, { a, b })).toEqual({
@@ -179,7 +179,7 @@ describe("evaluation", () => {
     },
   );
 
-  it("pays for the keys of a map that it compares with others, also where those have fewer, or takes over", () => {
+  it("charges for the keys of a map that it compares or copies, also if the other map has fewer", () => {
     const meta = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`k${i}`, 1]));
     const spent = { kind: "unknown", unknowns: [{ path: "", reason: "cost" }] };
     const rows = Array.from({ length: 3_000 }, () => ({ a: 1 }));
@@ -203,7 +203,7 @@ describe("evaluation", () => {
     "{a: 1}[b] == 2",
     "c[?a].hasValue()",
     "d == e && false",
-  ])("pays for a look at a long text each time: %s", (look) => {
+  ])("charges for each read of a long text: %s", (look) => {
     const long = () => JSON.parse(JSON.stringify("x".repeat(400_000))) as string;
     const maps = { c: {}, d: { [long()]: 1 }, e: { [long()]: 1 } };
     const bindings = { a: long(), b: long(), ...maps, many: Array(1_000).fill(1) };
@@ -212,14 +212,14 @@ describe("evaluation", () => {
     expect(budget.left).toBeLessThan(10_000_000 - (1_000 * 400_000) / 4_096);
   });
 
-  it("formats no further once the budget is spent", () => {
+  it("stops formatting when the budget is spent", () => {
     const budget = { left: 10_000 };
     const formatted = `"${"%x".repeat(100)}".format([${Array(100).fill("a").join(", ")}])`;
     env.compile(formatted).evaluate({ a: "x".repeat(100_000) }, { budget });
     expect(budget.left).toBeGreaterThan(-20_000);
   });
 
-  it("leaves a long name out of the path of what is missing", () => {
+  it("leaves a long name out of the path of a missing fact", () => {
     expect(evaluate("a[b] == 1", { a: {}, b: "x".repeat(2_000) })).toEqual({
       kind: "unknown",
       unknowns: [{ path: "a[…]", reason: "missing" }],
@@ -244,7 +244,7 @@ describe("evaluation", () => {
     expect(evaluate('"%s".format([a])', { a: deep() }).kind).toBe("unknown");
   });
 
-  it("takes constructor, __proto__ and toString for names like any other", () => {
+  it("treats constructor, __proto__ and toString as ordinary names", () => {
     for (const name of [
       "constructor",
       "__proto__",
@@ -323,7 +323,7 @@ describe("evaluation", () => {
     expect(Object.keys(r.value as object)).toEqual(["__proto__", "x"]);
   });
 
-  it("never throws, whatever JSON stands where an expression expects something else", () => {
+  it("never throws, whatever JSON an expression gets", () => {
     const random = new Random(11);
     const names = Object.keys(BINDINGS);
     const env = environment({ variables: Object.fromEntries(names.map((n) => [n, DYN])) });
@@ -346,7 +346,7 @@ describe("evaluation", () => {
     expect(Math.min(...Object.values(kinds))).toBeGreaterThan(runs(50) - 1);
   });
 
-  it("never writes to the bindings: frozen ones do as well", () => {
+  it("never writes to the bindings: frozen ones work", () => {
     const random = new Random(7);
     const frozen = freeze({
       n: 7.5,

@@ -1,8 +1,9 @@
 /**
- * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`: the fuzzers without a time limit.
+ * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`: runs the fuzzers without a time
+ * limit.
  *
  * Parses N random inputs (default 1,000,000) and compares N generated expressions (default 100,000) with @bufbuild/cel.
- * Prints the slowest input; exits with 1 at the first input that throws anything but `CelSyntaxError`, takes more than
+ * Prints the slowest input. Exits with 1 at the first input that throws anything but `CelSyntaxError`, takes more than
  * 50 ms three times in a row, or on which the engines disagree.
  */
 import { parseArgs } from "node:util";
@@ -27,7 +28,7 @@ function fail(what: string, source: string): never {
   process.exit(1);
 }
 
-/** Parses, and checks what can be parsed; milliseconds. */
+/** Parses a source and checks a valid one. Returns milliseconds. */
 function time(source: string): number {
   const start = performance.now();
   try {
@@ -45,7 +46,7 @@ const inputs = Number(values.inputs);
 for (let i = 0; i < inputs; i++) {
   const source = random.chance(0.5) ? garbage(random) : mutated(random);
   let ms = time(source);
-  // A pause of the garbage collector is not the input's fault.
+  // Repeats, because a garbage collection may have caused the delay.
   if (ms > LIMIT_MS) ms = Math.min(ms, time(source), time(source));
   if (ms > LIMIT_MS) fail(`${ms.toFixed(1)} ms`, source);
   if (ms > slowest.ms) slowest = { ms, source };

@@ -9,7 +9,7 @@ const evaluate = (source: string, bindings: Record<string, unknown> = {}, left =
 describe("a pattern", () => {
   const many = "(a?){1000}".repeat(300);
 
-  it("whose repetitions would be written out to megabytes is refused, as a literal and as a value", () => {
+  it("whose repetitions would expand to megabytes is refused, as a literal and as a value", () => {
     expect(() => evaluate(`"a".matches("${many.slice(0, 900)}")`)).toThrow(/repetitions/);
     expect(evaluate("a.matches(b)", { a: "a", b: many.slice(0, 900) }).kind).toBe("error");
   });
@@ -21,7 +21,7 @@ describe("a pattern", () => {
     `(?:${"a?".repeat(450)}){31}(?i){32}`,
     `(?:(?:${"[]()]?".repeat(150)}){31}){32}`,
     `(?:(?:\\Q)\\E${"a?".repeat(450)}){31}){32}`,
-  ])("whose repetitions stand in repetitions is refused: %#", (source) => {
+  ])("with nested repetitions is refused: %#", (source) => {
     expect(() => evaluate(`"a".matches(${JSON.stringify(source)})`)).toThrow(/repetitions/);
   });
 
@@ -34,7 +34,7 @@ describe("a pattern", () => {
   );
 
   it.each([`(${"a?".repeat(42)}){1000}`, `(?i)[${"!-\uffff".repeat(20)}]`, "\\pL".repeat(300)])(
-    "is refused where it comes to too much with those before it: %#",
+    "is refused if it exceeds the limit together with earlier ones: %#",
     (source) => {
       const [one, other, small] = [source, `${source}b`, "c"].map((each) => `a.matches(${JSON.stringify(each)})`);
       expect(() => env.compile(`${one} || ${small}`)).not.toThrow();
@@ -43,19 +43,19 @@ describe("a pattern", () => {
     },
   );
 
-  it("is refused where it is longer than is ever matched", () => {
+  it("is refused if it is longer than the match limit", () => {
     const matches = (length: number) => `a.matches("${"x".repeat(length)}")`;
     expect(evaluate(matches(1_000), { a: "x".repeat(1_000) })).toMatchObject({ kind: "value", value: true });
     expect(() => evaluate(matches(1_001))).toThrow(/longer than 1000/);
   });
 
-  it("stays compiled while a thousand are in use in turns", () => {
+  it("stays compiled while a thousand are used in turn", () => {
     const sources = Array.from({ length: 1_000 }, (_, i) => `^user-${i}@[a-z]+$`);
     const compiled = sources.map(pattern);
     expect(sources.map(pattern).every((again, i) => again === compiled[i])).toBe(true);
   });
 
-  it("is forgotten for others where they take much memory", () => {
+  it("is dropped from the cache for others that take much memory", () => {
     const small = pattern("small");
     for (let i = 0; i < 4; i++) expect(pattern(`(?:${"a?".repeat(45)}${i}){900}`)).not.toBeNull();
     expect(pattern("small")).not.toBe(small);
@@ -69,7 +69,7 @@ describe("a pattern", () => {
     expect(matcher).toHaveBeenCalledTimes(1);
   });
 
-  it("may be the usual one for an address or an account, with many others beside it", () => {
+  it("may be a usual one for an address or an account, beside many others", () => {
     const octet = "(25[0-5]|(2[0-4]|1{0,1}[0-9]){0,1}[0-9])";
     const group = "[0-9a-fA-F]{1,4}";
     const ipv6 = [
@@ -88,7 +88,7 @@ describe("a pattern", () => {
     expect(evaluate(matches.join(" || "), { a: "2001:db8::1" })).toMatchObject({ kind: "value", value: true });
   });
 
-  it("may repeat what people repeat", () => {
+  it("may have usual repetitions", () => {
     for (const source of [
       "[0-9]{1000}",
       "[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}",

@@ -67,7 +67,7 @@ interface Case {
   readonly hidden: readonly FactName[];
 }
 
-/** An expression, a complete set of facts, and the facts that are hidden behind markers at first. */
+/** An expression, a complete set of facts, and the facts that markers hide at first. */
 const cases = fc.integer().map((seed): Case => {
   const r = new Random(seed);
   const full = Object.fromEntries(FACTS.map((f) => [f, r.pick(VALUES[f])]));
@@ -82,11 +82,11 @@ function hide(full: Readonly<Record<string, unknown>>, hidden: readonly string[]
   return { ...full, ...Object.fromEntries(hidden.map((f) => [f, unknown(`facts.${f}`, "stale")])) };
 }
 
-/** The fact that a reason is about: `facts.map.k` is about `map`. */
+/** Returns the fact of a reason's path: `facts.map.k` is about `map`. */
 const factOf = (path: string) => path.split(/[.[]/)[1] as FactName;
 
 describe("unknown facts", () => {
-  it("do not care about the order of operands", () => {
+  it("do not depend on the order of operands", () => {
     const operands = fc.constantFrom(
       "true",
       "false",
@@ -125,7 +125,7 @@ describe("unknown facts", () => {
     );
   });
 
-  it("never make a definite answer wrong: filling them in does not change it", () => {
+  it("never make a definite answer wrong: supplying them does not change the answer", () => {
     let definite = 0;
     fc.assert(
       fc.property(cases, ({ source, full, hidden }) => {
@@ -139,7 +139,7 @@ describe("unknown facts", () => {
     expect(definite).toBeGreaterThan(runs(500));
   });
 
-  it("stay definite in part: filling in some of them does not change a definite answer either", () => {
+  it("stay definite in part: supplying some of them does not change a definite answer either", () => {
     fc.assert(
       fc.property(cases, fc.nat(), ({ source, full, hidden }, keep) => {
         const before = evaluate(source, hide(full, hidden));
@@ -159,7 +159,7 @@ describe("unknown facts", () => {
     );
   });
 
-  it("are named only when they were hidden", () => {
+  it("are named only if they were hidden", () => {
     fc.assert(
       fc.property(cases, ({ source, full, hidden }) => {
         const result = evaluate(source, hide(full, hidden));
@@ -171,7 +171,7 @@ describe("unknown facts", () => {
     );
   });
 
-  it("that are not named do not matter: whatever they are, the answer and its reasons stay", () => {
+  it("that are not named do not matter: with any values for them, the answer and its reasons stay", () => {
     let checked = 0;
     fc.assert(
       fc.property(cases, fc.integer(), ({ source, full, hidden }, seed) => {
@@ -190,7 +190,7 @@ describe("unknown facts", () => {
     expect(checked).toBeGreaterThan(runs(300));
   });
 
-  it("that are named are enough: with all of them filled in, none of them is a reason any more", () => {
+  it("that are named are enough: after all of them are supplied, none is a reason", () => {
     fc.assert(
       fc.property(cases, ({ source, full, hidden }) => {
         const before = evaluate(source, hide(full, hidden));
@@ -213,7 +213,7 @@ describe("unknown facts", () => {
 });
 
 describe("the budget", () => {
-  it("only ever takes answers away: with less of it an answer is the same, or unknown because of the cost", () => {
+  it("only removes answers: with less budget an answer is the same, or unknown because of the cost", () => {
     fc.assert(
       fc.property(cases, fc.integer({ min: 0, max: 80 }), ({ source, full, hidden }, left) => {
         const facts = hide(full, hidden);
@@ -230,7 +230,7 @@ describe("the budget", () => {
     );
   });
 
-  it("is shared: what one program takes the next one has not", () => {
+  it("is shared: units that one program spends are gone for the next", () => {
     const program = env.compile("facts.n > 1 && facts.m > 1");
     const budget = { left: 20 };
     const facts = { n: 2, m: 2 };
@@ -243,7 +243,7 @@ describe("the budget", () => {
     });
   });
 
-  it("counts every node that is evaluated, and none that is not", () => {
+  it("counts every evaluated node, and no other", () => {
     const spent = (source: string) => {
       const budget = { left: 1_000 };
       env.compile(source).evaluate({ facts: { n: 2, list: [1, 2, 3] } }, { budget });
@@ -252,7 +252,7 @@ describe("the budget", () => {
     expect(spent("true")).toBe(1);
     expect(spent("false && facts.n > 1")).toBe(2);
     expect(spent("true && facts.n > 1")).toBe(6);
-    // 3 for the list and the macro; each step 1 for itself and 3 for x > 5.
+    // 3 for the list and the macro; each step takes 1 for itself and 3 for x > 0.
     expect(spent("facts.list.all(x, x > 0)")).toBe(3 + 3 * 4);
   });
 });

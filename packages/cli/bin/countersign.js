@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that it can say in words what is missing before anything else is loaded.
+// Plain JavaScript, so that it can report what is missing before it loads anything else.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { whyNotThisNode } from "./required-node.mjs";

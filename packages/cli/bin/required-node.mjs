@@ -1,9 +1,14 @@
-// Read by `npm start` and by the program before anything else: syntax that every Node of the last years understands.
+// `npm start` and the program read this file first, so it uses only syntax that old Node versions understand.
 
-/** The first minor version that does, by major version; newer majors do from their first on, older ones never. */
+/**
+ * The first supported minor version, by major version. Newer majors are supported from their first version, older ones
+ * never.
+ */
 const firstMinor = { 20: 19, 21: Number.POSITIVE_INFINITY, 22: 2 };
 
-/** Why Countersign does not run on this Node; null: it does. The same stands in `engines` of the packages, for npm. */
+/**
+ * Returns why Countersign does not run on this Node, or null. For npm, the packages repeat the versions in `engines`.
+ */
 export function whyNotThisNode() {
   const version = process.versions.node;
   const [major, minor] = version.split(".").map(Number);

@@ -1,6 +1,6 @@
 import type { StartRefused } from "@countersign/server";
 
-/** A command cannot do what it was asked; the message is one line for the person at the terminal. Exit code 1. */
+/** A command failed. The message is one line for the user. Exit code 1. */
 export class CommandFailed extends Error {
   constructor(message: string) {
     super(message);
@@ -8,7 +8,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns true if the service refuses to start for this reason. By name, because the service's code is loaded late. */
+/** Returns true if the service refuses to start. Compares the name, because commands load the service's code late. */
 export function isStartRefused(error: unknown): error is StartRefused {
   return error instanceof Error && error.name === "StartRefused";
 }

@@ -1,18 +1,18 @@
 import { CommandFailed } from "./command-failed.ts";
 
 /**
- * Reads a JSON text as the service reads requests, because JSON.parse rounds numbers that the service refuses. `part` picks what is to
- * be submitted of the value; the rest is not examined. Throws `CommandFailed` that begins with `what` and says what is wrong.
+ * Reads JSON like the service does, because JSON.parse rounds numbers that the service refuses. `part` picks the part
+ * to submit; the rest is not checked. Throws `CommandFailed` that begins with `what` and gives the reason.
  */
 export async function exactJson(
   text: string,
   what: string,
   part: (value: unknown) => unknown = (value) => value,
 ): Promise<unknown> {
-  // Loaded only here: with it every command, `--help` too, started twice as slowly.
+  // Loaded late: otherwise every command, even `--help`, takes twice as long to start.
   const { Fault, limits, parseInParts } = await loaded();
   try {
-    // A line of a recording has one level around the submission.
+    // A line of a recording adds one level around the submission.
     const { value, examine } = parseInParts(Buffer.from(text), limits.json_depth_max + 1);
     const problems = examine(part(value));
     if (problems.length > 0) throw notTaken(what, problems);
@@ -21,7 +21,7 @@ export async function exactJson(
     if (!(error instanceof Fault)) throw error;
     if (error.cause instanceof SyntaxError) throw new CommandFailed(`${what} is not JSON: ${error.cause.message}`);
     if (error.code === "payload_too_large")
-      throw new CommandFailed(`${what} is not taken: it has more than ${limits.json_values_max} values.`);
+      throw new CommandFailed(`${what} is refused: it has more than ${limits.json_values_max} values.`);
     throw notTaken(what, error.details);
   }
 }
@@ -31,7 +31,7 @@ function notTaken(
   details: readonly { readonly path?: unknown; readonly message?: unknown }[],
 ): CommandFailed {
   const why = details.map(({ path, message }) => [path, message].filter(Boolean).join(": "));
-  return new CommandFailed(`${what} is not taken: ${why.join(" ")}`);
+  return new CommandFailed(`${what} is refused: ${why.join(" ")}`);
 }
 
 async function loaded() {

@@ -1,2 +1,1 @@
-/** The command-line program. */
 export { run } from "./program.ts";

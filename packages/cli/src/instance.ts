@@ -3,7 +3,7 @@ import type { Instance, ListedOrganization, Log } from "@countersign/server";
 import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Writes warnings and errors as lines for people to standard error. */
+/** Writes warnings and errors as text lines to standard error. */
 export function instanceLog(terminal: Terminal): Log {
   const print = (fields: object, message: string) => terminal.printError(logLine(fields, message));
   return { debug: () => undefined, info: () => undefined, warn: print, error: print };
@@ -15,24 +15,24 @@ function logLine(fields: object, message: string): string {
 }
 
 /**
- * Opens the instance that the environment names, runs `work` on it, and closes it. `opening` is that of `openInstance`. Throws
- * CommandFailed if the database is lost meanwhile or takes too long for a statement.
+ * Opens the instance of the environment, runs `work`, and closes it. `opening` goes to `openInstance`. Throws
+ * CommandFailed if the database is lost or a statement times out.
  */
 export async function withInstance<T>(
   terminal: Terminal,
   work: (instance: Instance) => Promise<T>,
   opening: "migrate" | "keep_schema" = "migrate",
 ): Promise<T> {
-  // Loaded here, so that commands that need no database start without its drivers.
+  // Loaded late, so that commands without a database start without its drivers.
   const { openInstance, readConfig } = await import("@countersign/server");
   const instance = await openInstance(readConfig(terminal.env), instanceLog(terminal), opening);
   try {
     return await work(instance);
   } catch (error) {
-    // Standard output that nobody reads any more fails with EPIPE, as a lost session does.
+    // A closed pipe fails with EPIPE, as a lost database session does.
     if (terminal.isOutputFailure(error) || !instance.database.isFailure(error)) throw error;
     throw new CommandFailed(
-      `the database went away or took too long in the middle of it (${(error as Error).message}): see whether it runs (countersign doctor), and what was done, before you run this again`,
+      `the database connection was lost or a statement timed out (${(error as Error).message}): run countersign doctor, and check what was done before you run this again`,
     );
   } finally {
     await instance.close();

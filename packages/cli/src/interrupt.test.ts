@@ -17,7 +17,7 @@ function interruptible() {
 }
 
 test.each(["SIGINT", "SIGTERM", "SIGHUP"])(
-  "%s interrupts once, however many signals follow within two seconds",
+  "%s interrupts once, whatever further signals follow within two seconds",
   (signal) => {
     const { signals, counts } = interruptible();
     for (const each of [signal, signal, "SIGTERM", "SIGINT"]) signals.emit(each);

@@ -1,12 +1,12 @@
 import type { Terminal } from "./terminal.ts";
 
-/** One wish to end the program may arrive as several signals: a supervisor signals the whole process group, and npm forwards its own. */
+/** Signals within this time count as one: a supervisor signals the whole process group, and npm forwards its own. */
 const same_wish_ms = 2_000;
 
 /**
- * Calls `interrupted` on the first SIGINT, SIGTERM or SIGHUP (a terminal that is closed). More signals within two seconds are the
- * same wish. A later one ends the program at once with 1. The returned function removes the listeners, so that a signal ends the
- * program by itself.
+ * Calls `interrupted` on the first SIGINT, SIGTERM or SIGHUP (a closed terminal). Ignores more signals for two seconds.
+ * A later one ends the program at once with 1. The returned function removes the listeners, so that signals end the
+ * program.
  */
 export function onInterrupt(
   { signals, exit }: Pick<Terminal, "signals" | "exit">,

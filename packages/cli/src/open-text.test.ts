@@ -37,7 +37,7 @@ test.each([
 test.each([
   ["is cut off", gzipSync("line\n").subarray(0, -1)],
   ["is damaged", Buffer.concat([gzipSync("").subarray(0, 10), Buffer.alloc(10, 0xff)])],
-])("gzip that %s is an error for whoever reads it, however late", async (_name, content) => {
+])("gzip that %s is an error for its reader, however late", async (_name, content) => {
   const path = join(folder, "broken.gz");
   writeFileSync(path, content);
   const broken = await openText(path);
@@ -45,7 +45,7 @@ test.each([
   await expect(text(broken)).rejects.toThrow(broken.errored?.message);
 });
 
-test("what is destroyed before it is read is an error for whoever reads it", async () => {
+test("an early destroy is an error for the reader", async () => {
   const path = join(folder, "plain.txt");
   writeFileSync(path, long);
   const plain = await openText(path);
@@ -54,7 +54,7 @@ test("what is destroyed before it is read is an error for whoever reads it", asy
   await expect(text(plain)).rejects.toThrow("interrupted");
 });
 
-test("rejects what cannot be read", async () => {
+test("rejects unreadable files", async () => {
   await expect(openText(join(folder, "none"))).rejects.toThrow(/ENOENT/);
   await expect(openText(folder)).rejects.toThrow(/EISDIR/);
 });

@@ -2,18 +2,21 @@ import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** The contents of a file or pipe, unpacked when it is gzip (whatever its name). Rejects when it cannot be read. */
+/** Returns the contents of a file or pipe, and unpacks gzip whatever the name. Rejects if the file cannot be read. */
 export async function openText(path: string): Promise<Readable> {
   const chunks: AsyncIterator<Buffer> = createReadStream(path)[Symbol.asyncIterator]();
   const first = await chunks.next();
   const file = Readable.from(allOf(first, chunks), { objectMode: false }).on("error", leftToTheReader);
   if (first.done === true || first.value[0] !== 0x1f || first.value[1] !== 0x8b) return file;
   const text = createGunzip().on("error", leftToTheReader);
-  pipeline(file, text, () => {}); // destroys `text` with the error of either, and its reader sees that
+  pipeline(file, text, () => {}); // destroys `text` with either error, for its reader
   return text;
 }
 
-/** Whoever reads it later, when a database has started, sees the error then. Unheard until then, it ended the program. */
+/**
+ * The reader may attach later, after a database has started, and then sees the error. Without a listener the error
+ * would end the program.
+ */
 const leftToTheReader = (): void => undefined;
 
 async function* allOf(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,17 +1,16 @@
-/** Policy documents in files. */
 import type { PolicyDiagnostic, PolicyDocument } from "@countersign/core";
 import { CommandFailed } from "./command-failed.ts";
 import { findingLine } from "./policy-finding.ts";
 import { readTextFile } from "./text-file.ts";
 
-/** What was found about one file. */
+/** The result of checking one file. */
 export interface CheckedFile {
   readonly file: string;
   readonly valid: boolean;
-  /** Of form and expressions; where its tests were run, one for each red case too. */
+  /** Problems of form and expressions, and one for each failed test case. */
   readonly diagnostics: readonly PolicyDiagnostic[];
   readonly warnings: readonly PolicyDiagnostic[];
-  /** Cases that ran, where they were to: none ran in a document with errors. */
+  /** Test results, if tests were requested. A document with errors runs none. */
   readonly tests?: readonly {
     readonly name: string;
     readonly passed: boolean;
@@ -25,12 +24,12 @@ interface Mismatch {
   readonly actual: unknown;
 }
 
-/** Checks one file, and with `runTests` runs the tests in it. `document` is null where it has errors of form or expressions. */
+/** Checks one file, and runs its tests with `runTests`. `document` is null if form or expressions have errors. */
 export async function checkPolicyFile(
   file: string,
   runTests: boolean,
 ): Promise<{ readonly checked: CheckedFile; readonly document: PolicyDocument | null }> {
-  // Loaded here, so that the help needs none of it.
+  // Loaded late, because the help does not need it.
   const { checkPolicy, redTestDiagnostics, runPolicyTests } = await import("@countersign/core");
   const text = await readTextFile(file);
   const { document, diagnostics, warnings, located } = checkPolicy(text);
@@ -42,17 +41,17 @@ export async function checkPolicyFile(
   return { checked: { ...checked, valid, diagnostics: [...diagnostics, ...red], tests }, document };
 }
 
-/** A document without errors, and where it stands. */
+/** A document without errors, and its file. */
 export interface PolicyFile {
   readonly file: string;
   readonly document: PolicyDocument;
-  /** What is allowed, and hardly meant; a line each. */
+  /** One line for each valid but suspicious part. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The documents of all files; with `runTests`, the tests in each have to be green. Throws CommandFailed with every error at
- * its line and column.
+ * Returns the documents of all files. With `runTests`, all their tests must pass. Throws CommandFailed with every error
+ * at its line and column.
  */
 export async function readPolicyFiles(files: readonly string[], runTests = false): Promise<PolicyFile[]> {
   const found: PolicyFile[] = [];

@@ -31,10 +31,10 @@ Examples:
   $ countersign keys create --role agent --name billing-bot
   $ countersign doctor`;
 
-/** The program with all of its commands; each is added here. */
+/** Returns the program with all commands. */
 export function createProgram(terminal: Terminal): Command {
   const program = new Command("countersign")
-    .description("Decides, records and accounts for what software agents propose to do.")
+    .description("Decides and records the actions that software agents propose.")
     .version(product_version, "-v, --version", "print the version")
     .addHelpText("after", help)
     .showHelpAfterError("(add --help for the options)")
@@ -54,12 +54,11 @@ export function createProgram(terminal: Terminal): Command {
   return program;
 }
 
-/** The width of the help. */
 const widthOf = (stream: Output) => (stream.isTTY === true ? (stream.columns ?? 80) : 80);
 
 /**
- * Runs one command line (as in `process.argv`) in a terminal: that of this process unless given. Resolves to the exit code when
- * the command is done.
+ * Runs one command line (as in `process.argv`). Default: in the terminal of this process. Resolves to the exit code
+ * after the command.
  */
 export async function run(argv: readonly string[], terminal = processTerminal()): Promise<number> {
   try {
@@ -67,7 +66,7 @@ export async function run(argv: readonly string[], terminal = processTerminal())
     return (await terminal.outputFailure()) === null ? terminal.exitCode : 1;
   } catch (error) {
     if (error === (await terminal.outputFailure())) return 1;
-    // Commander has printed the help, the version or what is wrong with the command line.
+    // Commander has already printed the help, the version or the error.
     if (error instanceof CommanderError) return error.exitCode;
     const message = messageFor(error);
     if (message === null) throw error;
@@ -77,8 +76,8 @@ export async function run(argv: readonly string[], terminal = processTerminal())
 }
 
 /**
- * What to tell the person: the message of what can go wrong in use. Null for our own mistakes, which show their stack. The
- * service's errors are told by name, because its code is loaded only by the commands that need it.
+ * Returns the message for an expected error. Null for our own mistakes, which show their stack. Compares the service's
+ * errors by name, because only some commands load its code.
  */
 function messageFor(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

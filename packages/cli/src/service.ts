@@ -4,33 +4,33 @@ import { InvalidArgumentError, Option } from "commander";
 import { CommandFailed } from "./command-failed.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How a key reaches a command, for whoever gave none or one that is not good enough. */
+/** Hint for users whose key is missing or insufficient. */
 const key_hint = "(give a key with --api-key or COUNTERSIGN_API_KEY)";
 
-/** For whom nobody answered. */
+/** Hint if nothing answered. */
 export const start_hint = "Is the service running there? `npm start` or `countersign serve` starts it.";
 
-/** What to say of an answer that no service gives; `answer` is what it said, empty where it does not tell much. */
+/** Returns the message for an answer that is not Countersign's. `answer` is its text; empty if it says little. */
 export function strangerText(answer: string): string {
   const said = answer === "" ? "" : ` (${answer})`;
   return `that address does not answer like Countersign${said}: give the service's address with --url`;
 }
 
-/** Of proxies before a service that is away. */
+/** Statuses of proxies whose service is away. */
 const outages: readonly number[] = [502, 503, 504];
 
-/** What commands that talk to a service are given: the values of the two options below. */
+/** Options of commands that talk to a service. */
 export interface ServiceOptions {
   readonly url: string;
   readonly apiKey?: string;
 }
 
-/** `--url`: where a service answers. */
+/** `--url`: the address of a service. */
 export function urlOption(description = "the service"): Option {
   return new Option("--url <url>", description).argParser(serviceUrl).default("http://127.0.0.1:8080");
 }
 
-/** `--api-key`, and where it is left out the environment. */
+/** `--api-key`, with the environment as its default. */
 export function keyOption(key = "API key"): Option {
   return new Option("--api-key <key>", `${key} (default: COUNTERSIGN_API_KEY; none in open mode)`);
 }
@@ -44,7 +44,10 @@ function serviceUrl(text: string): string {
   return text;
 }
 
-/** A client with the key of `--api-key`, else of COUNTERSIGN_API_KEY; where both are empty without any, as in open mode. */
+/**
+ * Returns a client with the key of `--api-key`, else of COUNTERSIGN_API_KEY. Uses no key if both are empty, as in open
+ * mode.
+ */
 export function serviceClient(
   { env }: Terminal,
   { url, apiKey }: ServiceOptions,
@@ -54,10 +57,7 @@ export function serviceClient(
   return createClient({ base_url: url, ...(api_key === undefined || api_key === "" ? {} : { api_key }), ...options });
 }
 
-/**
- * What the service refused, or that nobody answered, for the person at the terminal: the message, and a line for each place
- * that it names. Null for what is no answer of a service.
- */
+/** Returns the message of a refusal or a missing answer, with a line for each named place. Null for other errors. */
 export function refusalText(error: unknown): string | null {
   if (error instanceof ConnectionError) return `${error.message}\n${start_hint}`;
   if (!(error instanceof ApiError)) return null;
@@ -69,7 +69,7 @@ export function refusalText(error: unknown): string | null {
   return `${error.message}${hint}${places.join("")}`;
 }
 
-/** Returns what the service answers. Throws CommandFailed with `refusalText` if it refuses, or if nobody answers. */
+/** Returns the service's answer. Throws CommandFailed with `refusalText` after a refusal or without an answer. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 
-/** Reads the value of an option that takes a whole number within these bounds. */
+/** Returns a reader for an option's whole number within these bounds. */
 export function wholeFrom(min: number, max: number): (text: string) => number {
   return (text) => {
     if (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);

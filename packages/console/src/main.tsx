@@ -1,4 +1,4 @@
-/** The console: everything it shows comes from the public API of the service that it was loaded from. */
+/** The console. It uses only the public API of its service. */
 import { ApiError } from "@countersign/sdk";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
@@ -21,9 +21,9 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // What the service refused it will refuse again; a broken connection is asked about by the banner.
+      // Retrying a refusal does not help. The banner handles a lost connection.
       retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
-      // The browser's own idea of being online is wrong for a service on this machine.
+      // The browser's online state is wrong for a service on this machine.
       networkMode: "always",
     },
     mutations: { networkMode: "always", retry: false },

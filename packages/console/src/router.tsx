@@ -1,4 +1,4 @@
-/** Every page and its address. Pages are loaded when they are first opened. */
+/** Every page and its address. Pages load on first use. */
 import {
   createRootRoute,
   createRoute,
@@ -188,7 +188,7 @@ const organization = [
   }),
 ] as const;
 
-/** Whatever else is asked for. */
+/** All other addresses. */
 const unknown = createRoute({
   getParentRoute: inFrame,
   path: "$",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { elementsIn, readExactly } from "./exact-json.ts";
 
-test("a number that a double does not hold as it is written is found at its place, and a text like it is not", () => {
+test("finds a number that a double would round, at its place, but not a text like it", () => {
   const places = (text: string) => {
     const { value, inexactIn } = readExactly(text);
     return inexactIn(value);
@@ -13,7 +13,7 @@ test("a number that a double does not hold as it is written is found at its plac
   expect(places('{"9007199254740993":"\\"9007199254740993","b":[-0,100.10,1.5e300,9007199254740992]}')).toBeNull();
 });
 
-test("what is read and written anew has each number as it stood, and is the same else", () => {
+test("writes each number with its original digits, and all else unchanged", () => {
   const number = fc.constantFrom("1", "-0", "1.0", "1e3", "-12.50E+2", "9007199254740993", "0.1234567890123456789012");
   const text = fc.string({ unit: fc.constantFrom('"', "\\", "1", "7.0", "-", "é", "\n", "[", "9007199254740993") });
   const element = fc.oneof(

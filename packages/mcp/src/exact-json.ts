@@ -1,19 +1,21 @@
-/** JSON that is written anew, with its numbers as they stood: `1.0`, and the digits that a double loses. */
+/** Reads and writes JSON and keeps the text of numbers: `1.0`, and digits that a double loses. */
 import { createHash } from "node:crypto";
 import { isExactNumber } from "@countersign/contract";
 import type { Json } from "./messages.ts";
 
-/** What was read of a text. Numbers that would be written otherwise are texts in it, and `write` makes numbers of them again. */
+/**
+ * A parsed text. Numbers that JavaScript would write differently are texts in it; `write` turns them back into numbers.
+ */
 interface ExactJson {
   readonly value: Json;
   readonly write: (value: Json) => string;
-  /** Returns the JSON Pointer, in a part of `value`, of the first number that a double does not hold as it is written. Null: none. */
+  /** Returns the JSON Pointer, in a part of `value`, of the first number that a double would round; null: none. */
   readonly inexactIn: (part: Json | undefined) => string | null;
 }
 
-/** Throws `SyntaxError`; `write` throws `RangeError` where it is nested too deep. */
+/** Throws `SyntaxError`. `write` throws `RangeError` for a value nested too deep. */
 export function readExactly(text: string): ExactJson {
-  // Nothing in a text can be its own hash, however it is escaped.
+  // No text can contain its own hash, however escaped.
   const mark = createHash("sha256").update(text).digest("hex");
   const marked = new RegExp(`"${mark}(.*?)"`, "g");
   const inexactIn: ExactJson["inexactIn"] = (part) => {
@@ -31,7 +33,7 @@ export function readExactly(text: string): ExactJson {
   };
 }
 
-/** The elements of the array that stands on a line, each as it stood, on a line; none where there is none. */
+/** Returns the elements of the array on a line, each as its original text on a line; empty without an array. */
 export function elementsIn(line: string): string[] {
   if (!/^\s*\[/.test(line)) return [];
   try {
@@ -39,7 +41,7 @@ export function elementsIn(line: string): string[] {
   } catch {
     return [];
   }
-  // By the text: written anew, it took many times its memory, and what is nested deep cannot be written.
+  // Works on the text: parsing and writing took many times the memory, and deep nesting cannot be written.
   const elements: string[] = [];
   let [start, depth, in_string] = [line.indexOf("[") + 1, 0, false];
   for (let at = start; at < line.length; at += 1) {

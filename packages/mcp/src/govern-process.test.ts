@@ -1,4 +1,4 @@
-/** Servers and clients that do not read, do not end or leave others behind. */
+/** Servers and clients that do not read, do not end, or leave processes behind. */
 import { PassThrough } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { governProcess, type ProcessOptions } from "./govern-process.ts";
@@ -6,7 +6,7 @@ import { LineTooLong } from "./json-lines.ts";
 
 const never = () => new Promise<never>(() => undefined);
 
-/** A governed server that is a program of Node. A test that waits for the end of the patience names a short one. */
+/** Runs a Node program as the governed server. A test that waits for the end of the patience sets a short one. */
 function serving(
   program: string,
   { patience_ms = 60_000, ...client }: Partial<ProcessOptions["client"] & { patience_ms: number }> = {},
@@ -40,13 +40,13 @@ const warnings: Error[] = [];
 const hear = (warning: Error) => warnings.push(warning);
 afterEach(() => void process.off("warning", hear));
 
-test("a server that ends while the client still has much to say is told by its exit code", async () => {
+test("reports the exit code of a server that ends while the client still sends", async () => {
   const { input, output, code } = serving('console.log("{}"); setTimeout(() => process.exit(7), 300)');
   output.once("data", () => input.write(large));
   expect(await code).toBe(7);
 });
 
-test("a server whose answer is longer than a message may be is given up, and what it was called for is recorded", async () => {
+test("ends a server whose answer exceeds the message limit, and records the outcome of its call", async () => {
   const observed: unknown[] = [];
   const { input, code } = serving(
     `const list = '{"jsonrpc":"2.0","id":"countersign-1","result":{"tools":[{"name":"pay"}]}}\\n';
@@ -65,7 +65,7 @@ test("a server whose answer is longer than a message may be is given up, and wha
   expect(observed).toMatchObject([{ status: "failed" }]);
 });
 
-test("a server that is slow to read leaves nothing behind for each time that it was waited for", async () => {
+test("leaves no listener behind after each wait for a slow server", async () => {
   process.on("warning", hear);
   const { input, code } = serving("process.stdin.resume().on('end', () => process.exit(0))");
   for (let n = 0; n < 100; n++) input.write(large);
@@ -74,7 +74,7 @@ test("a server that is slow to read leaves nothing behind for each time that it 
   expect(warnings).toEqual([]);
 });
 
-test("a client that writes and does not read is read no further than what it is told can wait, and then on", async () => {
+test("stops reading a client that writes and does not read, and reads on later", async () => {
   const { input, output, code } = serving("process.stdin.resume().on('end', () => process.exit(0))");
   const refused = { jsonrpc: "2.0", id: "x".repeat(500_000), method: "tools/call", params: { name: 7 } };
   for (let n = 0; n < 60; n++) input.write(`${JSON.stringify(refused)}\n`);
@@ -95,7 +95,7 @@ test("a client that writes and does not read is read no further than what it is 
   await vi.waitFor(() => expect(told).toBe(60));
 });
 
-test("a client that ends is heard of, also where its server has read nothing of what it said", async () => {
+test("notices the end of a client, even if its server has read nothing", async () => {
   const { input, output, code } = serving("setInterval(() => 0, 1000); console.log('{}')", { patience_ms: 100 });
   output.once("data", () => {
     for (let n = 0; n < 8; n++) input.write(large);
@@ -104,7 +104,7 @@ test("a client that ends is heard of, also where its server has read nothing of 
   expect(await code).toBe(128 + 15);
 });
 
-test("a server that will not end when it is told to is ended", async () => {
+test("ends a server that ignores the request to end", async () => {
   const { output, ending, code } = serving(
     "process.on('SIGTERM', () => 0); setInterval(() => 0, 1000); console.log('{}')",
     { patience_ms: 100 },
@@ -113,7 +113,7 @@ test("a server that will not end when it is told to is ended", async () => {
   expect(await code).toBe(128 + 9);
 });
 
-test("a server that ends is heard of, also where another process has its output still", async () => {
+test("notices the end of a server, even if another process still holds its output", async () => {
   const program = `
     const { spawn } = require("node:child_process");
     const { pid } = spawn(process.execPath, ["-e", "setTimeout(() => 0, 60000)"], { stdio: "inherit" });

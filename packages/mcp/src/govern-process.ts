@@ -1,4 +1,4 @@
-/** A server of the Model Context Protocol in a process of its own, governed: lines of JSON over its standard streams. */
+/** Governs a Model Context Protocol server in a separate process, over lines of JSON on its standard streams. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
@@ -6,11 +6,11 @@ import type { Readable, Writable } from "node:stream";
 import { createGovernor, type GovernorOptions } from "./governor.ts";
 import { readLines } from "./json-lines.ts";
 
-/** What to start, and whom it serves. */
+/** The server to start, and its client. */
 export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toClient"> {
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment: not ours, which has the key that decides over it. */
+  /** Its whole environment. Ours is not passed on, because it contains the key that decides on its calls. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly input: Readable;
   readonly output: Writable;
@@ -22,21 +22,21 @@ export interface ProcessOptions extends Omit<GovernorOptions, "toServer" | "toCl
 
 const message_chars_max = 64 * 1_048_576;
 /**
- * So much is read of a client ahead of its server, and of what it takes itself: the end of one whose server does not read
- * stands behind what it said.
+ * Bytes read from a client ahead of its server, and ahead of its own reading. Limited, but large, because the client's
+ * end comes after its unread messages.
  */
 const ahead_bytes_max = 16 * 1_048_576;
 /**
- * Serves until the server or the client ends; resolves to the server's exit code, 128 and more where a signal ended it.
- * Rejects where it cannot be started, and with `LineTooLong`.
+ * Serves until the server or the client ends. Resolves to the server's exit code, or 128 plus the signal number.
+ * Rejects if the server cannot be started, and with `LineTooLong`.
  */
 export async function governProcess(options: ProcessOptions): Promise<number> {
   const { command, args, env, input, output, signal, patience_ms } = options;
   const server = spawn(command, args, { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(server, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-  exited.catch(() => undefined); // told by the next line
+  exited.catch(() => undefined); // the next line reports it
   await once(server, "spawn");
-  // Whoever does not read any more has ended, and that is heard of below.
+  // The code below notices the end of the reader.
   server.stdin.on("error", () => undefined);
   output.on("error", () => input.destroy());
   const governor = createGovernor({
@@ -54,12 +54,12 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
     server.kill("SIGTERM");
     timers.push(setTimeout(() => server.kill("SIGKILL"), patience_ms));
   };
-  // No call begins any more; what came of the others is recorded, however it ended.
+  // No further call begins. The results of the others are recorded, however the server ended.
   const settle = async (): Promise<void> => {
     input.destroy();
     await Promise.race([governor.end(), new Promise<void>((resolve) => timers.push(setTimeout(resolve, patience_ms)))]);
   };
-  // Its output ends when all have gone that it started: they are not waited for, but whoever reads slowly is.
+  // Its output ends only with all processes that it started. Waits for a slow reader, but not for them.
   const leave = (): void => {
     if (output.writableNeedDrain) timers.push(setTimeout(leave, patience_ms));
     else server.stdout.destroy();
@@ -83,7 +83,7 @@ export async function governProcess(options: ProcessOptions): Promise<number> {
   }
 }
 
-/** Hands on line by line, so many bytes ahead of whichever takes them slower. */
+/** Passes lines on, at most this many bytes ahead of the slower reader. */
 async function pass(
   from: Readable,
   take: (line: string) => void,
@@ -100,7 +100,10 @@ async function pass(
   }
 }
 
-/** Resolves when it takes more, or never will. Not `once`: that leaves a listener each time, and rejects where nobody reads any more. */
+/**
+ * Resolves when the stream accepts more, or never will. `once` would leave a listener each time, and reject after the
+ * reader has gone.
+ */
 function drained(to: Writable): Promise<void> {
   return new Promise((resolve) => {
     const over = (): void => {

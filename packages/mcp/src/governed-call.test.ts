@@ -1,9 +1,9 @@
-/** Calls whose action somebody claimed before. */
+/** Calls whose action was already claimed. */
 import { ApiError } from "@countersign/sdk";
 import { expect, test } from "vitest";
 import { callOf, governed, soon } from "./testing/governed.ts";
 
-test("a call that somebody claimed before is not made, and the model is told in plain words", async () => {
+test("does not repeat a claimed call, and tells the model why in plain words", async () => {
   const details = [{ execution: "claimed", claimed_at: "2026-11-28T12:00:00.000000Z", claimed_by: { id: "key_1" } }];
   const fields = { status: 409, code: "already_claimed", message: "claimed", details };
   const claimIntent = () => Promise.reject(new ApiError({ ...fields, request_id: null, retry_after_seconds: null }));

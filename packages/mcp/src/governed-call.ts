@@ -1,4 +1,4 @@
-/** One call of a tool, from its question to its answer. */
+/** Handles one tool call, from request to answer. */
 import type { Decision, Execution, IntentSubmission } from "@countersign/contract";
 import {
   ActionBlocked,
@@ -13,60 +13,60 @@ import {
 import { annotatedAnswer } from "./annotated-answer.ts";
 import { type Asked, isObject, type Json, type JsonObject, noResult } from "./messages.ts";
 
-/** A call as the client made it. */
+/** A call from the client. */
 export interface AskedCall extends Asked {
   readonly submission: IntentSubmission;
-  /** An intent about the same call, made before, on which people were still deciding; null: this is a new one. */
+  /** An earlier intent for the same call that is still in review; null: none. */
   readonly review: string | null;
   /** Aborted with `StillPending` or `Cancelled`. */
   readonly signal: AbortSignal;
 }
 
-/** What a call works with. */
+/** Dependencies of a call. */
 export interface CallDeps {
   readonly client: DecidingClient & Pick<Client, "getDecision">;
   readonly mode: "shadow" | undefined;
-  /** Withdraws a call that the client cancels while people decide on it. */
+  /** True: withdraw a call that the client cancels during its review. */
   readonly withdraws: boolean;
-  /** Hands the call to the server with this content; resolves to its answer. */
+  /** Sends the call with this content to the server; resolves to its answer. */
   readonly forward: (content: JsonObject) => Promise<Answered>;
   readonly toClient: (line: string) => void;
-  /** Tells the client itself, by the id that the call has. */
+  /** Answers the client directly, with the call's id. */
   readonly answer: (message: JsonObject) => void;
-  /** What the answer to the call would tell is told with the result of the task that it became. */
-  readonly tellLater: (task_id: string, tell: (line: string) => string) => void;
-  /** People look at it: the client is kept waiting from now on. Gives what ends that. */
+  /** The call became a task: adds its texts to the task's later result. */
+  readonly addLater: (task_id: string, add: (line: string) => string) => void;
+  /** The call is in review: tells the client to wait. The returned function ends that. */
   readonly wait: (decision: Decision) => () => void;
-  /** Nobody waits for these people's decision any more; the same call may ask for it again. */
+  /** No call waits for this review now; an equal call may resume it. */
   readonly leave: (intent_id: string) => void;
   readonly note: (text: string) => void;
 }
 
-/** An answer of the server, and the line that it stood in. */
+/** The server's answer, and its line. */
 export interface Answered {
   readonly message: JsonObject;
   readonly line: string;
 }
 
-/** What a call was made with, and what let it through. */
+/** The arguments of a call, and its approval. */
 interface Approved {
   readonly approved: JsonObject;
   readonly decision: Decision;
 }
 
-/** People have not decided in time. The message tells the model what to do. */
+/** The review took too long. The message tells the model what to do. */
 export class StillPending extends Error {
   constructor(waited_ms: number) {
     super(
-      `A person has to decide on this and has not within ${Math.round(waited_ms / 1000)} s. Nothing was done. Call the tool again with the same arguments to go on waiting.`,
+      `A person must decide on this and has not within ${Math.round(waited_ms / 1000)} s. Nothing was done. Call the tool again with the same arguments to continue waiting.`,
     );
   }
 }
 
-/** Nobody hears of the answer any more. */
+/** The client no longer expects an answer. */
 export class Cancelled extends Error {}
 
-/** Has a call decided, made where it may be, and answered. Never rejects. */
+/** Gets a decision on a call, makes it if approved, and answers. Never rejects. */
 export async function governCall(deps: CallDeps, call: AskedCall): Promise<void> {
   const { mode, toClient, answer } = deps;
   const { submission, review, signal } = call;
@@ -75,7 +75,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
     ...deps.client,
     getDecision: (...given) => inTime(deps.client.getDecision(...given), signal),
     waitForOutcome: (...given) => inTime(deps.client.waitForOutcome(...given), signal),
-    // Nobody waits for people any more: a time limit during the claim must not take the answer from the client.
+    // The review is over: from here on its time limit must not replace the client's answer.
     claimIntent: (...given) => {
       endWait();
       return deps.client.claimIntent(...given);
@@ -99,7 +99,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
       endWait = deps.wait(decision);
     },
     onUnrecorded: (error: unknown, intent_id: string) =>
-      deps.note(`what came of ${intent_id} could not be recorded: ${errorText(error)}`),
+      deps.note(`the outcome of ${intent_id} could not be recorded: ${errorText(error)}`),
   };
   try {
     const content = submission.intent.payload?.content ?? {};
@@ -107,7 +107,7 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
       review === null
         ? await carryOut(client, submission, run, terms)
         : await carryOutDecided(client, await client.getDecision(review, { signal }), content, run, terms);
-    if (!signal.aborted) toClient(lineFor(done, call, deps.tellLater));
+    if (!signal.aborted) toClient(lineFor(done, call, deps.addLater));
   } catch (error) {
     if (pending !== null && !made && !isOver(error)) {
       const withdrawn = error instanceof Cancelled && (await withdraw(deps, escalation_id));
@@ -120,7 +120,10 @@ export async function governCall(deps: CallDeps, call: AskedCall): Promise<void>
   }
 }
 
-/** Takes a cancelled call out of review. Returns false if it was not to be, if people decided first, or if the service is away. */
+/**
+ * Withdraws a cancelled call from review. Returns false if it must stay, if it was already decided, or if the service
+ * is away.
+ */
 async function withdraw({ client, withdraws, note }: CallDeps, escalation_id: string | null): Promise<boolean> {
   if (!withdraws || escalation_id === null) return false;
   try {
@@ -133,14 +136,14 @@ async function withdraw({ client, withdraws, note }: CallDeps, escalation_id: st
   }
 }
 
-/** A decision that comes when nobody waits any more is for the same call, made again. */
+/** Ignores a late decision: it applies to the next equal call. */
 async function inTime(asked: Promise<Decision>, signal: AbortSignal): Promise<Decision> {
   const decision = await asked;
   signal.throwIfAborted();
   return decision;
 }
 
-/** Whether there is nothing more to hear of a review: of a service that is away there is, when it is back. */
+/** Returns whether a review is over. After an outage of the service, it is not. */
 function isOver(error: unknown): boolean {
   return (
     error instanceof ActionBlocked ||
@@ -152,42 +155,42 @@ function isOver(error: unknown): boolean {
 const changed_text = "Countersign changed this call before it was made. It was made with: ";
 const message_text = "The person who approved this call says to you: ";
 
-/** The server's answer, as it came unless the call was changed or a reviewer wrote something to the model. */
-function lineFor(done: Answered & Approved, { as_task }: Asked, tellLater: CallDeps["tellLater"]): string {
+/** Returns the server's answer: unchanged, unless the call was modified or a reviewer wrote to the model. */
+function lineFor(done: Answered & Approved, { as_task }: Asked, addLater: CallDeps["addLater"]): string {
   const { message, line, approved, decision } = done;
   const changed = decision.outcome === "approve_modified" ? [`${changed_text}${JSON.stringify(approved)}`] : [];
   const said_to_model = decision.message_to_agent === undefined ? [] : [`${message_text}${decision.message_to_agent}`];
   const texts = [...changed, ...said_to_model];
   if (texts.length === 0) return line;
-  const tell = (said: string) => annotatedAnswer(said, texts, decision.intent_id);
+  const add = (said: string) => annotatedAnswer(said, texts, decision.intent_id);
   const task_id = as_task ? taskIn(message["result"]) : null;
-  if (task_id === null) return tell(line);
-  tellLater(task_id, tell);
+  if (task_id === null) return add(line);
+  addLater(task_id, add);
   return line;
 }
 
-/** The task that a call became; null: it was answered. */
+/** Returns the id of the task that a call became; null if it was answered. */
 function taskIn(result: Json | undefined): string | null {
   const task = isObject(result) ? result["task"] : null;
   const task_id = isObject(task) ? task["taskId"] : null;
   return typeof task_id === "string" ? task_id : null;
 }
 
-/** What the server says of a call that failed; null: it did not. */
+/** Returns the server's error for a failed call; null if it succeeded. */
 function failureOf({ message: { error, result } }: Answered): string | null {
   if (result === undefined || (error ?? null) !== null) return `error of the server: ${textIn(error)}`;
-  return isObject(result) && result["isError"] === true ? "the tool says that it failed" : null;
+  return isObject(result) && result["isError"] === true ? "the tool reports a failure" : null;
 }
 
-/** Servers say all sorts of things; what they did stays done, whatever they say. */
+/** Returns the text of any error value, because servers send various forms and the call stays recorded. */
 export function textIn(error: Json | undefined): string {
   const message = isObject(error) ? error["message"] : null;
-  return typeof message === "string" ? message : "it does not say which";
+  return typeof message === "string" ? message : "without a reason";
 }
 
-/** For a model that must not believe that nothing was done. */
+/** Returns an answer from which the model cannot conclude that nothing was done. */
 function noAnswer(call: Asked, error: unknown, note: CallDeps["note"]): JsonObject {
-  const text = `The call was made, but its answer cannot be handed on: ${errorText(error)}`;
+  const text = `The call was made, but its answer cannot be passed on: ${errorText(error)}`;
   note(text);
   return noResult(call, text);
 }

@@ -1,4 +1,4 @@
-/** What a governor makes of what a server answers, and of what it tells a client itself. */
+/** Server answers, and the governor's own messages to a client. */
 import { expect, test } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { callOf, governed, line, soon } from "./testing/governed.ts";
@@ -8,7 +8,7 @@ test.each([
   ["approve", '"error":{"message":{"toString":1}}'],
   ["approve_modified", '"result":null'],
   ["approve_modified", `"result":{"content":[${"[".repeat(50_000)}${"]".repeat(50_000)}]}`],
-] as const)("no answer of a server makes a call that was made (%s) one that was not", async (outcome, said) => {
+] as const)("never reports a made call (%s) as not made", async (outcome, said) => {
   const { governor, toServer, toClient, observed } = governed(() => ({ outcome, modified_content: { n: 0 } }));
   governor.fromClient(callOf(1));
   await soon(() => expect(toServer).toHaveLength(1));
@@ -27,7 +27,7 @@ test.each([
   ["with a method that is none", answered.replace("{", '{"method":null,')],
   ["with no error beside its result", answered.replace("{", '{"error":null,')],
   ["without its version", answered.replace('"jsonrpc":"2.0",', "")],
-])("an answer is one however it comes, and what came of its call is recorded: %s", async (how, said) => {
+])("recognizes an answer in any form, and records the outcome of its call: %s", async (how, said) => {
   const { governor, toServer, toClient, observed } = governed();
   governor.fromClient(callOf(1));
   governor.fromServer(said);
@@ -40,7 +40,7 @@ test.each([
   expect(observed).toHaveLength(1);
 });
 
-test("an answer that tells of a change keeps its numbers as they stood", async () => {
+test("keeps the digits of numbers in an answer that reports a change", async () => {
   const modified = { outcome: "approve_modified", modified_content: { n: 0 } } as const;
   const { governor, toServer, toClient } = governed(() => modified);
   governor.fromClient(callOf(1));
@@ -52,7 +52,7 @@ test("an answer that tells of a change keeps its numbers as they stood", async (
 });
 
 test.each(["approve", "approve_modified", "block"] as const)(
-  "the model gets what a reviewer wrote to it: %s",
+  "passes a reviewer's text to the model: %s",
   async (outcome) => {
     const message_to_agent = "Use account 2.";
     const { governor, toServer, toClient } = governed(() => ({
@@ -70,14 +70,14 @@ test.each(["approve", "approve_modified", "block"] as const)(
   },
 );
 
-test("an array in an array of the server is no array of answers to its client", () => {
+test("does not split a nested array of the server into answers", () => {
   const { governor, toClient } = governed();
   governor.fromClient(callOf(1));
   governor.fromServer(`[[${answered}], {"a":"[,]"} ]`);
   expect(toClient).toEqual([`[[${answered}]]`, '{"a":"[,]"}']);
 });
 
-test("an array of the server is taken apart however deep it is nested and however many numbers are in it", async () => {
+test("splits an array of the server, however deep and however many numbers", async () => {
   const { governor, toServer, toClient, observed } = governed();
   governor.fromClient(callOf(1));
   await soon(() => expect(toServer).toHaveLength(1));
@@ -92,7 +92,7 @@ test("an array of the server is taken apart however deep it is nested and howeve
   expect(toClient.slice(1)).toEqual(["[]", "[7", " [ ]", "[01]"]);
 });
 
-test("whoever asks for a task gets an error where there is none, and hears of a change with each result of it", async () => {
+test("reports an error if a requested task does not exist, and reports a change with each result of the task", async () => {
   const { governor, toServer, toClient } = governed(({ intent }) =>
     intent.action.verb === "pay" ? { outcome: "block" } : { outcome: "approve_modified", modified_content: { n: 0 } },
   );
@@ -125,7 +125,7 @@ test("whoever asks for a task gets an error where there is none, and hears of a 
   expect(toClient.at(-1)).toBe(line({ id: 6, result: { content: [] } }));
 });
 
-test("what is told and learned with answers is remembered for the last thousand requests that have none", async () => {
+test("remembers additions to answers for the last thousand requests without one", async () => {
   const { governor, toServer, toClient, submitted } = governed(() => ({
     ...{ outcome: "approve_modified", modified_content: { n: 0 } },
   }));
@@ -151,7 +151,7 @@ test("what is told and learned with answers is remembered for the last thousand 
   await governor.end();
 });
 
-test("an answer with the call's number as a text is its answer: the protocol's own client takes it for one", async () => {
+test("accepts the call's number as a text in an answer, as the protocol's own client does", async () => {
   const { governor, toServer, toClient, observed } = governed();
   const said = line({ id: "1", result: { content: [] } });
   governor.fromClient(callOf(1));
@@ -163,7 +163,7 @@ test("an answer with the call's number as a text is its answer: the protocol's o
   expect(toClient).toEqual([said]);
 });
 
-test("a call whose id is a text is not answered by what answers the call with that number", async () => {
+test("does not take an answer with a number for the answer to a call with a text id", async () => {
   const { governor, toServer, toClient } = governed();
   for (const id of [1, "1"]) governor.fromClient(callOf(id));
   await soon(() => expect(toServer).toHaveLength(2));

@@ -1,14 +1,14 @@
-/** The governor lists the server's tools itself, and lets no call pass of a tool that the server did not list. */
+/** The governor lists the server's tools itself, and refuses calls of unlisted tools. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { callOf, governed, line, soon } from "./testing/governed.ts";
 
-/** A governor whose server answers nothing by itself; its client has listed no tools. */
+/** Returns a governor whose server answers nothing by itself, and whose client has not listed tools. */
 function unlisted(...[answering, terms]: Parameters<typeof governed>) {
   const toServer: string[] = [];
   const heard = governed(answering, { toServer: (said) => void toServer.push(said), ...terms });
   const lists = () => toServer.map((each) => JSON.parse(each)).filter(({ method }) => method === "tools/list");
-  /** Answers the newest list request of the governor. */
+  /** Answers the governor's latest list request. */
   const list = (names: readonly string[], nextCursor?: string) => {
     const tools = names.map((name) => ({ name, title: `the ${name}` }));
     heard.governor.fromServer(line({ id: lists().at(-1).id, result: { tools, nextCursor } }));
@@ -18,7 +18,7 @@ function unlisted(...[answering, terms]: Parameters<typeof governed>) {
 
 const unknown = (id: number, name: string) => line({ id, error: { code: -32_602, message: `Unknown tool: ${name}` } });
 
-test("before the first call the governor lists the tools itself, once, and the client hears nothing of it", async () => {
+test("lists the tools itself once before the first call, unseen by the client", async () => {
   const { governor, toServer, toClient, submitted, lists, list } = unlisted();
   for (const id of [1, 2]) governor.fromClient(callOf(id, "pay", { n: id }));
   expect([lists().length, toServer.length, submitted]).toEqual([1, 1, []]);
@@ -34,7 +34,7 @@ test("before the first call the governor lists the tools itself, once, and the c
 });
 
 test.each(["Pay", "pay ", "p\u0430y", "pay\u200b", "pays", "toString"])(
-  "a tool that the server does not list is unknown, as the protocol says it: %j",
+  "answers a call of an unlisted tool as the protocol says: %j",
   async (name) => {
     const { governor, toServer, toClient, submitted, notes, list } = unlisted();
     governor.fromClient(callOf(1, name));
@@ -44,7 +44,7 @@ test.each(["Pay", "pay ", "p\u0430y", "pay\u200b", "pays", "toString"])(
   },
 );
 
-test("a tool that the server added is found, with or without its notification", async () => {
+test("finds a tool that the server added, with or without its notification", async () => {
   const { governor, toServer, toClient, submitted, lists, list } = unlisted();
   governor.fromClient(callOf(1));
   list(["pay"]);
@@ -56,7 +56,7 @@ test("a tool that the server added is found, with or without its notification", 
   governor.fromServer(changed);
   governor.fromClient(callOf(3));
   expect(lists()).toHaveLength(3);
-  // The list that changes while it is read begins again.
+  // A list that changes during the listing begins again.
   list(["pay"], "page 2");
   await soon(() => expect(lists()).toHaveLength(4));
   governor.fromServer(changed);
@@ -69,7 +69,7 @@ test("a tool that the server added is found, with or without its notification", 
 });
 
 test.each([{ error: { code: -32_601, message: "no such method" } }, { result: null }])(
-  "without a list no call is made, and the next call asks for it again: %j",
+  "makes no call without a list, and the next call asks for it again: %j",
   async (answer) => {
     const { governor, toClient, notes, submitted, lists, list, toServer } = unlisted();
     governor.fromClient(callOf(1));
@@ -88,7 +88,7 @@ test.each([{ error: { code: -32_601, message: "no such method" } }, { result: nu
   },
 );
 
-test("a call that is cancelled, or whose connection ends, while tools are listed is not made", async () => {
+test("does not make a call that is cancelled, or whose connection ends, during the listing", async () => {
   const { governor, toServer, toClient, submitted, list } = unlisted();
   for (const id of [1, 2]) governor.fromClient(callOf(id));
   governor.fromClient(line({ method: "notifications/cancelled", params: { requestId: 1 } }));
@@ -97,7 +97,7 @@ test("a call that is cancelled, or whose connection ends, while tools are listed
   expect([toServer.length, toClient, submitted]).toEqual([1, [], []]);
 });
 
-test("no request of the client has the id of one of the governor's own", () => {
+test("refuses a client's request with the id of one of the governor's own", () => {
   const { governor, toServer, toClient } = unlisted();
   governor.fromClient(callOf(1));
   governor.fromClient(line({ id: "countersign-1", method: "ping" }));
@@ -116,7 +116,7 @@ test.each([
   "\uff54ools/call",
   "Initialize",
   "tools/list\n",
-])("a method that is a governed one but for case, white space or hidden characters is refused: %j", (method) => {
+])("refuses a method that differs from a governed one only in case, white space or hidden characters: %j", (method) => {
   const { governor, toServer, toClient, notes, submitted } = governed();
   governor.fromClient(line({ id: 1, method, params: { name: "pay", arguments: {} } }));
   governor.fromClient(line({ method, params: { name: "pay" } }));
@@ -124,7 +124,7 @@ test.each([
   expect([toServer, submitted, notes.length]).toEqual([[], [], 1]);
 });
 
-test("methods of the protocol and of extensions pass", () => {
+test("passes methods of the protocol and of extensions", () => {
   const { governor, toServer } = governed();
   const methods = [
     "tools/list",
@@ -139,7 +139,7 @@ test("methods of the protocol and of extensions pass", () => {
   expect(toServer.map((each) => JSON.parse(each).method)).toEqual(methods);
 });
 
-test("no spelling of a call brings it to the server undecided", async () => {
+test("sends no call to the server undecided, however spelled", async () => {
   const noise = fc.constantFrom("", "", " ", "\t", "\u200b", "\u00ad", "\u0000", "\u2060", "\ufe0f");
   const letters = Array.from("tools/call", (char) =>
     fc.tuple(

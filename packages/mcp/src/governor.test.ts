@@ -1,4 +1,4 @@
-/** What a governor makes of lines, whatever stands on them. */
+/** How a governor handles lines of any content. */
 
 import { setImmediate } from "node:timers/promises";
 import type { Decision } from "@countersign/contract";
@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { callOf, governed, line, soon } from "./testing/governed.ts";
 
-test("whatever else the client and the server say passes as it is", () => {
+test("passes all other messages of client and server unchanged", () => {
   const { governor, toServer, toClient, submitted } = governed();
   const said = [line({ id: 1, method: "ping" }), line({ method: "notifications/x" }), line({ id: "a", result: {} })];
   for (const each of said) governor.fromClient(each);
@@ -17,7 +17,7 @@ test("whatever else the client and the server say passes as it is", () => {
   expect(submitted).toEqual([]);
 });
 
-test("what a client says else has its numbers as they stood, and is read one way: names once, and on one line", () => {
+test("keeps the digits in other client messages, and writes each name once and on one line", () => {
   const { governor, toServer } = governed();
   const said = [
     '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
@@ -32,7 +32,7 @@ test("what a client says else has its numbers as they stood, and is read one way
   expect(toServer.slice(3)).toEqual(said.slice(0, 1));
 });
 
-test("the server reads what was decided: a name that stands twice, in a call or in its arguments, is written once", async () => {
+test("sends the server the decided reading: writes a repeated name once, in a call or in its arguments", async () => {
   const { governor, toServer, submitted } = governed();
   governor.fromClient(
     '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"pay","name":"look","arguments":{"n":1,"n":2}}}',
@@ -42,7 +42,7 @@ test("the server reads what was decided: a name that stands twice, in a call or 
   expect(toServer).toEqual([callOf(1, "look", { n: 2 })]);
 });
 
-test("a call has what JSON-RPC has a place for and nothing else: a strict server never answers one with more", async () => {
+test("sends only the members that JSON-RPC defines, because a strict server refuses others", async () => {
   const { governor, toServer } = governed();
   governor.fromClient(JSON.stringify({ ...JSON.parse(callOf(1)), tenant: "other", result: {}, error: {} }));
   const bare = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "look" } };
@@ -50,7 +50,7 @@ test("a call has what JSON-RPC has a place for and nothing else: a strict server
   await soon(() => expect(toServer).toEqual([callOf(1), JSON.stringify(bare)]));
 });
 
-test("no line of a client brings a call to the server that was not approved", async () => {
+test("sends the server no call that was not approved, whatever the client's line", async () => {
   const odd = fc.oneof(fc.jsonValue(), fc.constantFrom("tools/call", "Tools/Call", "tools/call ", "2.0", "pay", null));
   const message = fc.record(
     {
@@ -85,7 +85,7 @@ test.each([
   [line({ id: 1, method: "ping", "param\u017f": {} }), -32_600],
   [line({ id: 1, method: "tools/call", params: { name: "look", NAME: "pay" } }), -32_602],
   [line({ id: 1, method: "tools/call", params: { name: "pay", arguments: {}, Arguments: { n: 1 } } }), -32_602],
-])("what is no message or no call is refused: %s", (text, code) => {
+])("refuses an invalid message or call: %s", (text, code) => {
   const { governor, toServer, toClient } = governed();
   governor.fromClient(text);
   expect(toClient.map((each) => JSON.parse(each).error.code)).toEqual([code]);
@@ -93,7 +93,7 @@ test.each([
 });
 
 test.each(["9007199254740993", "-9007199254740993.0", "4503599627370497.75", "1234567890123456789012", "1e400"])(
-  "a call with a number that would be another one at the server is not made: %s",
+  "does not make a call with a number that the server would round: %s",
   (number) => {
     const { governor, toClient, submitted } = governed();
     governor.fromClient(callOf(1, "pay", { to: [{ n: 0 }] }).replace('"n":0', `"n":${number}`));
@@ -104,7 +104,7 @@ test.each(["9007199254740993", "-9007199254740993.0", "4503599627370497.75", "12
 );
 
 test.each(["1e21", "1.5e300", "100.10", "-0.0"])(
-  "a call with a number in another spelling is made: %s",
+  "makes a call with a number in another spelling: %s",
   async (number) => {
     const { governor, toServer, submitted } = governed();
     governor.fromClient(callOf(1, "pay", { n: 0 }).replace('"n":0', `"n":${number}`));
@@ -114,7 +114,7 @@ test.each(["1e21", "1.5e300", "100.10", "-0.0"])(
   },
 );
 
-test("a call, and what its client hears of us, have the numbers of its id and its token as they stood", async () => {
+test("keeps the digits of a call's id and token, also in messages to the client", async () => {
   const large = "9007199254740993";
   const sent = `{"jsonrpc":"2.0","id":${large},"method":"tools/call","params":{"name":"pay","arguments":{"n":1},"_meta":{"progressToken":${large}}}}`;
   const { governor, toServer, toClient, rule } = governed(() => ({ outcome: null, status: "pending" }));
@@ -138,7 +138,7 @@ test("a call, and what its client hears of us, have the numbers of its id and it
 
 const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
 
-/** Node 26 writes what it reads, however deep. */
+/** Node 26 serializes any depth. */
 function isWritten(text: string): boolean {
   try {
     return JSON.stringify(JSON.parse(text)) === text;
@@ -147,37 +147,34 @@ function isWritten(text: string): boolean {
   }
 }
 
-test.skipIf(isWritten(deep))(
-  "what is nested too deep to be written is refused, and the next message is heard",
-  async () => {
-    const { governor, toServer, toClient, submitted } = governed();
-    const call = { name: "pay", _meta: { n: 0 } };
-    const said = [
-      { method: "x", params: { n: 0 } },
-      JSON.parse(callOf(2, "pay", { n: 0 })),
-      { method: "tools/call", params: call },
-    ];
-    for (const [at, each] of said.entries())
-      governor.fromClient(line({ ...each, id: at + 1 }).replace('"n":0', `"n":${deep}`));
-    expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error?.code])).toEqual([
-      [1, -32_600],
-      [2, -32_600],
-      [3, -32_600],
-    ]);
-    expect(submitted).toEqual([]);
-    governor.fromClient(callOf(2));
-    await soon(() => expect(toServer).toEqual([callOf(2)]));
-  },
-);
+test.skipIf(isWritten(deep))("refuses a message nested too deep to serialize, and reads the next one", async () => {
+  const { governor, toServer, toClient, submitted } = governed();
+  const call = { name: "pay", _meta: { n: 0 } };
+  const said = [
+    { method: "x", params: { n: 0 } },
+    JSON.parse(callOf(2, "pay", { n: 0 })),
+    { method: "tools/call", params: call },
+  ];
+  for (const [at, each] of said.entries())
+    governor.fromClient(line({ ...each, id: at + 1 }).replace('"n":0', `"n":${deep}`));
+  expect(toClient.map((each) => JSON.parse(each)).map(({ id, error }) => [id, error?.code])).toEqual([
+    [1, -32_600],
+    [2, -32_600],
+    [3, -32_600],
+  ]);
+  expect(submitted).toEqual([]);
+  governor.fromClient(callOf(2));
+  await soon(() => expect(toServer).toEqual([callOf(2)]));
+});
 
-test("when it is over no call begins: nobody would record what came of it", async () => {
+test("begins no call after the end, because its outcome could not be recorded", async () => {
   const { governor, toServer, toClient, submitted } = governed();
   await governor.end();
   governor.fromClient(callOf(1));
   expect([...submitted, ...toServer, ...toClient]).toEqual([]);
 });
 
-test("the calls of a batch are decided one by one", async () => {
+test("decides on the calls of a batch one by one", async () => {
   const { governor, toServer, toClient } = governed(({ intent }) => ({
     outcome: intent.action.verb === "pay" ? "block" : "approve",
   }));
@@ -190,7 +187,7 @@ test("the calls of a batch are decided one by one", async () => {
   ]);
 });
 
-test("an array with more messages than a client can mean is refused as a whole", () => {
+test("refuses an array with too many messages as a whole", () => {
   const { governor, toServer, toClient } = governed();
   const ping = line({ id: 1, method: "ping" });
   governor.fromClient(`[${Array(1_001).fill(ping)}]`);
@@ -202,14 +199,14 @@ test("an array with more messages than a client can mean is refused as a whole",
   expect(toServer).toHaveLength(1_000);
 });
 
-test("a call without an id, one with the id of another, and an answer before its call are nobody's", async () => {
+test("drops a call without an id, one with another's id, and an answer before its call", async () => {
   const { governor, toServer, toClient, notes, rule } = governed(() => ({ outcome: null, status: "pending" }));
   governor.fromClient(line({ method: "tools/call", params: { name: "pay" } }));
   governor.fromClient(callOf(1));
   governor.fromClient(callOf(1, "other"));
   governor.fromServer(line({ id: 1, result: { content: [] } }));
   expect(toClient.map((each) => JSON.parse(each).error.code)).toEqual([-32_600]);
-  expect(notes).toEqual([expect.stringContaining("without an id"), expect.stringContaining("has not heard")]);
+  expect(notes).toEqual([expect.stringContaining("without an id"), expect.stringContaining("has not received")]);
   await soon(() => {
     rule({ outcome: "approve" });
     expect(toServer).toEqual([callOf(1)]);
@@ -218,7 +215,7 @@ test("a call without an id, one with the id of another, and an answer before its
   await soon(() => expect(toClient[1]).toBe(line({ id: 1, result: { content: [] } })));
 });
 
-test("no other request has the id of a call under way: its answer would be recorded as the call's", async () => {
+test("refuses a request with the id of a call under way: its answer would be recorded as the call's", async () => {
   const { governor, toServer, toClient, observed } = governed();
   governor.fromClient(callOf(1));
   await soon(() => expect(toServer).toEqual([callOf(1)]));
@@ -231,7 +228,7 @@ test("no other request has the id of a call under way: its answer would be recor
   await soon(() => expect(observed).toMatchObject([{ status: "failed" }]));
 });
 
-test("no call has the id of another request under way, whose answer would be recorded as the call's", async () => {
+test("refuses a call with the id of another request under way: its answer would be recorded as the call's", async () => {
   const { governor, toServer, toClient, observed } = governed();
   for (const id of [1, "2"]) governor.fromClient(line({ id, method: "ping" }));
   for (const id of [1, 2]) governor.fromClient(callOf(id));
@@ -247,7 +244,7 @@ test("no call has the id of another request under way, whose answer would be rec
   await soon(() => expect(observed).toMatchObject([{ status: "failed" }, { status: "failed" }]));
 });
 
-test("an approval without changes hands the server's line on as it came, and a call without arguments has none", async () => {
+test("passes the server's line on unchanged after a plain approval, and adds no arguments to a call without any", async () => {
   const { governor, toServer, toClient } = governed();
   governor.fromClient(line({ id: "x", method: "tools/call", params: { name: "look", _meta: { a: 1 } } }));
   await soon(() => expect(JSON.parse(toServer[0] ?? "{}").params).toEqual({ name: "look", _meta: { a: 1 } }));
@@ -256,7 +253,7 @@ test("an approval without changes hands the server's line on as it came, and a c
   await soon(() => expect(toClient).toEqual([spaced]));
 });
 
-test("what was waited for and left is remembered for the last thousand calls", async () => {
+test("remembers open reviews for the last thousand calls", async () => {
   const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
   for (let n = 0; n <= 1_000; n++) {
     governor.fromClient(callOf(n, "pay", { n }));
@@ -270,7 +267,7 @@ test("what was waited for and left is remembered for the last thousand calls", a
   await governor.end();
 });
 
-test("a review is gone on with also after a service that was away, and its approval serves once", async () => {
+test("resumes a review after an outage of the service, and uses its approval once", async () => {
   const pending = { intent_id: "int_1", outcome: null, status: "pending" } as unknown as Decision;
   const approved = { ...pending, outcome: "approve", status: "final" } as Decision;
   const submitIntent = vi.fn(async () => ({ intent_id: "int_1", decision: pending }) as never);
@@ -294,7 +291,7 @@ test("a review is gone on with also after a service that was away, and its appro
   expect(toServer).toHaveLength(1);
 });
 
-test("an approval that comes as the waiting ends is not recorded as left: the same call carries it out", async () => {
+test("keeps an approval that comes as the wait ends for the same call", async () => {
   const pending = { intent_id: "int_1", outcome: null, status: "pending" } as unknown as Decision;
   const approved = { ...pending, outcome: "approve", status: "final" } as Decision;
   const recordObservation = vi.fn(async () => ({}) as never);
@@ -324,7 +321,7 @@ test.each([
   [true, ["esc_1"], 2],
   [false, [], 1],
 ])(
-  "a call that is cancelled while people decide on it is withdrawn (%s), or waits for the same call",
+  "withdraws a call that is cancelled during its review (%s), or keeps it for the same call",
   async (withdraws, ids, asked) => {
     const held = () => ({ outcome: null, status: "pending", escalation_id: "esc_1" }) as const;
     const { governor, submitted, withdrawn } = governed(held, { withdraws });
@@ -339,7 +336,7 @@ test.each([
   },
 );
 
-test("a name that is cut ends in a whole character, and whoever says it first keeps it", async () => {
+test("cuts a name between characters, and keeps the first name given", async () => {
   const { governor, submitted } = governed();
   const begin = (id: number, client: string, server: string) => {
     governor.fromClient(line({ id, method: "initialize", params: { clientInfo: { name: client } } }));
@@ -353,7 +350,7 @@ test("a name that is cut ends in a whole character, and whoever says it first ke
   await governor.end();
 });
 
-test("more calls under way than a client can mean are refused, until some of them end", async () => {
+test("refuses more simultaneous calls than the limit, until some end", async () => {
   const { governor, toClient, submitted, rule } = governed(() => ({ outcome: null, status: "pending" }));
   for (let n = 0; n <= 256; n++) governor.fromClient(callOf(n, "pay", { n }));
   expect(toClient.map((each) => JSON.parse(each))).toMatchObject([{ id: 256, error: { code: -32_010 } }]);
@@ -367,7 +364,7 @@ test("more calls under way than a client can mean are refused, until some of the
   await governor.end();
 });
 
-test("a long name of a client is cut to what an agent's may be, and tools of several pages are known", async () => {
+test("cuts a client's long name to an agent id's length, and knows tools of several pages", async () => {
   const { governor, submitted } = governed(undefined, { trust_annotations: true });
   governor.fromClient(line({ id: 0, method: "initialize", params: { clientInfo: { name: "c".repeat(500) } } }));
   const page = (name: string, nextCursor?: string) => ({
@@ -386,7 +383,7 @@ test("a long name of a client is cut to what an agent's may be, and tools of sev
 });
 
 test.each([[{ n: 1, N: 5_000 }], [{ a: [{ to: "ann", "\u212a": 1, k: 2 }] }], [{ s: 1, "\u017f": 2 }]])(
-  "names that differ in capitals only are not decided on, as the server may take the other one: %j",
+  "refuses names that differ only in case, because the server may take the other one: %j",
   async (given) => {
     const { governor, toServer, toClient, submitted } = governed();
     governor.fromClient(callOf(1, "pay", given));

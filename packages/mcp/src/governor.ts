@@ -1,24 +1,24 @@
 /**
- * Stands between a client and a server of the Model Context Protocol. Every `tools/call` is decided before the server gets it:
+ * Governs the messages between a client and a server of the Model Context Protocol. Every `tools/call` is decided before
+ * the server gets it:
  *
- *   approve             the server gets the call unchanged, and the client gets the answer unchanged, or with what a reviewer
- *                       wrote to the model at its end
- *   approve_modified    the server gets the arguments that policies or a reviewer set, and the answer says so
- *   block               the client gets an error result with the reasons (an error, if it asked for a task); the server
- *                       gets nothing
- *   escalate            the client waits and gets progress notifications; after `wait_ms` it gets a result that says to call
- *                       again, and the same call then waits for the same review
- *   no decision         the client gets an error result; the server gets nothing
+ * - approve: the server gets the call unchanged, and the client gets the answer, with a reviewer's text at its end
+ * - approve_modified: the server gets the arguments that policies or a reviewer set, and the answer says so
+ * - block: the client gets an error result with the reasons (an error, if it asked for a task); the server gets nothing
+ * - escalate: the client waits and gets progress notifications; after `wait_ms` it gets a result that says to call
+ *   again, and the same call then waits for the same review
+ * - no decision: the client gets an error result; the server gets nothing
  *
- * The governor lists the server's tools itself. A call of a tool that the server does not list is refused as the protocol says:
- * "Unknown tool". So is a method that is `tools/call` but for its case or white space: a lenient server may take it for one.
+ * The governor lists the server's tools itself. It refuses a call of an unlisted tool as the protocol says: "Unknown
+ * tool". It also refuses a method that differs from `tools/call` only in case or white space, because a lenient server
+ * may accept it.
  *
- * All other messages pass. The governor serializes each client message again from what it parsed, and keeps the digits of
- * numbers. So the server cannot read another call than the one that was decided.
+ * All other messages pass. The governor serializes each client message again from its parsed form, and keeps the digits
+ * of numbers. So the server cannot read another call than the decided one.
  *
- * State: calls that have no answer yet, by id. A call is first `deciding` (the server has not got it), then `made` (the server
- * works on it). The decision service, the server's answer, a cancellation by the client, and `end` move it on. Other requests
- * are remembered only while they wait for their answer.
+ * State: calls without an answer, by id. A call is first `deciding` (the server has not got it), then `made` (the
+ * server works on it). The decision service, the server's answer, a cancellation by the client, and `end` change the
+ * state. Other requests are remembered only until their answer.
  */
 import { elementsIn, readExactly } from "./exact-json.ts";
 import { type Answered, type CallDeps, Cancelled, governCall, StillPending } from "./governed-call.ts";
@@ -50,15 +50,14 @@ import { reportProgress } from "./progress.ts";
 import { type SubmissionOptions, Submissions } from "./submissions.ts";
 import { ToolList } from "./tool-list.ts";
 
-/** What a governor works with. */
 export interface GovernorOptions extends SubmissionOptions {
   readonly client: CallDeps["client"];
   readonly mode?: "shadow" | undefined;
-  /** A call that the client cancels while people decide on it is withdrawn. False: it stays with them, for the same call made again. */
+  /** True: withdraw a call that the client cancels during its review. False: it stays in review for the same call. */
   readonly withdraws: boolean;
-  /** How long the client waits for a person's decision. */
+  /** How long the client waits for a review. */
   readonly wait_ms: number;
-  /** Time between two progress notifications to a client that waits. */
+  /** Time between two progress notifications to a waiting client. */
   readonly progress_ms: number;
   /** Each takes one message as a line of JSON. */
   readonly toServer: (line: string) => void;
@@ -78,31 +77,31 @@ export interface Governor {
   end(): Promise<void>;
 }
 
-/** A message of the client: parsed, and with the digits of its numbers kept for writing. */
+/** A message of the client: parsed, with the digits of its numbers. */
 interface Heard {
   readonly message: Message;
   readonly exact: Message;
   readonly write: (value: JsonObject) => string;
-  /** The place in a part of `exact` of a number that would be rounded; null: none. */
+  /** Returns the place of a number in a part of `exact` that would be rounded; null: none. */
   readonly inexactIn: (part: Json | undefined) => string | null;
   /** Sends the client a message that contains parts of `exact`. */
   readonly answer: (said: JsonObject) => void;
 }
 
-/** A call without an answer yet. */
+/** A call without an answer. */
 interface Call {
   readonly deciding: AbortController;
   /** Null: the server has not got the call. */
   answered: ((answer: Answered) => void) | null;
 }
 
-/** Another request without an answer yet: what to learn from its result, and what to add to it. */
+/** Another request without an answer: what to learn from its result, and what to add to it. */
 interface OtherRequest {
   readonly learn: ((result: JsonObject) => void) | undefined;
-  readonly tell: ((line: string) => string) | undefined;
+  readonly add: ((line: string) => string) | undefined;
 }
 
-/** A call's name and arguments, after the checks. `key` is the key of its id. */
+/** A checked call's name and arguments. `key` is the key of its id. */
 interface AskedTool {
   readonly key: string;
   readonly as: Asked;
@@ -110,14 +109,13 @@ interface AskedTool {
   readonly given: JsonObject;
 }
 
-/** Calls that are decided on or made at once. */
+/** Limit of calls that are decided on or made at the same time. */
 const calls_max = 256;
-/** Messages in one array of the client, because each gets an answer that may be longer than the message. */
+/** Limit of messages in one array of the client. Each gets an answer that may be longer than the message. */
 const messages_max = 1_000;
-/** Reviews, tasks, and other requests: this many of each are remembered. */
+/** Limit of remembered reviews, tasks, and other requests, for each. */
 const remembered_max = 1_000;
 
-/** Creates the governor for one client and one server. */
 export function createGovernor(options: GovernorOptions): Governor {
   const governor = new ConnectionGovernor(options);
   return {
@@ -133,11 +131,11 @@ class ConnectionGovernor implements Governor {
   readonly #submissions: Submissions;
   readonly #tools: ToolList;
   readonly #own: OwnRequests;
-  /** Calls and recordings that `end` waits for. */
+  /** Calls and records that `end` waits for. */
   readonly #under_way = new Set<Promise<unknown>>();
   readonly #calls = new Map<string, Call>();
   readonly #requests = new Map<string, OtherRequest>();
-  /** What to add to the results of tasks, by task id. */
+  /** Additions to the results of tasks, by task id. */
   readonly #additions = new Map<string, (line: string) => string>();
   /** Open reviews that no call waits for, by the agent, and the tool's name and arguments. */
   readonly #reviews = new Map<string, string>();
@@ -163,7 +161,7 @@ class ConnectionGovernor implements Governor {
 
   fromServer(line: string): void {
     const elements = elementsIn(line);
-    // An array inside an array is no answer; a client would read it as one if it came alone.
+    // A nested array is not an answer, but alone a client would read it as one.
     for (const each of elements.length === 0 ? [line] : elements)
       if (each.startsWith("[") && elements.length > 0) this.#options.toClient(`[${each}]`);
       else this.#takeAnswer(each);
@@ -203,7 +201,7 @@ class ConnectionGovernor implements Governor {
       const answer = (said: JsonObject) => this.#options.toClient(write(said));
       this.#take({ message: read, exact: value as Message, write, inexactIn, answer });
     } catch (error) {
-      // A text that can be parsed may be too deep or too large to be written.
+      // A text that can be parsed may be too deep or too large to serialize.
       if (!(error instanceof RangeError)) throw error;
       refuse(read.id ?? null, "This is nested too deep, or too large.");
     }
@@ -224,8 +222,8 @@ class ConnectionGovernor implements Governor {
     if (method === "initialize") this.#submissions.clientIs(params["clientInfo"]);
     this.#options.toServer(write(exact));
     if (id === undefined || method === undefined) return;
-    const tell = method === "tasks/result" ? this.#additions.get(String(params["taskId"])) : undefined;
-    remember(this.#requests, idKey(id), { learn: this.#lessonOf(method, params), tell });
+    const add = method === "tasks/result" ? this.#additions.get(String(params["taskId"])) : undefined;
+    remember(this.#requests, idKey(id), { learn: this.#lessonOf(method, params), add });
   }
 
   /** Refuses a method that a lenient server may take for one that the governor reads. */
@@ -235,7 +233,7 @@ class ConnectionGovernor implements Governor {
     else answer(refusal(exact.id ?? null, errorCodes.method_not_found, text));
   }
 
-  /** Returns what to learn from the result of the client's request; undefined if there is nothing to learn. */
+  /** Returns how to learn from the result of the client's request; undefined if there is nothing to learn. */
   #lessonOf(method: string, { cursor }: JsonObject): OtherRequest["learn"] {
     if (method === "initialize") return (result) => this.#submissions.serverIs(result);
     return method === "tools/list" ? (result) => this.#tools.learn(result, cursor) : undefined;
@@ -253,7 +251,7 @@ class ConnectionGovernor implements Governor {
   #takeCall(heard: Heard): void {
     const asked = this.#checked(heard);
     if (asked === null) return;
-    heard.write(heard.exact); // Throws before anything is decided if the call cannot be written.
+    heard.write(heard.exact); // Throws before the decision if the call cannot be serialized.
     const { key, name } = asked;
     const call: Call = { deciding: new AbortController(), answered: null };
     this.#calls.set(key, call);
@@ -262,7 +260,7 @@ class ConnectionGovernor implements Governor {
     this.#hold(governed.finally(() => this.#calls.delete(key)));
   }
 
-  /** Lists the server's tools before it decides on a call, because this tool is in no list yet. */
+  /** Lists the server's tools before it decides on a call of a tool that is in no list yet. */
   async #listFirst(heard: Heard, asked: AskedTool, call: Call): Promise<void> {
     const { as, name } = asked;
     const { signal } = call.deciding;
@@ -281,7 +279,7 @@ class ConnectionGovernor implements Governor {
     heard.answer(refusal(as.id, errorCodes.invalid_params, `Unknown tool: ${name}`));
   }
 
-  /** Decides on a call of a listed tool, and makes it if it may be made. */
+  /** Decides on a call of a listed tool, and makes it if allowed. */
   #govern(heard: Heard, asked: AskedTool, call: Call): Promise<void> {
     const { params = {} } = heard.message;
     const { as, name, given } = asked;
@@ -339,7 +337,7 @@ class ConnectionGovernor implements Governor {
           clearTimeout(limit);
         };
       },
-      tellLater: (task_id, tell) => remember(this.#additions, task_id, tell),
+      addLater: (task_id, add) => remember(this.#additions, task_id, add),
       leave: (intent_id) => remember(this.#reviews, question, intent_id),
     };
   }
@@ -356,12 +354,12 @@ class ConnectionGovernor implements Governor {
     const other = this.#requests.get(key);
     // The protocol's own client reads "1" as the answer to 1, unless it has a request with the id "1".
     const call = this.#calls.get(key) ?? (other === undefined ? this.#calls.get(idKey(Number(message.id))) : undefined);
-    if (call?.answered === null) return void note("an answer was dropped: the server has not heard of that call");
+    if (call?.answered === null) return void note("an answer was dropped: the server has not received that call");
     if (call !== undefined) return void call.answered({ message, line });
     this.#requests.delete(key);
     if (isObject(result)) other?.learn?.(result);
     try {
-      toClient(other?.tell?.(line) ?? line);
+      toClient(other?.add?.(line) ?? line);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#send(refusal(message.id, errorCodes.no_result, not_written));
@@ -373,10 +371,10 @@ const tooManyDigits = (path: string): string =>
   `Nothing was done: the number at ${path} of the arguments has more digits than a number keeps, and would be rounded. Send it as a text.`;
 
 const twins =
-  "Nothing was done: two names in one object of the arguments differ in capitals only, and servers may take them for one. Give one of them.";
+  "Nothing was done: two names in one object of the arguments differ only in case, and servers may treat them as one. Send only one of them.";
 
 const not_written =
-  "The call was made, perhaps with other arguments than were given, but its result cannot be handed on: it is too large or nested too deep.";
+  "The call was made, perhaps with changed arguments, but its result cannot be passed on: it is too large or nested too deep.";
 
 const too_long = `Nothing was done: this array has more than ${messages_max} messages.`;
 
@@ -389,7 +387,7 @@ function remember<Value>(memory: Map<string, Value>, key: string, value: Value):
   if (memory.size > remembered_max) memory.delete(oldest);
 }
 
-/** Stands for an answer that will not come, for the record. */
+/** Returns an answer for the record in place of one that will not come. */
 function ended(message: string): Answered {
   return { message: { error: { message } }, line: "" };
 }

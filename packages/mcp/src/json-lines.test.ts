@@ -11,7 +11,7 @@ async function linesOf(chunks: readonly Buffer[], chars_max = 1_000): Promise<st
   return lines;
 }
 
-test("lines are the same wherever the stream was cut, within a character, too", async () => {
+test("reads the same lines wherever the stream is cut, even inside a character", async () => {
   const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\n", "\r") });
   await fc.assert(
     fc.asyncProperty(text, fc.array(fc.nat(5), { minLength: 1 }), async (whole, sizes) => {
@@ -27,7 +27,7 @@ test("lines are the same wherever the stream was cut, within a character, too", 
   );
 });
 
-test("a line may be as long as a message, and not one character longer, ended or not", async () => {
+test("accepts a line up to the message limit, and not one character more, ended or not", async () => {
   expect(await linesOf([Buffer.from(`${"x".repeat(10)}\n`)], 10)).toEqual(["x".repeat(10)]);
   for (const end of ["\n", ""])
     for (const before of ["", "a\n"])

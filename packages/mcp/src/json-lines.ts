@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A line was longer than a message may be. */
+/** A line exceeded the message limit. */
 export class LineTooLong extends Error {
   constructor(chars_max: number) {
     super(`a message is longer than ${chars_max} characters`);
@@ -8,10 +8,10 @@ export class LineTooLong extends Error {
   }
 }
 
-/** The lines of a stream of UTF-8, without their ends, empty ones left out. Throws `LineTooLong`. */
+/** Yields the lines of a UTF-8 stream without line ends; skips empty ones. Throws `LineTooLong`. */
 export async function* readLines(stream: AsyncIterable<Buffer>, chars_max: number): AsyncGenerator<string> {
   const decoder = new StringDecoder("utf8");
-  // Parts of a line that has not ended yet: joined once, as a long one comes in thousands of them.
+  // Parts of an incomplete line. Joined once, because a long line comes in thousands of parts.
   let parts: string[] = [];
   let chars = 0;
   for await (const chunk of stream) {

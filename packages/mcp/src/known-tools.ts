@@ -1,15 +1,15 @@
 import { isObject, type JsonObject } from "./messages.ts";
 
-/** What a server says of one of its tools. */
+/** A server's description of one of its tools. */
 export interface KnownTool {
-  /** Null: none was given. */
+  /** Null: none. */
   readonly title: string | null;
-  /** As annotated; the protocol's defaults where it is not: a tool writes, and may destroy. */
+  /** As annotated. The protocol's defaults are: a tool writes, and may destroy. */
   readonly reads_only: boolean;
   readonly destroys: boolean;
 }
 
-/** The tools of one answer to `tools/list`, by name. */
+/** Returns the tools of one answer to `tools/list`, by name. */
 export function toolsIn(result: JsonObject): Map<string, KnownTool> {
   const tools = Array.isArray(result["tools"]) ? result["tools"].filter(isObject) : [];
   return new Map(tools.flatMap((tool) => (typeof tool["name"] === "string" ? [[tool["name"], known(tool)]] : [])));

@@ -7,7 +7,7 @@ interface OwnRequest {
   readonly reject: (error: Error) => void;
 }
 
-/** Requests that the governor itself sends the server. The client hears nothing of them. */
+/** Requests that the governor sends the server itself. The client does not see them. */
 export class OwnRequests {
   readonly #toServer: (line: string) => void;
   readonly #open = new Map<string, OwnRequest>();
@@ -17,12 +17,12 @@ export class OwnRequests {
     this.#toServer = toServer;
   }
 
-  /** Whether a request with this id has no answer yet. */
+  /** Returns whether a request with this id is open. */
   has(key: string): boolean {
     return this.#open.has(key);
   }
 
-  /** Sends a request, and resolves to its result. Rejects with what the server says if it has no result. */
+  /** Sends a request, and resolves to its result. Rejects with the server's error. */
   ask(method: string, params: JsonObject): Promise<JsonObject> {
     this.#sent += 1;
     const id = `countersign-${this.#sent}`;

@@ -1,9 +1,9 @@
-/** Progress notifications to a client that waits for a person's decision. */
+/** Sends progress notifications to a client during a review. */
 import { type JsonObject, metaOf } from "./messages.ts";
 
 /**
- * Sends one notification now and one every `every_ms`, until the returned function is called. Sends nothing if the client
- * gave no progress token with its call.
+ * Sends one notification at once and one every `every_ms`, until the returned function is called. Sends nothing if the
+ * client's call had no progress token.
  */
 export function reportProgress(
   params: JsonObject,
@@ -15,7 +15,8 @@ export function reportProgress(
   let sent = 0;
   const send = (): void => {
     sent += 1;
-    // In thousandths, because progress must grow and the server may report its own from 1 on with the same token.
+    // Counts in thousandths, because progress must grow and the server may report its own from 1 on with the same
+    // token.
     const progress = { progressToken, progress: sent / 1000, message: "Waiting for a person to decide." };
     answer({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
   };

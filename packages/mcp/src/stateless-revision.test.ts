@@ -17,7 +17,7 @@ function bank(): McpServer {
   return server;
 }
 
-/** A client of this revision in front of a governed server. */
+/** Connects a client of this revision to a governed server. */
 async function connected(...[answering, terms]: Parameters<typeof governed>) {
   const [clientEnd, governorOfClient] = InMemoryTransport.createLinkedPair();
   const [serverEnd, governorOfServer] = InMemoryTransport.createLinkedPair();
@@ -38,7 +38,7 @@ async function connected(...[answering, terms]: Parameters<typeof governed>) {
   return { client, pay: (n: number) => client.callTool({ name: "pay", arguments: { n } }), ...heard };
 }
 
-test("each message names its client and its server: rules on agents and targets meet their calls", async () => {
+test("applies rules on agents and targets to calls: each message names its client and its server", async () => {
   const { client, pay, submitted, observed } = await connected();
   expect(client.getNegotiatedProtocolVersion()).toBe(revision);
   await client.listTools();
@@ -55,7 +55,7 @@ test("each message names its client and its server: rules on agents and targets 
   await soon(() => expect(observed).toEqual([{ status: "executed" }]));
 });
 
-test("what the governor answers itself is a result to the protocol's own client: of a block, a wait, a change, a refusal", async () => {
+test("answers in the result form of the protocol's own client: for a block, a wait, a change, a refusal", async () => {
   const { client, pay } = await connected(
     ({ intent }) => {
       const { n } = intent.payload?.content ?? {};
@@ -78,7 +78,7 @@ test("what the governor answers itself is a result to the protocol's own client:
   expect(twins).toMatchObject({ isError: true });
 });
 
-test("a tool that the server never listed is unknown; the governor lists the tools itself in the client's revision", async () => {
+test("refuses a tool that the server never listed, after it lists the tools in the client's revision", async () => {
   const { client, pay, submitted } = await connected();
   await expect(client.callTool({ name: "PAY", arguments: { n: 1 } })).rejects.toMatchObject({
     code: -32_602,
@@ -100,7 +100,7 @@ const meta = (client?: string) => ({
 const payBy = (id: number, client?: string, more: object = {}) =>
   line({ id, method: "tools/call", params: { name: "pay", arguments: { n: 1 }, _meta: meta(client), ...more } });
 
-test("a name counts for its own message only, and a call without one has no agent's name", async () => {
+test("uses a name for its own message only, and no agent name for a call without one", async () => {
   const { governor, submitted } = governed();
   governor.fromClient(line({ id: 1, method: "server/discover", params: { _meta: meta("desk") } }));
   for (const [id, client] of [undefined, "desk", "clerk", ""].entries()) governor.fromClient(payBy(id + 2, client));
@@ -108,7 +108,7 @@ test("a name counts for its own message only, and a call without one has no agen
   await governor.end();
 });
 
-test("a name is taken without the white space around it, and one that is nothing else is none", async () => {
+test("trims white space around a name, and ignores a name of white space only", async () => {
   const { governor, submitted } = governed();
   for (const [id, client] of [" desk\n", `${"c".repeat(127)} d`, " \u00a0"].entries())
     governor.fromClient(payBy(id, client));
@@ -116,7 +116,7 @@ test("a name is taken without the white space around it, and one that is nothing
   await governor.end();
 });
 
-test("the review of one agent's call is not gone on with by another agent's call", async () => {
+test("does not resume one agent's review for another agent's call", async () => {
   const { governor, toClient, submitted } = governed(() => ({ outcome: null, status: "pending" }), { wait_ms: 0 });
   for (const [id, client] of ["desk", "clerk", "desk"].entries()) {
     governor.fromClient(payBy(id, client));
@@ -126,7 +126,7 @@ test("the review of one agent's call is not gone on with by another agent's call
   await governor.end();
 });
 
-test("a server is known by the first name in a result of any request", async () => {
+test("takes the server's name from the first result that has one", async () => {
   const { governor, submitted, toServer } = governed();
   const _meta = { "io.modelcontextprotocol/serverInfo": { name: "bank", version: "1" } };
   governor.fromClient(payBy(1, "desk"));
@@ -138,7 +138,7 @@ test("a server is known by the first name in a result of any request", async () 
   await governor.end();
 });
 
-test("a result that asks the client for more is handed on as it is, also of a changed call", async () => {
+test("passes on a result that asks the client for more, even for a changed call", async () => {
   const { governor, toServer, toClient } = governed(() => ({
     outcome: "approve_modified",
     modified_content: { n: 0 },
@@ -150,7 +150,7 @@ test("a result that asks the client for more is handed on as it is, also of a ch
   await soon(() => expect(toClient).toEqual([asks]));
 });
 
-test("a result says its type only where the request named its revision", async () => {
+test("states the type of a result only if the request named its revision", async () => {
   const { governor, toClient } = governed(() => ({ outcome: "block" }));
   governor.fromClient(payBy(1, "desk", { task: {} }));
   governor.fromClient(line({ id: 2, method: "tools/call", params: { name: "pay" } }));

@@ -1,29 +1,29 @@
-/** Describes tool calls as intents, with what the client and the server said about themselves. */
+/** Describes tool calls as intents, with the names of client and server. */
 import type { ContextDocument, IntentSubmission } from "@countersign/contract";
 import type { KnownTool } from "./known-tools.ts";
 import { isObject, type JsonObject, metaKeys, metaOf } from "./messages.ts";
 
-/** What the operator of the governor sets about submissions. */
+/** The operator's settings for submissions. */
 export interface SubmissionOptions {
-  /** Null: the name that the client gives itself. */
+  /** Null: use the client's name. */
   readonly agent_id: string | null;
   readonly session_id: string;
   /** The agent that this one works for. */
   readonly parent_id?: string | undefined;
   readonly membrane_id?: string | undefined;
-  /** Facts that are sent with every call. */
+  /** Facts sent with every call. */
   readonly context?: ContextDocument | undefined;
-  /** Whether to trust what the server says about its tools: which only read, and which may destroy. */
+  /** Whether to trust the server's annotations: which tools only read, and which may destroy. */
   readonly trust_annotations: boolean;
 }
 
-/** `limits.agent_id_chars_max` */
+/** Equals `limits.agent_id_chars_max`. */
 const agent_id_chars_max = 128;
 
-/** `unnamed_agent_id`: rules that name agents are unknown for this one. */
+/** Equals `unnamed_agent_id`. Rules that name agents are unknown for this one. */
 const unnamed_agent_id = "unnamed";
 
-/** Builds submissions. It knows the first name that each side gave for all its messages. */
+/** Builds submissions. Remembers the first name that each side gave for all its messages. */
 export class Submissions {
   readonly #options: SubmissionOptions;
   #client_name: string | null = null;
@@ -48,7 +48,7 @@ export class Submissions {
     this.#server_name ??= nameIn(serverInfo);
   }
 
-  /** Returns the submission for one call of a tool. A name in the call's `_meta` counts for this call only. */
+  /** Returns the submission for one tool call. A name in the call's `_meta` counts for this call only. */
   of(
     name: string,
     { title, reads_only, destroys }: KnownTool,
@@ -73,8 +73,8 @@ export class Submissions {
 }
 
 /**
- * Returns the name in `clientInfo` or `serverInfo`, without white space around it, cut to the length of an agent's id without
- * splitting a character. Null if nothing is left.
+ * Returns the trimmed name in `clientInfo` or `serverInfo`, cut to the length of an agent's id between characters. Null
+ * if nothing remains.
  */
 function nameIn(about: JsonObject[string] | undefined): string | null {
   const name = isObject(about) ? about["name"] : null;

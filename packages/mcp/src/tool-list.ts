@@ -1,12 +1,12 @@
 import { type KnownTool, toolsIn } from "./known-tools.ts";
 import type { JsonObject } from "./messages.ts";
 
-/** The most pages of a list that are read. */
+/** Limit of pages read of one list. */
 const pages_max = 1_000;
 
 /**
- * The tools that the server listed. The proxy lists them itself before the first call, after `notifications/tools/list_changed`, and
- * for each call of a tool that is not in the list.
+ * The tools that the server listed. The proxy lists them before the first call, after
+ * `notifications/tools/list_changed`, and for each call of an unlisted tool.
  */
 export class ToolList {
   readonly #ask: (params: JsonObject) => Promise<JsonObject>;
@@ -20,23 +20,28 @@ export class ToolList {
     this.#ask = ask;
   }
 
-  /** Returns what the server says of a tool; undefined if the tool is not in the list. */
+  /** Returns the server's description of a tool; undefined if it is not listed. */
   get(name: string): KnownTool | undefined {
     return this.#tools.get(name);
   }
 
-  /** Takes the result of the client's own request. A request with a cursor asks for a further page; one without begins the list again. */
+  /**
+   * Takes the result of the client's own request. A request with a cursor asks for another page; one without begins the
+   * list again.
+   */
   learn(result: JsonObject, cursor: JsonObject[string] | undefined): void {
     this.#tools = new Map([...(cursor === undefined ? [] : this.#tools), ...toolsIn(result)]);
   }
 
-  /** Forgets the list, because the server changed it. */
   changed(): void {
     this.#changes += 1;
     this.#tools.clear();
   }
 
-  /** Lists the tools, or waits for a listing under way. `meta` is the `_meta` of its requests. Rejects if the server does not answer so. */
+  /**
+   * Lists the tools, or waits for a running listing. `meta` is the `_meta` of its requests. Rejects if the server
+   * fails.
+   */
   list(meta: JsonObject): Promise<void> {
     this.#listing ??= this.#listAll(meta).finally(() => {
       this.#listing = null;

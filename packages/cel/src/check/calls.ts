@@ -11,7 +11,7 @@ import { isIntLiteral } from "./operators.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DOUBLE, DYN, type Type, typeName } from "./type.ts";
 
-/** The type of a call: finds the function, then the overloads that take these arguments. */
+/** Returns the type of a call. Finds the function, then the overloads that accept these arguments. */
 export function checkCall(c: Checker, e: Call, scope: Local | null, guards: Guards): Type {
   const qualified = e.target === null ? null : namespaced(c, e, scope);
   const receiver = qualified === null ? e.target : null;
@@ -64,14 +64,14 @@ function applyOverloads(
     const own = c.unify.resolve(result as Type, false);
     if (found !== null && typeName(found) !== typeName(own)) dyn = true;
     found = own;
-    // Several overloads can only match where something is not known yet.
+    // With an unknown argument type, only one of several overloads may apply.
     if (!types.some((t) => ["dyn", "parameter", "error"].includes(c.unify.resolve(t, false).kind))) break;
   }
   if (found !== null) return dyn ? DYN : found;
   return wrongArguments(c, e, f, ways, args, types, member);
 }
 
-/** Where only a double will do an int literal is read as one, and a host function takes any int as a number. */
+/** Reads an int literal as a double where only a double is accepted. A host function accepts any int as a number. */
 function takesNumber(f: FunctionDeclaration, ways: readonly Overload[], wanted: Type, arg: Expr, given: Type): boolean {
   return (
     wanted.kind === "double" && ways.length === 1 && (isIntLiteral(arg) || (f.checked === true && given.kind === "int"))
@@ -133,7 +133,7 @@ function undeclared(c: Checker, e: Call, receiver: Type | undefined): Type {
   });
 }
 
-/** What people write who come from other languages. */
+/** Names from other languages, with the CEL form to suggest. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
   ["includes", "write `text.contains(part)` or `x in list`"],
   ["length", "write `size(x)`"],
@@ -188,7 +188,7 @@ function wrongArguments(
       help: `write ${help}`,
     });
   }
-  // Blame the first argument that fits no overload by itself.
+  // Report the first argument that fits no overload.
   const at = args.findIndex(
     (_, i) =>
       !sized.some((o) =>
@@ -215,7 +215,7 @@ function commonResult(ways: readonly Overload[]): Type {
   return first !== undefined && ways.every((o) => typeName(o.result) === typeName(first.result)) ? first.result : DYN;
 }
 
-/** A call as the help line shows it: `string.startsWith(string)`. */
+/** Returns the signature for the help line: `string.startsWith(string)`. */
 function signature(f: FunctionDeclaration, o: Overload, member: boolean): string {
   const [receiver, ...rest] = o.parameters.map(typeName);
   return member
@@ -223,7 +223,7 @@ function signature(f: FunctionDeclaration, o: Overload, member: boolean): string
     : `${f.name}(${o.parameters.map(typeName).join(", ")}${f.variadic ? ", …" : ""})`;
 }
 
-/** Literal arguments whose content can be judged now: patterns must compile. */
+/** Checks literal arguments. Literal patterns must compile. */
 function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   if (name !== "matches") return;
   const written = args[1];
@@ -232,9 +232,9 @@ function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
     if (written.value.length > pattern_max) throw new Error(`it is longer than ${pattern_max} characters`);
     const work = patternWork(written.value);
     if (c.patterns.work + work > pattern_work_max)
-      throw new Error("counted repetitions or ranges make too much of it, or of it and those before it");
+      throw new Error("with the patterns before it, its counted repetitions or ranges are too large");
     c.patterns.work += work;
-    // Compiled anew only to learn why it does not.
+    // Compiles again only to get the error message.
     if (pattern(written.value) === null) RE2JS.compile(written.value);
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, "") : "";

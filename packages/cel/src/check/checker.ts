@@ -10,39 +10,39 @@ import { type Local, type Reference, slotsUsed } from "./scope.ts";
 import { BOOL, DYN, ERROR, listOf, optionalOf, type Type, typeName } from "./type.ts";
 import { Substitution } from "./unify.ts";
 
-/** What the checker needs of an environment. */
+/** The parts of an environment that the checker reads. */
 export interface Declarations {
   readonly container: string;
   readonly variables: ReadonlyMap<string, Type>;
   readonly types: ReadonlyMap<string, Type>;
   readonly functions: Functions;
-  /** First segments of all dotted variable and type names: any other chain of selections cannot be a qualified name. */
+  /** First segments of all dotted variable and type names. Other chains of selections cannot be qualified names. */
   readonly roots: ReadonlySet<string>;
 }
 
-/** The checker's findings, and what the compiler needs to know of each node (by id). */
+/** The checker's findings, and the compiler's input by node id. */
 export interface Checked {
   readonly type: Type;
   readonly diagnostics: readonly Diagnostic[];
   readonly types: readonly Type[];
   readonly references: ReadonlyMap<number, Reference>;
   readonly functions: ReadonlyMap<number, FunctionDeclaration>;
-  /** int literals to be read as doubles. */
+  /** Int literals to read as doubles. */
   readonly promoted: ReadonlySet<number>;
   /** First slot of the variables of each comprehension and bind. */
   readonly slots: ReadonlyMap<number, number>;
   readonly slotCount: number;
 }
 
-/** The most findings of one severity that one check tells. */
+/** Limit of the findings of one severity. */
 const findings_max = 200;
 
-/** What compiling the literal patterns of one or more expressions takes together; see `patternWork`. */
+/** Sums the compile work of the literal patterns of one or more expressions; see `patternWork`. */
 export interface PatternMeter {
   work: number;
 }
 
-/** Checks an expression against declarations; never throws. `result` is what its type must be, when that matters. */
+/** Checks an expression against declarations. Never throws. `result` is the required type; null allows any. */
 export function check(ast: Ast, declarations: Declarations, result: Type | null, patterns?: PatternMeter): Checked {
   const checker = new Checker(ast, declarations, patterns);
   const type = checker.visit(ast.root, null, NO_GUARDS);
@@ -50,7 +50,7 @@ export function check(ast: Ast, declarations: Declarations, result: Type | null,
     const found = typeName(checker.unify.resolve(type, true));
     checker.report({
       code: "wrong_result",
-      message: `the expression must be ${typeName(result)}, this is ${found}`,
+      message: `the expression must be ${typeName(result)}, but is ${found}`,
       ...place(ast.root),
       help: result.kind === "bool" ? "compare it with something" : null,
     });
@@ -93,7 +93,7 @@ export class Checker {
   }
 
   report(finding: Finding): Type {
-    // Counted apart: no number of hints may hide an error, without which the expression would pass.
+    // Errors and hints have separate limits. Otherwise many hints could hide an error, and the expression would pass.
     const severity = finding.severity ?? "error";
     const told = this.told.get(severity) ?? 0;
     this.told.set(severity, told + 1);
@@ -101,7 +101,7 @@ export class Checker {
     return ERROR;
   }
 
-  /** The type of an expression; reports what is wrong inside it and goes on. */
+  /** Returns the type of an expression. Reports problems inside it and continues. */
   visit(e: Expr, scope: Local | null, guards: Guards): Type {
     const type = this.infer(e, scope, guards);
     this.types[e.id] = type;
@@ -135,7 +135,7 @@ export class Checker {
       case "logic": {
         const proved = e.args.map((a) => guardsOf(a, e.op === "&&"));
         e.args.forEach((arg, i) => {
-          // Order does not matter: `a.b > 1 && has(a.b)` is as definite as the other way round.
+          // Order does not matter: `a.b > 1 && has(a.b)` is as definite as the reverse.
           this.wantBool(arg, this.visit(arg, scope, union([guards, ...proved.filter((_, j) => j !== i)])), e.op);
         });
         return BOOL;
@@ -151,7 +151,7 @@ export class Checker {
             message: `the two results differ in type: ${this.show(yes)} and ${this.show(no)}`,
             start: e.yes.start,
             end: e.no.end,
-            help: "wrap one in `dyn(…)` if that is meant",
+            help: "wrap one in `dyn(…)` if this is intended",
           })
         );
       }
@@ -189,7 +189,7 @@ export class Checker {
     }
   }
 
-  /** Adds a variable to the scope; the first one of a node is where its slots begin. */
+  /** Adds a variable to the scope. The first variable of a node defines where its slots begin. */
   declare(e: Expr, scope: Local | null, name: string, type: Type): Local {
     const slot = slotsUsed(scope);
     if (!this.slots.has(e.id)) this.slots.set(e.id, slot);
@@ -227,7 +227,7 @@ export class Checker {
     if (this.unify.assignable(t, optionalOf(inner))) return this.unify.resolve(inner, false);
     return this.report({
       code: "wrong_operand",
-      message: `an optional must stand here, this is ${this.show(t)}`,
+      message: `an optional is needed here, this is ${this.show(t)}`,
       ...place(at),
       help: "`a.?b` and `optional.of(x)` are optionals",
     });
@@ -242,7 +242,7 @@ export class Checker {
     return joined ?? this.unify.unknownType();
   }
 
-  /** The common type of two alternatives; an int literal beside a double becomes one. */
+  /** Returns the common type of two alternatives, or null. An int literal beside a double becomes a double. */
   private joined(a: Expr, x: Type, b: Expr, y: Type): Type | null {
     const found = this.unify.join(x, y);
     if (found !== null) return found;
@@ -274,7 +274,6 @@ function boolHelp(t: Type): string | null {
   return t.kind === "list" || t.kind === "map" ? "ask for its size: `size(…) > 0`" : null;
 }
 
-/** Start and end of a node. */
 export function place(e: Expr): { start: number; end: number } {
   return { start: e.start, end: e.end };
 }

@@ -4,7 +4,7 @@ import { type Guards, guardsOf, union } from "./guards.ts";
 import type { Local } from "./scope.ts";
 import { BOOL, DYN, INT, listOf, mapOf, optionalOf, STRING, type Type } from "./type.ts";
 
-/** The type of `a[b]`. */
+/** Returns the type of `a[b]`. */
 export function checkIndex(c: Checker, e: Expr & { kind: "index" }, scope: Local | null, guards: Guards): Type {
   const operand = c.unify.resolve(c.visit(e.operand, scope, guards), false);
   const key = c.visit(e.index, scope, guards);
@@ -12,7 +12,7 @@ export function checkIndex(c: Checker, e: Expr & { kind: "index" }, scope: Local
   const t = through ? c.unify.resolve(operand.parameters[0] ?? DYN, false) : operand;
   let found: Type;
   if (t.kind === "list") {
-    // JSON numbers are doubles: a whole one is an index too.
+    // JSON numbers are doubles, so a double is accepted as an index.
     const k = c.unify.resolve(key, false);
     if (e.index.kind === "literal" && typeof e.index.value === "number" && !Number.isInteger(e.index.value)) {
       c.report({ code: "wrong_operand", message: "an index must be a whole number", ...place(e.index) });
@@ -53,7 +53,6 @@ function wrongIndex(c: Checker, at: Expr, wanted: string, found: Type): Type {
   });
 }
 
-/** The type of a map literal. */
 export function checkMap(c: Checker, e: MapLiteral, scope: Local | null, guards: Guards): Type {
   const keys: Type[] = [];
   const values: Type[] = [];
@@ -74,7 +73,6 @@ export function checkMap(c: Checker, e: MapLiteral, scope: Local | null, guards:
   return mapOf(c.common(keys), c.common(values));
 }
 
-/** The type of a comprehension macro. */
 export function checkFold(c: Checker, e: Fold, scope: Local | null, guards: Guards): Type {
   const range = c.unify.resolve(c.visit(e.range, scope, guards), false);
   const two = e.names.length === 2;

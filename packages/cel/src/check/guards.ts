@@ -1,11 +1,14 @@
 import { dottedName, type Expr } from "../syntax/ast.ts";
 
-/** Dotted paths, with everything they select through, that an expression proves to be there and not null. */
+/** Dotted paths that an expression proves present and not null, with all their beginnings. */
 export type Guards = ReadonlySet<string>;
 
 export const NO_GUARDS: Guards = new Set();
 
-/** The paths proved present when `expr` is `truth`: `has(a.b)`, `a.b != null`, and what `!`, `&&`, `||` make of them. */
+/**
+ * Returns the paths proved present when `expr` equals `truth`: by `has(a.b)`, `a.b != null`, and `!`, `&&`, `||` over
+ * them.
+ */
 export function guardsOf(expr: Expr, truth: boolean): Guards {
   switch (expr.kind) {
     case "has":
@@ -27,14 +30,13 @@ export function guardsOf(expr: Expr, truth: boolean): Guards {
   }
 }
 
-/** All guards of several sets. */
 export function union(sets: readonly Guards[]): Guards {
   const filled = sets.filter((s) => s.size > 0);
   if (filled.length <= 1) return filled[0] ?? NO_GUARDS;
   return new Set(filled.flatMap((s) => [...s]));
 }
 
-/** True for the literal `null`. */
+/** Returns true for the literal `null`. */
 export function isNull(expr: Expr): boolean {
   return expr.kind === "literal" && expr.type === "null";
 }

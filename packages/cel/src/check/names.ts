@@ -6,10 +6,9 @@ import type { Guards } from "./guards.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DYN, type Field, optionalOf, STRING, type Type } from "./type.ts";
 
-/** Stands for "whatever is selected here needs no guard": inside `has`, `.?` and functions that take what is unknown. */
+/** No selection needs a guard. Used inside `has`, `.?` and functions that accept unknown arguments. */
 export const ALL_GUARDED: Guards = new Set(["*"]);
 
-/** The type of a name. */
 export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
   const found = lookUp(c, e, e.name, scope);
   if (found !== null) return found;
@@ -29,7 +28,7 @@ export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
   });
 }
 
-/** The type of a name or dotted chain that is declared as a whole, or null. */
+/** Returns the type of a name or dotted chain that is declared as a whole, or null. */
 function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null): Type | null {
   const root = name.includes(".") ? name.slice(0, name.indexOf(".")) : name;
   const absolute = isAbsolute(e);
@@ -58,7 +57,7 @@ function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null
   return null;
 }
 
-/** The type of `a.b`; `used` is false inside `has`, where an absent field is no surprise. */
+/** Returns the type of `a.b`. `used` is false inside `has`, which may ask for absent fields. */
 export function checkSelect(c: Checker, e: Select, scope: Local | null, guards: Guards, used: boolean): Type {
   const { roots, container } = c.declarations;
   const path = dottedName(e);
@@ -140,7 +139,7 @@ function undeclaredField(
 function guarded(c: Checker, e: Select, field: Field, path: string | null, guards: Guards): void {
   if (path === null || (!field.optional && !field.nullable) || guards.has(path) || c.unguarded.has(path)) return;
   const what = field.optional ? (field.nullable ? "absent or null" : "absent") : "null";
-  // The longest path says it all: what was said about its beginning is withdrawn.
+  // Keep only the finding for the longest path: drop findings for its beginnings.
   for (const [known, d] of c.unguarded) {
     if (path.startsWith(`${known}.`) && d.start === e.start) c.diagnostics.splice(c.diagnostics.indexOf(d), 1);
   }

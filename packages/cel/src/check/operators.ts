@@ -41,7 +41,7 @@ const ARITHMETIC: Readonly<Record<"+" | "-" | "*" | "/" | "%", readonly Overload
   "%": [INT, UINT].map((t) => overload(t, t, t)),
 };
 
-/** The type of `left op right`, given theirs. */
+/** Returns the type of `left op right`, given the operands' types. */
 export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Type {
   const x = c.unify.resolve(left, false);
   const y = c.unify.resolve(right, false);
@@ -61,7 +61,7 @@ export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Typ
     case ">=":
       return resolve(c, COMPARE, left, right) ?? wrong(c, e, x, y, compareHelp(x, y));
     default: {
-      // JSON numbers are doubles, so `params.amount * 2` must stay open to them.
+      // JSON numbers are doubles, so `params.amount * 2` must accept both.
       if (e.op !== "%" && ((x.kind === "dyn" && isIntLiteral(e.right)) || (y.kind === "dyn" && isIntLiteral(e.left))))
         return DYN;
       if (e.op !== "%" && x.kind === "double" && isIntLiteral(e.right)) return c.promote(e.right);
@@ -71,7 +71,7 @@ export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Typ
   }
 }
 
-/** True for a plain int literal, which may be promoted to double. */
+/** Returns true for a plain int literal, which may become a double. */
 export function isIntLiteral(e: Expr): boolean {
   return e.kind === "literal" && e.type === "int";
 }
@@ -106,7 +106,7 @@ function membership(c: Checker, e: Binary, x: Type, y: Type): Type {
   return c.report({ code: "wrong_operand", message: `${c.show(x)} is never in ${c.show(y)}`, ...place(e) });
 }
 
-/** All number types as one: their values compare with each other. */
+/** Merges all number types into one, because their values compare with each other. */
 function relax(t: Type): Type {
   if (isNumeric(t)) return DOUBLE;
   if (t.kind === "list") return listOf(relax(t.element));

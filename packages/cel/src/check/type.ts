@@ -1,13 +1,12 @@
-/** A field of a declared object. */
 export interface Field {
   readonly type: Type;
-  /** May be absent: using it without a guard is pointed out. */
+  /** May be absent. The checker reports a use without a guard. */
   readonly optional?: boolean;
-  /** May be null: using it without a guard is pointed out. */
+  /** May be null. The checker reports a use without a guard. */
   readonly nullable?: boolean;
 }
 
-/** The primitive kinds, each a type by itself. */
+/** The primitive kinds. */
 type Simple = "error" | "null" | "bool" | "int" | "uint" | "double" | "string" | "bytes" | "timestamp" | "duration";
 
 /** A CEL type. Build it with the constants and functions of this file. */
@@ -21,7 +20,7 @@ export type Type =
       readonly kind: "object";
       readonly name: string;
       readonly fields: ReadonlyMap<string, Field>;
-      /** Other keys are allowed, of this type; null for a closed object. */
+      /** The type of undeclared keys; null for a closed object. */
       readonly rest: Type | null;
     }
   | { readonly kind: "opaque"; readonly name: string; readonly parameters: readonly Type[] }
@@ -40,7 +39,7 @@ export const BYTES: Type = { kind: "bytes" };
 export const TIMESTAMP: Type = { kind: "timestamp" };
 export const DURATION: Type = { kind: "duration" };
 
-/** One of several types. */
+/** Returns a type for one of several types. */
 export function anyOf(among: readonly Type[]): Type {
   return { kind: "dyn", among };
 }
@@ -57,21 +56,21 @@ export function optionalOf(type: Type): Type {
   return { kind: "opaque", name: "optional_type", parameters: [type] };
 }
 
-/** A type of the host that expressions pass around but cannot look into. */
+/** Returns an opaque host type: expressions pass its values on but cannot read them. */
 export function opaque(name: string, ...parameters: Type[]): Type {
   return { kind: "opaque", name, parameters };
 }
 
-/** A type parameter of a function declaration: the same letter is the same type. */
+/** Returns a type parameter of a function declaration. The same letter means the same type. */
 export function parameter(name: string): Type {
   return { kind: "parameter", name };
 }
 
 /**
- * A JSON object with known fields.
+ * Returns the type of a JSON object with known fields.
  *
- * `open: true` allows any other key as `dyn`; a type allows any other key of that type; otherwise an unknown field is an
- * error with a suggestion. `name` is what diagnostics call it.
+ * `open: true` allows other keys as `dyn`; a type allows other keys of that type. Otherwise an unknown field is an
+ * error with a suggestion. Diagnostics call the object `name`.
  */
 export function objectOf(
   fields: Readonly<Record<string, Field | Type>>,
@@ -82,7 +81,7 @@ export function objectOf(
   return { kind: "object", name: options.name ?? "object", fields: table, rest };
 }
 
-/** The type as CEL writes it: `list(int)`, `map(string, dyn)`. */
+/** Returns the type as CEL writes it: `list(int)`, `map(string, dyn)`. */
 export function typeName(t: Type): string {
   switch (t.kind) {
     case "list":
@@ -104,7 +103,7 @@ export function typeName(t: Type): string {
   }
 }
 
-/** Structural equality of types. */
+/** Compares two types by structure. */
 export function sameType(a: Type, b: Type): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind) return false;
@@ -132,12 +131,11 @@ function sameTypes(a: readonly Type[], b: readonly Type[]): boolean {
   return a.length === b.length && a.every((t, i) => sameType(t, b[i] as Type));
 }
 
-/** True for int, uint and double. */
 export function isNumeric(t: Type): boolean {
   return t.kind === "int" || t.kind === "uint" || t.kind === "double";
 }
 
-/** The type of a type: what `type(x)` gives. */
+/** Returns the type of `type(x)`. */
 export function typeOf(of: Type): Type {
   return { kind: "type", of };
 }

@@ -1,10 +1,10 @@
 import { DYN, sameType, type Type } from "./type.ts";
 
 /**
- * What the type parameters of one expression stand for, found step by step.
+ * Finds the types for the type parameters of one expression, step by step.
  *
- * The rules are those of the CEL specification's gradual typing: `dyn` fits everything, a parameter takes the more general
- * of the types it meets, null fits objects, timestamps, durations and opaque types.
+ * The rules are CEL's gradual typing. `dyn` fits everything. A parameter takes the more general of its types. Null fits
+ * objects, timestamps, durations and opaque types.
  */
 export class Substitution {
   private bound: Map<string, Type>;
@@ -14,7 +14,7 @@ export class Substitution {
     this.bound = new Map();
   }
 
-  /** A copy of a declared type with its parameters renamed, so that two calls do not share them. */
+  /** Copies a declared type with fresh parameters, so that two calls share none. */
   instantiate(types: readonly Type[]): Type[] {
     const names = new Map<string, Type>();
     const rename = (t: Type): Type =>
@@ -29,12 +29,12 @@ export class Substitution {
     return types.map(rename);
   }
 
-  /** A parameter that nothing is known about yet: the element of an empty list. */
+  /** Returns a fresh parameter: the element type of an empty list. */
   unknownType(): Type {
     return { kind: "parameter", name: `_${this.fresh++}` };
   }
 
-  /** Whether `from` fits where `to` is wanted; binds parameters when it does, changes nothing when it does not. */
+  /** Returns whether `from` fits where `to` is expected. Binds parameters only if it fits. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
     if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;
@@ -50,7 +50,7 @@ export class Substitution {
     return false;
   }
 
-  /** The type with every known parameter replaced; unknown ones stay, or become `dyn`. */
+  /** Replaces every known parameter. Unknown ones remain, or become `dyn`. */
   resolve(t: Type, freeToDyn: boolean): Type {
     return transform(t, (p) => {
       const found = this.bound.get(p.name);
@@ -59,7 +59,7 @@ export class Substitution {
     });
   }
 
-  /** The type of a place that takes both (list elements, both arms of `?:`), or null when there is none but `dyn`. */
+  /** Returns a type that accepts both (list elements, arms of `?:`), or null if only `dyn` does. */
   join(a: Type, b: Type): Type | null {
     const x = this.resolve(a, false);
     const y = this.resolve(b, false);
@@ -154,7 +154,7 @@ function transform(t: Type, parameter: (p: Type & { kind: "parameter" }) => Type
   }
 }
 
-/** The less specific of two types that fit each other. */
+/** Returns the less specific of two compatible types. */
 function mostGeneral(a: Type, b: Type): Type {
   return lessSpecific(a, b) ? a : b;
 }

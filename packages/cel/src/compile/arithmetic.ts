@@ -12,7 +12,10 @@ const INT_MIN = -(2n ** 63n);
 const int_max = 2n ** 63n - 1n;
 const uint_max = 2n ** 64n - 1n;
 
-/** `a + b` and its kin. An int literal beside a double (all JSON numbers are doubles) counts as a double. */
+/**
+ * Compiles `a + b` and similar. An int literal beside a double counts as a double, because all JSON numbers are
+ * doubles.
+ */
 export function arithmetic(a: Code, op: Arithmetic, b: Code, type: Type, describe: (f: Frame) => string): Code {
   const left = a.run;
   const right = b.run;
@@ -69,7 +72,7 @@ function doubles(x: number, op: Arithmetic, y: number): Value {
   return op === "+" ? x + y : op === "-" ? x - y : op === "*" ? x * y : x / y;
 }
 
-/** The result, a failure, or undefined when there is no such operation. */
+/** Returns the result or a failure, or undefined if the operation does not exist. */
 function compute(x: Value, op: Arithmetic, y: Value, f: Frame): Value | undefined {
   const bad = combine([x, y]);
   if (bad !== null) return bad;
@@ -134,7 +137,6 @@ function operable(v: Value, op: Arithmetic): boolean {
   return (op === "+" || op === "-") && (v instanceof Timestamp || v instanceof Duration);
 }
 
-/** `-a` */
 export function negate(a: Code, type: Type): Code {
   const run: Run = (f) => {
     const x = a.run(f);

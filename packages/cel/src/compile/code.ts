@@ -4,45 +4,47 @@ import type { Value } from "../value/value.ts";
 import type { Frame } from "./frame.ts";
 import type { Path } from "./paths.ts";
 
-/** Evaluates one node. */
 export type Run = (f: Frame) => Value;
 
-/** Evaluates one node whose value is a whole number within the safe range, without making a bigint of it. */
+/** Evaluates a node whose value is a whole number in the safe range, without a bigint. */
 type SmallRun = (f: Frame) => Value;
 
-/** Judges a value that was read. */
+/** Tests a value that was read. */
 export type Test = (x: Value, f: Frame) => Value;
 
 /** A compiled node. */
 export interface Code {
   readonly run: Run;
-  /** Nodes that are evaluated whenever this one is; arms of `&&`, `||`, `?:` and loops are charged when they are entered. */
+  /**
+   * Nodes that every evaluation of this node evaluates. Arms of `&&`, `||`, `?:` and loops are charged when they are
+   * entered.
+   */
   readonly cost: number;
-  /** The checker's type; what a binding really holds may differ. */
+  /** The checker's type. The binding may hold another type. */
   readonly type: Type;
-  /** The value of a constant, else undefined. */
+  /** The value of a constant; undefined for other nodes. */
   readonly constant: Value | undefined;
-  /** An int as a JavaScript number where that is exact. */
+  /** Returns an int as a JavaScript number if that is exact. */
   readonly small: SmallRun | null;
-  /** True for names, selections and indexing: what is unknown here has a path of its own. */
+  /** True for names, selections and indexing: an unknown here has its own path. */
   readonly isPath: boolean;
-  /** The path this node does nothing but read. */
+  /** The path that this node reads, if it does nothing else. */
   readonly path: Path | null;
-  /** For `has(path)` the path it asks for. */
+  /** The path of `has(path)`. */
   readonly asksFor: Path | null;
-  /** For a test of one path against a constant: the path, and the test of a value read from it. */
+  /** For a test of one path against a constant: the path, and the test. */
   readonly tests: { readonly path: Path; readonly test: Test } | null;
-  /** How reasons name this operand: the path of a fact, or else the source text. */
+  /** Returns the operand's name in reasons: the path of a fact, or the source text. */
   readonly describe: (f: Frame) => string;
-  /** Whether the value is read from the bindings, so that null means "not known". */
+  /** True if the value comes from the bindings, so that null means "not known". */
   readonly fromBindings: boolean;
-  /** What is read from the bindings and may be this node's value as it is: an arm of a conditional, or what an optional holds. */
+  /** A binding that may become this node's value unchanged: an arm of a conditional, or an optional's value. */
   readonly handsOn: Pick<Code, "fromBindings" | "type" | "describe"> | null;
   /** The entries of a list literal. */
   readonly entries: readonly Code[] | null;
 }
 
-/** Fills in what most nodes have in common. */
+/** Fills in the defaults that most nodes share. */
 export function code(parts: Pick<Code, "run" | "cost" | "type" | "describe"> & Partial<Code>): Code {
   return {
     constant: undefined,
@@ -58,14 +60,14 @@ export function code(parts: Pick<Code, "run" | "cost" | "type" | "describe"> & P
   };
 }
 
-/** A test of one operand; when that is a path, `has` before it can hand its value over. */
+/** Tests one operand. If the operand is a path, a preceding `has` can pass its value on. */
 export function testOf(a: Code, test: Test): Pick<Code, "run" | "tests"> {
   const { path, run } = a;
   if (path === null) return { run: (f) => test(run(f), f), tests: null };
   return { run: (f) => test(path.read(f), f), tests: { path, test } };
 }
 
-/** The unknown of an operand that cannot be used as it is: null, or of the wrong type. A non-value stays what it is. */
+/** Returns the unknown for an unusable operand: null, or of the wrong type. Returns non-values unchanged. */
 export function blame(value: Value, operand: Code, f: Frame): Unknown | Failure {
   if (value instanceof NonValue) return value as Unknown | Failure;
   return unknown(operand.describe(f), value === null ? "null" : "type");

@@ -17,12 +17,15 @@ import { conditional, logic, not } from "./logic.ts";
 import { isRisky, Path, readSlowly } from "./paths.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/** Turns a checked expression into closures; what the checker refused becomes an operand that fails when it is evaluated. */
+/**
+ * Compiles a checked expression to closures. A part that the checker refused becomes an operand that fails when
+ * evaluated.
+ */
 export function compileExpression(ast: Ast, checked: Checked, prefixes: Prefixes): Code {
   return new Compiler(ast, checked, prefixes).compile(ast.root);
 }
 
-/** How a local variable is named in reasons, by slot. */
+/** Returns a local variable's name in reasons, by slot. */
 type Describe = (f: Frame) => string;
 
 class Compiler {
@@ -161,7 +164,7 @@ class Compiler {
     });
   }
 
-  /** A name, or a chain of selections on one that can be read in one go. */
+  /** Compiles a name, or a chain of selections that one step can read. */
   private path(e: Expr, type: Type): Code | null {
     const found = this.chain(e);
     if (found === null) return null;
@@ -169,7 +172,7 @@ class Compiler {
     return made === null ? null : this.coerce({ ...made, cost: found.keys.length + 1 }, type);
   }
 
-  /** What a chain of plain selections starts from, and the fields it goes through. */
+  /** Returns the start of a chain of plain selections and its fields, or null. */
   private chain(e: Expr): { reference: Reference; keys: string[] } | null {
     const keys: string[] = [];
     for (let at = e; ; at = at.operand) {
@@ -216,7 +219,7 @@ class Compiler {
   }
 
   private pathOf(root: string, keys: readonly string[]): Path {
-    // A quoted field may have a dot in its name: `a.b.c` has one text but two meanings.
+    // A quoted field may contain a dot, so the text `a.b.c` has two meanings.
     const key = `${root}\0${keys.join("\0")}`;
     const known = this.paths.get(key);
     if (known !== undefined) return known;
@@ -248,7 +251,7 @@ class Compiler {
     });
   }
 
-  /** JSON has no ints: where int is declared, a whole number becomes one and a fraction is of the wrong type. */
+  /** JSON has no ints. Where int is declared, a whole number becomes an int, and a fraction has the wrong type. */
   private coerce(c: Code, type: Type): Code {
     if ((type.kind !== "int" && type.kind !== "uint") || !c.fromBindings) return c;
     const inner = c.run;
@@ -267,7 +270,7 @@ class Compiler {
   }
 }
 
-/** `now` is the instant of the decision unless the host binds a variable of this name. */
+/** `now` is the instant of the decision unless the host binds a variable `now`. */
 function readNow(read: Run): Run {
   return (f) => {
     if (Object.hasOwn(f.bindings, "now")) return read(f);

@@ -7,10 +7,11 @@ import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
 /**
- * `a == b` (`sign` true) or `a != b`.
+ * Compiles `a == b` (`sign` true) or `a != b`.
  *
- * Comparing with the literal null is always definite. Otherwise a fact that is null counts as unknown. So does one that contradicts
- * its declared type, or that has one and is compared with a value of another kind: `"false" == true` must not quietly be false.
+ * Comparing with the literal null is always definite. Otherwise a null fact counts as unknown. A fact that contradicts
+ * its declared type is unknown, too. So is a fact with a declared type beside a value of another kind: `"false" ==
+ * true` must not silently be false.
  */
 export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
@@ -37,7 +38,7 @@ function withConstant(a: Code, b: Code, constant: Value, sign: boolean): Pick<Co
   const operand = a.run;
   const otherwise = (x: Value, f: Frame): Value => slow(x, constant, a, b, sign, f);
   if (constant === null) {
-    // What was computed from a null fact is unknown: only reading it gives null.
+    // A value computed from a null fact is unknown. Only reading the fact itself gives null.
     const isNull = (x: Value) => x === null || (a.fromBindings && x instanceof NullFact);
     return testOf(a, (x) => (isNull(x) ? sign : x instanceof NonValue ? (x as Value) : !sign));
   }
@@ -66,7 +67,7 @@ function slow(x: Value, y: Value, a: Code, b: Code, sign: boolean, f: Frame): Va
   return f.left < 0 ? SPENT : same === sign;
 }
 
-/** Why an operand cannot be compared, or null. */
+/** Returns why an operand cannot be compared, or null. */
 function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | null {
   if (x instanceof NonValue) return x as Unknown | Failure;
   if (!a.fromBindings || other.constant === null) return null;
@@ -74,21 +75,24 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
   return contradicts(x, a.type) ? unknown(a.describe(f), "type") : null;
 }
 
-/** Why values of two kinds cannot be compared, or null: one of them has a declared type, so the other one is not what is meant. */
+/**
+ * Returns why two values of different kinds cannot be compared, or null. A declared type on either side makes the other
+ * value an error.
+ */
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
   if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
   const [typed, other] = isTyped(a, f) ? [a, b] : [b, a];
   return unknown((other.fromBindings ? other : (typed.handsOn ?? typed)).describe(f), "type");
 }
 
-/** Whether the host declares what an operand is. */
+/** Returns whether the host declares the operand's type. */
 function isTyped(node: Code, f: Frame): boolean {
   const { fromBindings, type, describe } = node.handsOn ?? node;
   if (!fromBindings || type.kind === "error") return false;
   return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
 
-/** What values are alike in: all numbers are of one kind. */
+/** Returns the kind of a value. All numbers have one kind. */
 function kindOf(x: Value): string {
   if (typeof x === "bigint" || x instanceof Uint) return "number";
   if (typeof x !== "object") return typeof x;
@@ -96,7 +100,7 @@ function kindOf(x: Value): string {
   return isMap(x) || x instanceof LazyObject ? "map" : x.constructor.name;
 }
 
-/** True when a value cannot be of its declared scalar type. */
+/** Returns true if a value cannot have its declared scalar type. */
 function contradicts(x: Value, declared: Type): boolean {
   switch (declared.kind) {
     case "bool":
@@ -116,7 +120,7 @@ function merged(a: Unknown | Failure | null, b: Unknown | Failure | null): Unkno
   return a === null ? b : b === null ? a : merge(a, b);
 }
 
-/** Unknown markers inside two containers that are compared. */
+/** Finds unknown markers inside two containers that are compared. */
 function markers(x: Value, y: Value, f: Frame): Unknown | Failure | null {
   if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return null;
   return merged(marker(x, f), marker(y, f));
@@ -138,12 +142,12 @@ function marker(x: Value, f: Frame): Unknown | Failure | null {
   return found;
 }
 
-/** The double equal to an int, or the int itself when there is none in the safe range. */
+/** Returns the double equal to an int, or the int itself if the safe range has none. */
 export function exactNumber(n: bigint): number | bigint {
   return n >= -9007199254740991n && n <= 9007199254740991n ? Number(n) : n;
 }
 
-/** `x in list`, `key in map`. */
+/** Compiles `x in list` and `key in map`. */
 export function membership(a: Code, b: Code, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
   const done = (run: Run, tests: Code["tests"] = null) => code({ run, tests, cost, type: BOOL, describe });
@@ -181,21 +185,21 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
   if (bad !== null) return container instanceof NonValue ? merge(bad, container as Unknown | Failure) : bad;
   if (Array.isArray(container)) {
     let unsure: Unknown | Failure | null = null;
-    // Looked through once, not for every entry.
+    // Searched once, not for every entry.
     let own: Unknown | Failure | null | undefined;
     f.charge(container.length >> 2);
     if (f.left < 0) return SPENT;
     const scalar = typeof x === "string" || typeof x === "boolean";
     const kind = kindOf(x);
     const is_typed = isTyped(a, f);
-    /** What has a declared type, where a value of another kind was compared. */
+    /** The operand with a declared type that met a value of another kind. */
     let typed: Code | null = null;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
       const same = typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y;
       if (f.left < 0) return SPENT;
       if (same) return true;
-      // The literal null is compared definitely, as everywhere.
+      // Comparing with the literal null is definite.
       if (x !== null && y !== null && !(y instanceof NonValue) && kindOf(y) !== kind) {
         const entry = b.entries?.[i];
         if (is_typed) typed = a;
@@ -203,7 +207,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
       }
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
-      // What was too much to compare to the end is not known to be the same.
+      // The budget ended during this comparison, so equality is not known.
       else if (!scalar && equal(x, y, f)) return f.left < 0 ? SPENT : true;
       else if (!scalar && typeof x === "object" && x !== null && typeof y === "object" && y !== null) {
         if (own === undefined) own = marker(x, f);

@@ -6,13 +6,13 @@ import { CelMap, isMap, type MapKey, mapKey, Optional, type Value } from "../val
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
-/** The two columns a comprehension runs over: what its variables hold at each step. */
+/** The two columns of a comprehension: the values of its variables at each step. */
 interface Steps {
   readonly first: readonly Value[];
   readonly second: readonly Value[] | null;
 }
 
-/** A comprehension macro. `slot` holds its first variable; every step is charged with the nodes it evaluates. */
+/** Compiles a comprehension macro. `slot` holds its first variable. Every step charges the nodes it evaluates. */
 export function fold(
   e: Fold,
   range: Code,
@@ -46,7 +46,7 @@ function runOf(e: Fold, range: Code, filter: Code | null, body: Code | null, slo
   }
 }
 
-/** What to run over, or a non-value. */
+/** Returns the steps to run, or a non-value. */
 function stepsOf(range: Code, two: boolean, f: Frame): Steps | Unknown | Failure {
   const r = range.run(f);
   if (Array.isArray(r)) return two ? { first: r.map((_, i) => BigInt(i)), second: r } : { first: r, second: null };
@@ -66,7 +66,7 @@ function place(f: Frame, slot: number, steps: Steps, i: number): void {
   }
 }
 
-/** `all` (decisive false) and `exists` (decisive true): three-valued like `&&` and `||`. */
+/** Compiles `all` (decisive false) and `exists` (decisive true), three-valued like `&&` and `||`. */
 function decide(range: Code, body: Code, slot: number, two: boolean, decisive: boolean): Run {
   const test = body.run;
   const cost = body.cost + 1;
@@ -110,7 +110,7 @@ function existsOne(range: Code, body: Code, slot: number, two: boolean): Run {
   };
 }
 
-/** `filter`, `map` and `transformList`: a list. */
+/** Compiles `filter`, `map` and `transformList`. */
 function gather(range: Code, filter: Code | null, body: Code | null, slot: number, two: boolean): Run {
   const cost = (filter?.cost ?? body?.cost ?? 0) + 1;
   return (f) => {
@@ -142,7 +142,7 @@ function gather(range: Code, filter: Code | null, body: Code | null, slot: numbe
   };
 }
 
-/** `transformMap` and `transformMapEntry`: a map. */
+/** Compiles `transformMap` and `transformMapEntry`. */
 function gatherMap(range: Code, filter: Code | null, body: Code, slot: number, byEntry: boolean): Run {
   return (f) => {
     const steps = stepsOf(range, true, f);
@@ -172,7 +172,8 @@ function gatherMap(range: Code, filter: Code | null, body: Code, slot: number, b
         const keys = mapKeys(v);
         f.charge(keys.length);
         if (f.left < 0) return SPENT;
-        for (const k of keys) if (!put(out, k, mapGet(v, k) as Value)) spoil(new Failure("the same key is made twice"));
+        for (const k of keys)
+          if (!put(out, k, mapGet(v, k) as Value)) spoil(new Failure("two entries have the same key"));
       }
     }
     return f.left < 0 ? SPENT : (bad ?? new CelMap(out));
@@ -186,7 +187,7 @@ function put(out: Map<MapKey, readonly [Value, Value]>, key: Value, value: Value
   return true;
 }
 
-/** `cel.bind(name, value, body)` */
+/** Compiles `cel.bind(name, value, body)`. */
 export function bind(value: Code, body: Code, slot: number, type: Type, describe: (f: Frame) => string): Code {
   const run: Run = (f) => {
     f.locals[slot] = value.run(f);
@@ -195,7 +196,7 @@ export function bind(value: Code, body: Code, slot: number, type: Type, describe
   return code({ run, cost: value.cost + body.cost + 1, type, describe });
 }
 
-/** `target.optMap(name, body)`, and `optFlatMap` whose body is an optional itself. */
+/** Compiles `target.optMap(name, body)`, and `optFlatMap`, whose body returns an optional. */
 export function optionalMap(
   target: Code,
   body: Code,
@@ -219,7 +220,6 @@ export function optionalMap(
   return code({ run, cost: target.cost + 1, type, describe });
 }
 
-/** A list literal. */
 export function list(
   elements: readonly { readonly value: Code; readonly optional: boolean }[],
   type: Type,
@@ -250,7 +250,6 @@ interface EntryCode {
   readonly optional: boolean;
 }
 
-/** A map literal. */
 export function map(entries: readonly EntryCode[], type: Type, describe: (f: Frame) => string): Code {
   const cost = entries.reduce((sum, e) => sum + e.key.cost + e.value.cost, 1);
   const run: Run = (f) => {

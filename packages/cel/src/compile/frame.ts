@@ -3,7 +3,7 @@ import { Timestamp, timestampFromMilliseconds } from "../value/timestamp.ts";
 import type { Value } from "../value/value.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/** The instant of an evaluation, as the host may give it; a number is milliseconds since 1970. */
+/** The instant of an evaluation. A number is milliseconds since 1970. */
 export type Now = Timestamp | Date | number;
 
 const NO_LOCALS: Value[] = [];
@@ -11,20 +11,23 @@ const NO_LOCALS: Value[] = [];
 /** A JSON object whose fields may be read directly. */
 export type Plain = { readonly [key: string]: Value };
 
-/** The state of an evaluation: one expression, or all expressions of a decision over the same bindings. */
+/** The state of an evaluation of one expression, or of all expressions of a decision over the same bindings. */
 export class Frame implements CallContext {
-  /** Units of budget left; below zero the evaluation gives up. */
+  /** Units of budget left. Below zero, the evaluation stops. */
   left: number;
   readonly bindings: Readonly<Record<string, unknown>>;
   /** Variables of comprehensions and binds, by slot. */
   locals: Value[];
-  /** Where the comprehension that owns a slot stands; only read to name what was missing. */
+  /** The current position of the comprehension that owns a slot. Used only to name missing facts. */
   positions: Value[];
-  /** The objects at the beginnings of paths, by slot of `table`; null for a single evaluation, where it would not pay. */
+  /**
+   * The objects at the beginnings of paths, by slot of `table`; null for a single evaluation, which gains nothing from
+   * them.
+   */
   readonly prefixes: (Plain | undefined)[] | null;
-  /** The paths that have a known type in this evaluation, such as `params.amount`, spelled as reasons spell them. Null: none. */
+  /** Paths with a known type in this evaluation, such as `params.amount`, spelled as in reasons. Null: none. */
   readonly declared: ReadonlySet<string> | null;
-  /** Whose slots `prefixes` has. */
+  /** The table that defines the slots of `prefixes`. */
   readonly table: Prefixes;
   private instant: Now | null;
 

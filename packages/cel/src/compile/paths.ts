@@ -23,7 +23,7 @@ const FOREIGN: readonly object[] = [
   new Duration(0, 0),
 ];
 
-/** Every name that one of them has, inherited ones included. */
+/** Every name of those objects, inherited names included. */
 const RISKY: ReadonlySet<string> = new Set(FOREIGN.flatMap(namesOf));
 
 function namesOf(o: object): string[] {
@@ -32,30 +32,30 @@ function namesOf(o: object): string[] {
 }
 
 /**
- * True when a plain `object[key]` could find something that is not an own field of a JSON object.
+ * Returns true if a plain `object[key]` could find something other than an own field of a JSON object.
  *
- * For every other key the direct read is safe; an own-property check before it costs as much again (10 ns each over
- * objects of many shapes).
+ * For all other keys the direct read is safe. An own-property check costs as much again (10 ns each over objects of
+ * many shapes).
  */
 export function isRisky(key: string): boolean {
   return RISKY.has(key);
 }
 
-/** Finds the plain object that something is read from; null when there is none. */
+/** Finds the plain object to read from; null if there is none. */
 type Find = (f: Frame) => Plain | null;
 
 /**
  * A path into the bindings: `root.key1.key2…` with at least one key.
  *
- * When several programs share an evaluation, the object that holds the last field is looked up once and kept in its slot.
- * A class, so that the few closures that read paths get these methods inlined. Not for risky keys.
+ * Programs that share an evaluation look up the object of the last field once and keep it in a slot. A class, so that
+ * the engine inlines its methods into the few closures that read paths. Not for risky keys.
  */
 export class Path {
   readonly key: string;
   readonly text: string;
-  /** Made once: a missing fact is common, and must cost no more than one that is there. */
+  /** Created once: a missing fact is common, and must cost no more than a present one. */
   readonly missing: Unknown;
-  /** Nodes of the syntax tree that it stands for. */
+  /** Number of syntax tree nodes in the path. */
   readonly nodes: number;
   private readonly root: string;
   private readonly keys: readonly string[];
@@ -74,7 +74,7 @@ export class Path {
     this.slot = prefixes.slot(root, above);
   }
 
-  /** The plain object that would hold the field; null when there is none. */
+  /** Returns the plain object that would hold the field; null if there is none. */
   owner(f: Frame): Plain | null {
     const known = f.prefixes;
     if (known === null) return this.find(f);
@@ -82,7 +82,7 @@ export class Path {
     return o !== undefined ? o : this.look(f, known);
   }
 
-  /** The value at the path, unknown when there is none. */
+  /** Returns the value at the path, or unknown. */
   read(f: Frame): Value {
     const o = this.owner(f);
     if (o === null) return this.walk(f);
@@ -90,7 +90,7 @@ export class Path {
     return v === undefined ? this.missing : v;
   }
 
-  /** As `read`, whatever is on the way. */
+  /** Same as `read`, for any values along the path. */
   walk(f: Frame): Value {
     return walk(f, this.root, this.keys, this.text, this.missing);
   }
@@ -146,7 +146,7 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
     const prefix = () => [root, ...keys.slice(0, i)].join(".");
     if (value instanceof LazyObject) {
       value = value.get(keys[i] as string, `${prefix()}.${keys[i]}`, f) as Value;
-      // What a computed variable lacks is named by its own reasons, not by what is selected from it.
+      // Keep the variable's own reasons, not those of the selection.
       if (value instanceof NonValue) return value;
       continue;
     }
@@ -160,10 +160,10 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
   return value;
 }
 
-/** What `field` gives for something that has no fields. */
+/** Result of `field` for a value without fields. */
 export const NOT_A_MAP = Symbol("not a map");
 
-/** An own field of a map: undefined when it is absent, `NOT_A_MAP` when the value is none. */
+/** Returns an own field of a map: undefined if it is absent, `NOT_A_MAP` if the value is not a map. */
 export function field(value: Value, key: string): Value | undefined | typeof NOT_A_MAP {
   if (isRecord(value)) return Object.hasOwn(value, key) ? value[key] : undefined;
   return value instanceof CelMap ? mapGet(value, key) : NOT_A_MAP;

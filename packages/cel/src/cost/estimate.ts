@@ -18,26 +18,29 @@ import {
 } from "./size.ts";
 import { adding, comparing, ordering, reading, searching } from "./work.ts";
 
-/** The most that evaluating an expression can take from a budget, and how large its value can be. */
+/** An upper bound of the budget that an evaluation takes, and of its value's size. */
 export interface Estimate {
-  /** Units, as `Budget.left` counts them. */
+  /** Units of `Budget.left`. */
   readonly units: number;
   readonly size: Size;
 }
 
-/** Upper bounds of what bindings hold: by the names along a path (`["facts", "security", "alert"]`). */
+/** Returns upper bounds for the binding at a path of names (`["facts", "security", "alert"]`). */
 export type SizeOf = (names: readonly string[]) => Size;
 
-/** A node: its work, its value, and what naming it in a reason takes (only what is indexed by an expression takes any). */
+/**
+ * Estimate of a node: its work, its value, and the cost of naming it in a reason. Only indexing by an expression has
+ * such a cost.
+ */
 interface Node {
   readonly units: number;
   readonly size: Size;
   readonly naming: number;
-  /** Whether it is surely a number, or a text; `bare`: surely a bool or null. Nothing is ever looked for inside of these. */
+  /** The sure kind of the value. `bare` is a bool or null. Searches look inside `any` only. */
   readonly kind: "number" | "text" | "bare" | "any";
-  /** The same for the entries of what is a list. */
+  /** The sure kind of a list's entries. */
   readonly entries: "number" | "text" | "bare" | "any";
-  /** An entry of what holds scalars, as a whole. */
+  /** True for an entry of a container of scalars. */
   readonly scalar?: boolean;
 }
 
@@ -46,13 +49,13 @@ type Locals = ReadonlyMap<string, Node>;
 const NO_LOCALS: Locals = new Map();
 
 /**
- * A worst case of the budget that evaluating takes, for bindings within the sizes: every operand of `&&` and `||`, both arms
- * of `?:`, every step of every comprehension. Sound: an evaluation never takes more. Not tight: an expression that stops
- * early takes far less.
+ * Returns a worst case of the budget for bindings within the sizes: every operand of `&&` and `||`, both arms of `?:`,
+ * every step of every comprehension. Sound: no evaluation takes more. Not tight: an expression that stops early takes
+ * far less.
  */
 export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
   const node = new Estimator(checked, sizeOf, tight).visit(ast.root, new Map());
-  // A result that is a container is copied for the host.
+  // A container that is a result is copied for the host.
   return { units: Math.ceil(node.units + node.size.values + node.size.text / 16), size: node.size };
 }
 
@@ -61,7 +64,7 @@ class Estimator {
   private readonly sizeOf: SizeOf;
   private readonly bounds: Bounds;
   private readonly additive: Estimator;
-  /** Loops around what is visited. */
+  /** Number of loops around the node. */
   private depth = 0;
 
   constructor(checked: Checked, sizeOf: SizeOf, bounds: Bounds) {
@@ -160,12 +163,12 @@ class Estimator {
     }
   }
 
-  /** A chain of names: a local variable and what is below it, or a path into the bindings. */
+  /** Estimates a chain of names: a local variable and its fields, or a path into the bindings. */
   private read(e: Expr, names: readonly string[], locals: Locals): Node {
     const local = locals.get(names[0] as string);
     const units = names.length;
     if (local !== undefined) return units === 1 ? local : { ...below(local), units };
-    // Only of what is declared is the type a promise: what the checker infers for `a + b` is one of several.
+    // Only a declared type is reliable: the checker infers one of several for `a + b`.
     const type = this.checked.types[e.id] ?? DYN;
     return { units, size: narrowed(this.sizeOf(names), type), naming: 0, kind: kindOf(type), entries: entriesOf(type) };
   }
@@ -176,7 +179,7 @@ class Estimator {
     const parts = written.map((x) => this.visit(x, locals));
     const name = declared?.name ?? e.name;
     const isNamespaced = name.includes(".") && e.target !== null;
-    // Only the keys of a map are counted one by one.
+    // Only map keys are counted one by one.
     const isListCounted = name === "size" && parts[0]?.entries !== "any";
     const sizes = (isNamespaced ? parts.slice(1) : parts).map(({ size }) =>
       isListCounted ? { ...size, items: 0 } : size,
@@ -189,7 +192,7 @@ class Estimator {
     }) as [Node["kind"], Node["kind"]];
     if (found !== undefined && declared?.checked !== true)
       return { ...plain(1 + found.work, parts, found.size, kind), entries };
-    // What a function of the host makes is made of what it was given, and of its own tables.
+    // A host function builds its result from its arguments and its own tables.
     const whole = containing(sizes, this.bounds);
     const items = this.bounds.most(whole.items, whole.chars, host_items);
     const made = { ...whole, items, chars: whole.chars + host_items };
@@ -235,15 +238,16 @@ class Estimator {
 
   private logic(e: Logic, locals: Locals): Node {
     const parts = e.args.map((x) => this.visit(x, locals));
-    // `has(a) && a == …` is one operand; where something unusual is on the way the second half is charged twice.
+    // `has(a) && a == …` is one operand. After an unusual value on the path, the second half is charged twice.
     const again = e.args.slice(1).map((_, at) => (e.args[at]?.kind === "has" ? (parts[at + 1] as Node) : leaf(SCALAR)));
     return plain(1, [...parts, ...again], SCALAR, "bare");
   }
 
   /**
-   * All steps together take no more than each would take on the largest entry. Nor more than each takes on an entry that
-   * holds nothing, and besides what one step takes on an entry that holds all that the range does: the entries together hold no
-   * more, and `additive` bounds add up. The second is far less where the work grows with the texts that are looked at.
+   * Returns the smaller of two bounds for all steps. First: each step takes at most what it takes on the largest entry.
+   * Second: each step takes the cost of an empty entry, and all steps together add the cost of one step on the whole
+   * range, because `additive` bounds add up. The second bound is far smaller where work grows with the texts that are
+   * read.
    */
   private fold(e: Fold, locals: Locals): Node {
     const range = this.visit(e.range, locals);
@@ -259,7 +263,7 @@ class Estimator {
         size: { ...all.size, values: size.values + all.size.values, text: size.text + all.size.text },
       };
     };
-    // Each loop within a loop is visited once more for each way.
+    // Each nested loop is visited once more for each of the two bounds.
     const ways =
       this.depth > depth_of_sums ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
     this.depth -= 1;
@@ -271,12 +275,12 @@ class Estimator {
       values: least((way) => way.size.values),
       text: least((way) => way.size.text),
     };
-    // A map's keys are charged for before the first step.
+    // A map's keys are charged before the first step.
     const units = range.units + 1 + items + least((way) => way.units);
     return { units, size: folded(e, range.size, size, this.bounds), naming: 0, kind: "any", entries: "any" };
   }
 
-  /** One step on an entry of this size: what it takes, and what it makes. */
+  /** Estimates one step on an entry of this size. */
   private step(e: Fold, range: Node, entry: Size, locals: Locals): Steps {
     const { naming, entries: kind } = range;
     const scalar = range.size.scalars === true;
@@ -291,7 +295,7 @@ class Estimator {
   }
 }
 
-/** Steps of a loop: what they take together, and what they make, `values` and `text` of all of it together. */
+/** Cost of a loop's steps. `values` and `text` bound the sum over all results. */
 interface Steps {
   readonly units: number;
   readonly size: Size;
@@ -305,10 +309,10 @@ function everyStep(count: number, { units, size }: Steps): Steps {
   };
 }
 
-/** Loops within more loops than these are taken to work on the largest entries only. */
+/** Loops nested deeper use only the bound of the largest entries. */
 const depth_of_sums = 4;
 
-/** Entries and texts that functions of the host may bring along themselves: the states of a country, say. */
+/** Upper bound of entries and texts that host functions add themselves, such as the states of a country. */
 const host_items = 100;
 const host_text = 1_000;
 
@@ -325,7 +329,7 @@ function literal({ type, value }: Literal): Node {
   return { ...leaf(size), kind: kindOf({ kind: type }) };
 }
 
-/** A uint, a time and bytes are objects here: they are compared as containers are. */
+/** A uint, a time and bytes are objects here, so they compare like containers. */
 function kindOf({ kind }: Type): Node["kind"] {
   if (kind === "double" || kind === "int") return "number";
   return kind === "string" ? "text" : kind === "bool" || kind === "null" ? "bare" : "any";
@@ -335,17 +339,17 @@ function below(operand: Node): Node {
   return { ...operand, units: operand.units + 1, kind: "any", entries: "any", scalar: false };
 }
 
-/** Nothing is ever looked for inside of it. */
+/** Returns true if searches never look inside the value. */
 function isScalar({ kind, scalar }: Node): boolean {
   return kind !== "any" || scalar === true;
 }
 
-/** A node of these parts; each may have to be named once. */
+/** Estimates a node with these parts; a reason may name each part once. */
 function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind"] = "any"): Node {
   return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
 }
 
-/** Its entries are texts, numbers or bools: whatever is looked for among them is not looked into. */
+/** Returns true if all entries are texts, numbers or bools, so that a search does not look inside them. */
 function holdsScalars({ entries, size }: Node): boolean {
   return entries !== "any" || size.scalars === true;
 }
@@ -366,7 +370,7 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** How large a comprehension's value can be; `made`: what its steps make together. */
+/** Returns the size of a comprehension's value. `made` is the total size of its steps' results. */
 function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
   switch (e.macro) {
     case "all":
@@ -378,7 +382,7 @@ function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
     case "map":
     case "transformList":
       return { ...made, items: most(range.items, made.items), values: 1 + made.values };
-    // Beside what was made, the keys of before.
+    // The original keys add to the size.
     case "transformMap":
       return {
         chars: most(range.chars, made.chars),

@@ -1,36 +1,36 @@
 import type { Type } from "../check/type.ts";
 
-/** How large a value can be: upper bounds, each over the whole of it, however deep. */
+/** Upper bounds of a value's size at any depth. */
 export interface Size {
-  /** UTF-16 units of its longest text, or bytes of its longest bytes. */
+  /** UTF-16 units of the longest text, or bytes of the longest bytes. */
   readonly chars: number;
-  /** Entries of its longest list or map. */
+  /** Entries of the longest list or map. */
   readonly items: number;
-  /** Values in it, itself counted: 1 for a scalar. */
+  /** Number of values, itself included: 1 for a scalar. */
   readonly values: number;
-  /** UTF-16 units of all its texts together. */
+  /** UTF-16 units of all texts together. */
   readonly text: number;
-  /** Whether its entries are taken to be texts, numbers or bools wherever one is compared as a whole. */
+  /** Whether comparisons may take its entries for texts, numbers or bools. */
   readonly scalars?: boolean;
 }
 
 /** A number, a bool, null, a time. */
 export const SCALAR: Size = Object.freeze({ chars: 0, items: 0, values: 1, text: 0 });
 
-/** A text of at most `chars` UTF-16 units. */
+/** Returns the size of a text of at most `chars` UTF-16 units. */
 export function textOf(chars: number): Size {
   return { chars, items: 0, values: 1, text: chars };
 }
 
 /**
- * How sizes come together. `tight` is right for one evaluation. `additive` is looser, and made so that what it says of many
- * values adds up: no more than it says of nothing, for each of them, and once of all of them in one (see `Estimator.fold`). A
- * sum or a product of sizes does; a maximum or a minimum of two does not, so something above them stands in for them.
+ * Rules to combine sizes. `tight` fits one evaluation. `additive` is looser, so that bounds of many values add up: the
+ * sum is at most the bound of an empty value for each one, plus one bound of all values in one (see `Estimator.fold`).
+ * Sums and products of sizes have this property. A maximum or minimum of two does not, so a larger bound replaces it.
  */
 export interface Bounds {
-  /** At least the greatest. */
+  /** Returns a bound of at least the greatest. */
   readonly most: (...sizes: number[]) => number;
-  /** At least the smaller. */
+  /** Returns a bound of at least the smaller. */
   readonly least: (a: number, b: number) => number;
 }
 
@@ -40,7 +40,7 @@ export const additive: Bounds = {
   least: (a, b) => (a + b) / 2,
 };
 
-/** Bounds of whichever of the two it is. */
+/** Returns bounds that hold for both. */
 export function either(a: Size, b: Size, { most }: Bounds): Size {
   return {
     chars: most(a.chars, b.chars),
@@ -50,7 +50,7 @@ export function either(a: Size, b: Size, { most }: Bounds): Size {
   };
 }
 
-/** Bounds of a container of these, none of them more than once. */
+/** Returns bounds of a container of these parts, each at most once. */
 export function containing(parts: readonly Size[], { most }: Bounds): Size {
   return {
     chars: most(0, ...parts.map((p) => p.chars)),
@@ -60,12 +60,12 @@ export function containing(parts: readonly Size[], { most }: Bounds): Size {
   };
 }
 
-/** Everything that a container holds, as one value: each bound of its entries added up is no more. */
+/** Returns everything in a container as one value: no sum of its entries' bounds is larger. */
 export function merged({ values, text }: Size): Size {
   return { chars: text, items: values, values, text };
 }
 
-/** A size that a declared type allows: scalars hold nothing, texts no list. */
+/** Narrows a size to a declared type: scalars hold no entries, and texts are no lists. */
 export function narrowed(size: Size, type: Type): Size {
   switch (type.kind) {
     case "bool":
@@ -85,7 +85,7 @@ export function narrowed(size: Size, type: Type): Size {
   }
 }
 
-/** Zero times endless is nothing. */
+/** Returns 0 for 0 × ∞, which is NaN. */
 export function finite(n: number): number {
   return Number.isNaN(n) ? 0 : n;
 }

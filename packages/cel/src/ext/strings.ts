@@ -11,7 +11,7 @@ import { Failure } from "../value/unknown.ts";
 import type { Value } from "../value/value.ts";
 import { format } from "./format.ts";
 
-/** The text as an array of code points where that differs from UTF-16 units. */
+/** Returns an array of code points where they differ from UTF-16 units, or else the text. */
 function points(s: string): string | string[] {
   return /[\ud800-\udfff]/.test(s) ? Array.from(s) : s;
 }
@@ -20,7 +20,7 @@ function join(p: string | readonly string[]): string {
   return typeof p === "string" ? p : p.join("");
 }
 
-/** A whole number given as int, or as a JSON number. */
+/** Returns a whole number from an int or a JSON number, or null. */
 function whole(v: Value | undefined): number | null {
   if (typeof v === "bigint") return Number(v);
   return typeof v === "number" && Number.isInteger(v) ? v : null;
@@ -74,7 +74,7 @@ function replace(call: CallContext, s: Value, old: Value, by: Value, count?: Val
   if (typeof s !== "string" || typeof old !== "string" || typeof by !== "string" || limit === null) return undefined;
   const parts = old === "" ? ["", ...Array.from(s), ""] : splitAt(s, old);
   const times = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
-  // Charged before it is built: the result may be far longer than the text.
+  // Charged before it is built, because the result may be far longer than the text.
   const size = s.length + times * by.length;
   call.charge(size >> 4);
   if (call.left < 0) return s;
@@ -89,7 +89,7 @@ function split(s: Value, by: Value, count?: Value): Value | undefined {
   return limit < 0 || parts.length <= limit ? parts : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(by)];
 }
 
-/** White space as Unicode has it (U+FEFF and U+200B are not). */
+/** Unicode white space, without U+FEFF and U+200B. */
 const edges = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
 
 function trim(s: string): string {
@@ -112,7 +112,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 
 const text = (v: Value, of: (s: string) => Value): Value | undefined => (typeof v === "string" ? of(v) : undefined);
 
-/** The `strings` extension; positions count code points. */
+/** The `strings` extension. Positions count code points. */
 export const STRINGS: readonly FunctionDeclaration[] = [
   member("charAt", [overload(STRING, STRING, INT)], (_, s: Value, at: Value) => {
     const i = whole(at);

@@ -23,7 +23,7 @@ function unsigned(n: bigint): Value {
 
 function toInt(x: Value): Value | undefined {
   if (typeof x === "bigint") return x;
-  // Exclusive on both sides: the double -2^63 may be a rounded smaller number (cel-spec `conversions`).
+  // Both bounds are exclusive, because the double -2^63 may be a rounded smaller number (cel-spec `conversions`).
   if (typeof x === "number") return x > -two_63 && x < two_63 ? BigInt(Math.trunc(x)) : outOfRange("int");
   if (typeof x === "string") return /^[+-]?[0-9]{1,30}$/.test(x) ? inRange(BigInt(x.replace(/^\+/, ""))) : notA("int");
   if (x instanceof Uint) return inRange(x.unsigned);
@@ -40,7 +40,10 @@ function toUint(x: Value): Value | undefined {
 
 const decimal = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
-/** As cel-go has it: a number that is too large is no infinity, which is written `inf`. Arithmetic gives one, as IEEE 754 says. */
+/**
+ * Same as cel-go: a number that is too large is not an infinity, which is written `inf`. Only arithmetic yields one
+ * (IEEE 754).
+ */
 function finite(x: number): Value {
   return Number.isFinite(x) ? x : outOfRange("double");
 }
@@ -75,7 +78,7 @@ function toText(x: Value, charge: (n: number) => void): Value | undefined {
   try {
     return decoder.decode(x);
   } catch {
-    // A fatal decoder throws for bytes that are not UTF-8, and for nothing else.
+    // A fatal decoder throws only for bytes that are not UTF-8.
     return new Failure("these bytes are not UTF-8");
   }
 }
@@ -100,7 +103,7 @@ function conversion(
   return { name, style: "global", overloads, implementation: to };
 }
 
-/** `double` of a host without NaN and infinities: a text that names one of them is no double. */
+/** `double` for a host without NaN and infinities: a text that names one is no double. */
 export const finiteDouble: FunctionDeclaration = conversion(
   "double",
   (_, x: Value) => {
@@ -110,7 +113,6 @@ export const finiteDouble: FunctionDeclaration = conversion(
   ...[DOUBLE, INT, UINT, STRING].map((t) => overload(DOUBLE, t)),
 );
 
-/** `bool bytes double duration int string timestamp uint` as functions. */
 export const CONVERSIONS: readonly FunctionDeclaration[] = [
   conversion("int", (_, x: Value) => toInt(x), ...[INT, UINT, DOUBLE, STRING, TIMESTAMP].map((t) => overload(INT, t))),
   conversion("uint", (_, x: Value) => toUint(x), ...[UINT, INT, DOUBLE, STRING].map((t) => overload(UINT, t))),

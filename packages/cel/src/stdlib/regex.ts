@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
 
 /**
- * Compiled patterns by source, newest last; bounded, since a pattern may come from a fact, and above what the policies of a
- * service have: with more in use in turns, each is compiled anew each time (0.1 ms, ten times a match). One is 6 to 27 KB,
- * the largest 17 MB: an instruction takes 165 bytes.
+ * Cache of compiled patterns by source, newest last. Bounded, because a pattern may come from a fact. Larger than the
+ * number of patterns in a service's policies: a miss costs 0.1 ms, ten times a match. A pattern takes 6 to 27 KB, the
+ * largest 17 MB (165 bytes an instruction).
  */
 const known = new Map<string, RE2JS | null>();
 const known_max = 1_000;
@@ -11,21 +11,21 @@ const instructions_max = 300_000;
 let instructions = 0;
 
 /**
- * Larger ones are not compiled. Of one pattern, and of all that are written in one expression or policy: of those each within
- * the bound 16 KB took 32 s to check. What the bound lets through takes at most 0.3 s.
+ * Limit of the compile work of one pattern, and of all patterns in one expression or policy. Without the second limit,
+ * 16 KB of allowed patterns took 32 s to check. Within it, compiling takes at most 0.3 s.
  */
 export const pattern_work_max = 100_000;
 
-/** A class by name (`\pL`), and as many characters in ranges as are looked up in the time of one that is written out. */
+/** Work of a named class (`\pL`), in characters. Compiling a range of this many characters takes the same time. */
 const named_class = 200;
 const folded_each = 15;
 
-/** The last character that has another case: RE2 looks up none beyond it. */
+/** The last character with another case. RE2 looks up no later ones. */
 const folded_last = 0x1e943;
 
 /**
- * About what compiling a pattern takes, in instructions that RE2 makes of it. It writes counted repetitions out: three hundred
- * times `(a?){1000}`, 3,000 characters, took 11 s. And without case it looks up the other cases of all that a range spans:
+ * Estimates the work to compile a pattern, in RE2 instructions. RE2 unrolls counted repetitions: 300 times
+ * `(a?){1000}`, 3,000 characters, took 11 s. Without case, RE2 looks up the other case of every character in a range:
  * 16 KB of ranges to U+FFFF took 13 s.
  */
 export function patternWork(source: string): number {
@@ -34,7 +34,7 @@ export function patternWork(source: string): number {
   return writtenOut(source) + named * named_class + folded / folded_each;
 }
 
-/** By every dash with what stands around it, be it a range or not: nothing before a range can keep it from being seen. */
+/** Sums the spans around every dash, range or not, so that no prefix can hide a range. */
 function spanned(source: string): number {
   let characters = 0;
   for (const [, from = "", to = ""] of source.matchAll(/(?<=(\\x\{[0-9a-f]+\}|.))-(?=(\\x\{[0-9a-f]+\}|.))/gisu))
@@ -42,24 +42,27 @@ function spanned(source: string): number {
   return characters;
 }
 
-/** Of a character, or of its number between `\x{` and `}`. */
+/** Returns the code of a character, or of its number between `\x{` and `}`. */
 function codeOf(character: string): number {
   return character.length > 2 ? Number.parseInt(character.slice(3), 16) : (character.codePointAt(0) ?? 0);
 }
 
-/** What RE2 reads as one: quoted text or flags, an escape, a class, a count, a character. */
+/** RE2's tokens: quoted text or flags, an escape, a class, a count, a character. */
 const tokenPattern =
   /(\\Q.*?(?:\\E|$)|\(\?[a-zA-Z-]+\))|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d{1,9})(?:,(\d{0,9}))?\}|./gsu;
 
-/** The instructions of a pattern that RE2 accepts, seldom too few: a count is for what stands before it and all counts inside. */
+/**
+ * Estimates the instructions of a pattern that RE2 accepts; rarely too low. A count multiplies the preceding item and
+ * all counts inside it.
+ */
 function writtenOut(source: string): number {
-  /** Of each group that is open, what stands before it. */
+  /** For each open group, the instructions before it. */
   const outer: number[] = [];
   let before = 0;
   let last = 0;
   for (const [token, aside, least, most] of source.matchAll(tokenPattern)) {
     if (least !== undefined) last = (last + 1) * Math.max(1, Number(least), Number(most ?? 0));
-    // A count that follows may be for what stands before these.
+    // A following count may apply to the item before these.
     else if (aside !== undefined) last += aside.length;
     else if (token === "*" || token === "+" || token === "?") last += 1;
     else if (token === ")") {
@@ -77,7 +80,7 @@ function writtenOut(source: string): number {
   return outer.reduce((sum, each) => sum + each, before + last);
 }
 
-/** The compiled RE2 pattern (linear time for every input), or null when it is no pattern. */
+/** Returns the compiled RE2 pattern (linear time for every input), or null if the text is not a pattern. */
 export function pattern(source: string): RE2JS | null {
   const found = known.get(source);
   if (found !== undefined) return found;
@@ -85,7 +88,7 @@ export function pattern(source: string): RE2JS | null {
   try {
     compiled = source.length > pattern_max || patternWork(source) > pattern_work_max ? null : RE2JS.compile(source);
   } catch {
-    // RE2JS throws for anything that is not RE2 syntax, or too large a repetition.
+    // RE2JS throws for invalid syntax and for repetitions that are too large.
     compiled = null;
   }
   instructions += compiled?.programSize() ?? 0;
@@ -98,10 +101,10 @@ export function pattern(source: string): RE2JS | null {
   return compiled;
 }
 
-/** Longest pattern that is matched. */
+/** Length limit of a pattern, in characters. */
 export const pattern_max = 1_000;
 
-/** What compiling and matching cost: the first goes with the size of the program, the second with that times the text. */
+/** Returns the cost of compiling and matching. Compiling grows with the program, matching with program times text. */
 export function matchCost(compiled: RE2JS, text: string): number {
   const size = compiled.programSize();
   return 8 + (size >> 1) + ((text.length * Math.min(size, 64)) >> 4);

@@ -7,7 +7,7 @@ import { CONVERSIONS } from "./conversions.ts";
 import { CORE } from "./core.ts";
 import { TIME } from "./time.ts";
 
-/** Every function an environment has by itself: the CEL standard library and the extensions. */
+/** The CEL standard library and the extensions. */
 export const STANDARD: readonly FunctionDeclaration[] = [
   ...CORE,
   ...CONVERSIONS,

@@ -2,7 +2,7 @@ import { Duration } from "../value/duration.ts";
 import { Timestamp } from "../value/timestamp.ts";
 import { Optional, TypeValue, Uint, type Value } from "../value/value.ts";
 
-/** The name of a value's type, as `type(x)` gives it. */
+/** Returns the name of a value's type, as in `type(x)`. */
 export function typeNameOf(v: Value): string {
   switch (typeof v) {
     case "boolean":

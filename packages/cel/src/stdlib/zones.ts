@@ -1,9 +1,9 @@
-/** Formatters are large, so few are kept; the oldest goes first. */
+/** Formatters are large, so the cache is small; the oldest is dropped first. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 const formatters_max = 32;
 
 /**
- * Seconds that local time in a zone is ahead of UTC at an instant (seconds since 1970), or null when there is no such zone.
+ * Returns the seconds that a zone is ahead of UTC at an instant (seconds since 1970), or null for an unknown zone.
  *
  * A zone is an IANA name (`Europe/Berlin`) or an offset (`+01:00`, `01:00`, `-09:30`).
  */
@@ -40,7 +40,7 @@ function formatterOf(zone: string): Intl.DateTimeFormat | null {
       second: "numeric",
     });
   } catch {
-    // Intl throws a RangeError for an unknown zone, and for nothing else here.
+    // Intl throws a RangeError only for an unknown zone.
     return null;
   }
   if (formatters.size >= formatters_max) formatters.delete(formatters.keys().next().value as string);

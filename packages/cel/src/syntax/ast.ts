@@ -1,14 +1,14 @@
-/** Sizes past which an expression is refused before it is looked at further. */
+/** Limits of an expression. The parser refuses larger ones. */
 export const LIMITS = {
   /** UTF-8 bytes of source. */
   source_bytes: 16_384,
   /** Nodes of the syntax tree. */
   nodes: 1_000,
-  /** Nesting of brackets, calls, unary operators and conditionals; a chain of `&&` or `+` is not nesting. */
+  /** Nesting of brackets, calls, unary operators and conditionals. A chain of `&&` or `+` is not nesting. */
   depth: 64,
 } as const;
 
-/** Where a node stands in the source, in UTF-16 units, and its number within the tree. */
+/** A node's place in the source, in UTF-16 units, and its number within the tree. */
 export interface Place {
   readonly id: number;
   readonly start: number;
@@ -36,7 +36,7 @@ export interface Literal extends Place {
 export interface Ident extends Place {
   readonly kind: "ident";
   readonly name: string;
-  /** `.name`: never looked up in the container or among comprehension variables. */
+  /** `.name`: never searched in the container or among comprehension variables. */
   readonly absolute: boolean;
 }
 export interface Select extends Place {
@@ -46,7 +46,7 @@ export interface Select extends Place {
   readonly fieldStart: number;
   /** `a.?b` */
   readonly optional: boolean;
-  /** Written between backticks: never part of a qualified name. */
+  /** Written between backticks, so never part of a qualified name. */
   readonly quoted: boolean;
 }
 interface Has extends Place {
@@ -148,14 +148,14 @@ export type Expr =
   | Bind
   | OptionalMap;
 
-/** A parsed expression: immutable, and usable with any environment. */
+/** A parsed expression: immutable, usable in any environment. */
 export interface Ast {
   readonly source: string;
   readonly root: Expr;
   readonly nodes: number;
 }
 
-/** The dotted name written by a chain of plain selections on a name (`a.b.c`), or null for anything else. */
+/** Returns the dotted name of a chain of plain selections on a name (`a.b.c`), or null for all others. */
 export function dottedName(expr: Expr): string | null {
   let suffix = "";
   for (let e = expr; ; e = e.operand) {

@@ -2,7 +2,7 @@ import { dottedName, type Expr, type FoldMacro } from "./ast.ts";
 import type { Parser } from "./parser.ts";
 import type { Token } from "./tokens.ts";
 
-/** The macros written as a call on a value, and how each is written. */
+/** The macros called on a value, with their syntax. */
 export const MEMBER_MACROS: ReadonlyMap<string, string> = new Map([
   ["all", "list.all(x, test)"],
   ["exists", "list.exists(x, test)"],
@@ -17,7 +17,7 @@ export const MEMBER_MACROS: ReadonlyMap<string, string> = new Map([
   ["optFlatMap", "optional.optFlatMap(x, optional)"],
 ]);
 
-/** `has(a.b)`; null when the call is not a macro. */
+/** Returns the node of `has(a.b)`, or null if the call is not a macro. */
 export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: number): Expr | null {
   if (name.text !== "has") return null;
   const [target] = args;
@@ -33,7 +33,7 @@ export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: 
   return p.node({ kind: "has", target, start: name.start, end });
 }
 
-/** The macros called on a value, and `cel.bind`; null when the call is a plain one. */
+/** Returns the node of a macro called on a value, or of `cel.bind`; null for a plain call. */
 export function memberMacro(
   p: Parser,
   target: Expr,
@@ -109,7 +109,7 @@ function simple(p: Parser, variable: Expr): string {
   if (variable.kind === "ident" && !variable.absolute) return variable.name;
   return p.stop({
     code: "macro",
-    message: "a variable name must stand here",
+    message: "a variable name is needed here",
     start: variable.start,
     end: variable.end,
     help: "the first argument names the variable that the next one uses, as in `list.exists(x, x > 1)`",

@@ -6,7 +6,7 @@ import { decodeInt, LiteralProblem } from "./literals.ts";
 import { globalMacro, memberMacro } from "./macros.ts";
 import { RESERVED, type Token } from "./tokens.ts";
 
-/** Binding powers of the left-associative operators; `&&` and `||` are gathered into one node, `?:` is below them all. */
+/** Binding powers of the left-associative operators. `&&` and `||` become one node each; `?:` binds weakest. */
 const POWER: ReadonlyMap<string, number> = new Map([
   ["||", 1],
   ["&&", 2],
@@ -19,7 +19,7 @@ const POWER: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The syntax tree of an expression, macros recognised; throws `CelSyntaxError` and nothing else, whatever the input.
+ * Returns the syntax tree of an expression with expanded macros. Throws only `CelSyntaxError`.
  *
  * Refuses more than 16 KiB, 1,000 nodes or 64 levels of nesting.
  */
@@ -72,7 +72,7 @@ export class Parser extends Cursor {
   }
 
   private binary(power: number): Expr {
-    // Of its first and last token, not of its operands: theirs leave out the brackets around them.
+    // The place of a node spans its first to last token, because operands leave out the brackets around them.
     const { start } = this.peek();
     let left = this.unary();
     for (;;) {
@@ -104,7 +104,7 @@ export class Parser extends Cursor {
     const signs: Token[] = [];
     while (this.is("!") || this.is("-")) {
       const sign = this.next();
-      // `-` directly before a number belongs to the number: -9223372036854775808 is an int, its positive is not.
+      // `-` directly before a number belongs to the number: -9223372036854775808 is an int, but its positive is not.
       const number = this.peek();
       if (sign.text === "-" && number.kind === "literal" && (number.type === "int" || number.type === "double")) {
         this.at++;

@@ -3,21 +3,21 @@ import { compareTimestamps, Timestamp } from "./timestamp.ts";
 import { type Failure, isAbsence, isNonValue, merge, type Unknown } from "./unknown.ts";
 import { CelMap, isMap, isRecord, mapKey, Optional, TypeValue, Uint, type Value } from "./value.ts";
 
-/** Something that is charged for work; see `Frame.charge`. */
+/** Takes charges for work; see `Frame.charge`. */
 export interface Charged {
   readonly left: number;
   charge(units: number): void;
 }
 
-/** So many characters are looked at for one unit: of shorter texts with the node that looks at them. */
+/** Characters read for one unit. Shorter texts are free beyond their node. */
 export const chars_a_unit = 4_096;
 
-/** Charges for a look at so many characters of a text: an agent may send a text of a MiB, and a loop may look at it each time. */
+/** Charges for reading characters. An agent may send a text of 1 MiB, and a loop may read it each time. */
 export function chargeForChars(chars: number, f: Charged): void {
   f.charge(Math.trunc(chars / chars_a_unit));
 }
 
-/** Whether two texts are the same, charged for where that has to be looked at. */
+/** Returns whether two texts are equal, and charges for long ones. */
 export function sameText(a: string, b: string, f: Charged): boolean {
   if (a.length !== b.length) return false;
   chargeForChars(a.length, f);
@@ -25,9 +25,9 @@ export function sameText(a: string, b: string, f: Charged): boolean {
 }
 
 /**
- * CEL's equality: numbers compare across int, uint and double; anything else of different types is not equal. Never fails.
+ * CEL's equality: numbers compare across int, uint and double; other values of different types differ. Never fails.
  *
- * Containers are charged by element and compared without recursion: a document may be nested deeper than the stack.
+ * Charges containers by element. Compares without recursion, because a document may be nested deeper than the stack.
  */
 export function equal(a: Value, b: Value, f: Charged): boolean {
   const pending: Value[] = [];
@@ -40,7 +40,7 @@ export function equal(a: Value, b: Value, f: Charged): boolean {
   return true;
 }
 
-/** Compares two values but for their elements, which are put on the list. */
+/** Compares two values without their elements, and puts the elements on the list. */
 function equalHere(a: Value, b: Value, pending: Value[], f: Charged): boolean {
   if (typeof a === "string") return typeof b === "string" && sameText(a, b, f);
   if (a === b) return true;
@@ -81,7 +81,7 @@ type AnyMap = CelMap | Readonly<Record<string, Value>>;
 
 function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean {
   const keys = mapKeys(a);
-  // Also where it ends here: one map may be looked for among thousands.
+  // Charged even if the comparison ends here, because a search may compare one map with thousands.
   f.charge(keys.length);
   if (keys.length !== mapSize(b)) return false;
   for (const key of keys) {
@@ -93,14 +93,14 @@ function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean 
   return true;
 }
 
-/** How many entries a map has, those included that must not be used. */
+/** Returns the number of a map's entries, unusable ones included. */
 export function mapSize(m: AnyMap): number {
   return m instanceof CelMap ? m.entries.size : Object.keys(m).length;
 }
 
 /**
- * The keys that a map surely has. One whose value is marked as missing or null is not there, as `has` says; one whose
- * value is marked otherwise (stale, say) may be there or not, which makes the whole unknown.
+ * Returns the keys that a map certainly has. A key whose value is marked missing or null is absent, as for `has`. A
+ * value marked otherwise (stale, for example) may be absent, which makes the result unknown.
  */
 export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   const keys = mapKeys(m);
@@ -115,19 +115,18 @@ export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   return unsure ?? (absent ? keys.filter((key) => !isAbsence(m[key as string])) : keys);
 }
 
-/** Whether a map has a key; where only a marker stands under it, what `presentKeys` says of such a key. */
+/** Returns whether a map has a key. For a key with a marker, follows `presentKeys`. */
 export function hasKey(m: AnyMap, key: Value): boolean | Unknown | Failure {
   const value = mapGet(m, key);
   if (!isNonValue(value)) return value !== undefined;
   return isAbsence(value) ? false : value;
 }
 
-/** The keys of a map, in their order. */
 export function mapKeys(m: CelMap | Readonly<Record<string, Value>>): Value[] {
   return m instanceof CelMap ? Array.from(m.entries.values(), ([key]) => key) : Object.keys(m);
 }
 
-/** The value under a key, or undefined when there is none (or the key cannot be one). */
+/** Returns the value of a key, or undefined if the key is absent or invalid. */
 export function mapGet(m: Value, key: Value): Value | undefined {
   if (m instanceof CelMap) {
     const k = mapKey(key);
@@ -137,9 +136,9 @@ export function mapGet(m: Value, key: Value): Value | undefined {
 }
 
 /**
- * Negative, zero or positive; NaN when either is no number or is NaN.
+ * Returns a negative number, 0 or a positive number; NaN if an operand is NaN or not a number.
  *
- * int and uint compare exactly; beside a double they are rounded to one, as the specification's tests ask
+ * int and uint compare exactly. Beside a double they are rounded to one, as the specification tests
  * (`comparisons/lt_literal`: 2^63-1 is not less than 2^63 as a double).
  */
 export function compareNumbers(a: Value, b: Value): number {
@@ -153,12 +152,12 @@ export function compareNumbers(a: Value, b: Value): number {
   return p < q ? -1 : p > q ? 1 : p === q ? 0 : Number.NaN;
 }
 
-/** Order of strings by code point (UTF-16 order differs above U+FFFF). */
+/** Orders strings by code point. UTF-16 order differs above U+FFFF. */
 export function compareStrings(a: string, b: string, f: Charged): number {
   const n = Math.min(a.length, b.length);
   chargeForChars(n, f);
   let i = 0;
-  // Where long texts begin alike the engine is forty times as fast in comparing pieces of them.
+  // For long texts with a common beginning, comparing pieces is 40 times faster.
   while (i < n && a.slice(i, i + chars_a_unit) === b.slice(i, i + chars_a_unit)) i += chars_a_unit;
   for (; i < n; i++) {
     const x = a.charCodeAt(i);
@@ -171,7 +170,7 @@ export function compareStrings(a: string, b: string, f: Charged): number {
   return a.length - b.length;
 }
 
-/** Order of bytes. */
+/** Orders bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   const n = Math.min(a.length, b.length);
   f.charge(n >> 8);
@@ -182,7 +181,7 @@ export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   return a.length - b.length;
 }
 
-/** How many code points a string has: CEL's size of a string. */
+/** Returns the number of code points: CEL's size of a string. */
 export function codePointCount(s: string): number {
   let n = s.length;
   for (let i = 0; i < s.length - 1; i++) {

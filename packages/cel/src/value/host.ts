@@ -3,7 +3,7 @@ import { LazyObject } from "./lazy.ts";
 import { Failure, isAbsence, NonValue, SPENT, type Unknown } from "./unknown.ts";
 import { CelMap, isRecord, Optional, Uint, type Value } from "./value.ts";
 
-/** Something that stops a copy. */
+/** Stops a copy. */
 class Stop extends Error {
   readonly why: Failure | Unknown;
 
@@ -14,14 +14,14 @@ class Stop extends Error {
 }
 
 /**
- * A value as the host gets it: containers are copied, so that nothing done to a result reaches the bindings.
+ * Returns a value for the host. Copies containers, so that changes of a result do not reach the bindings.
  *
- * int and uint become number, or bigint beyond the safe range; a map becomes an object when all keys are strings, else a
- * Map. An entry that is marked as missing or null is left out; any other unknown inside a container makes the whole unknown.
- * Charged by the values in it and their text: a container may hold one long text any number of times.
+ * int and uint become number, or bigint beyond the safe range. A map becomes an object if all keys are strings,
+ * otherwise a Map. Entries marked missing or null are left out; any other unknown inside makes the whole unknown.
+ * Charges for values and their text, because a container may repeat one long text.
  */
 export function toHost(value: Value, f: Charged): unknown {
-  // Most results that are no value are one at the top: throwing costs a stack trace, 5 µs each.
+  // Handles a non-value at the top without throwing: a stack trace costs 5 µs.
   if (value instanceof NonValue) return value;
   try {
     return copy(value, f, 0);
@@ -74,7 +74,7 @@ function copyMap(m: CelMap, f: Charged, depth: number): unknown {
   return new Map(entries);
 }
 
-/** A plain object; a key `__proto__` stays a key. */
+/** Builds a plain object in which `__proto__` is an ordinary key. */
 function objectOf(entries: readonly (readonly [string, unknown])[]): object {
   const out: Record<string, unknown> = {};
   for (const [key, value] of entries) {

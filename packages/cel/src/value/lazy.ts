@@ -1,13 +1,16 @@
 import { Failure, type Unknown, unknown } from "./unknown.ts";
 
-/** Computes one field of a lazy object, at most once per object; `C` is the context of the evaluation that asked first. */
+/**
+ * Computes one field of a lazy object, at most once per object. `C` is the context of the evaluation that reads it
+ * first.
+ */
 export type Thunk<C> = (context: C) => unknown;
 
 /**
- * A binding whose fields are computed when an expression first asks for them, and remembered: `vars` of a policy.
+ * A binding that computes fields on first use and caches them: `vars` of a policy.
  *
- * Make one per decision over a shared table of thunks: it costs one small object. A thunk may return an `Unknown`. A field
- * that needs itself fails instead of recursing for ever.
+ * Create one per decision over a shared table of thunks; it is one small object. A thunk may return an `Unknown`. A
+ * circular field fails instead of recursing.
  */
 export class LazyObject<C = unknown> {
   private readonly thunks: ReadonlyMap<string, Thunk<C>>;
@@ -17,7 +20,7 @@ export class LazyObject<C = unknown> {
     this.thunks = thunks;
   }
 
-  /** Whether the field is declared; does not compute it. */
+  /** Returns whether the field is declared, without computing it. */
   has(name: string): boolean {
     return this.thunks.has(name);
   }
@@ -26,7 +29,7 @@ export class LazyObject<C = unknown> {
     return [...this.thunks.keys()];
   }
 
-  /** The field's value, computed now or earlier. */
+  /** Returns the field's value; computes it on first use. */
   get(name: string, path: string, context: C): unknown {
     if (this.known === null) this.known = new Map();
     else if (this.known.has(name)) return this.known.get(name);
@@ -39,7 +42,6 @@ export class LazyObject<C = unknown> {
   }
 }
 
-/** A lazy object over thunks; see `LazyObject`. */
 export function lazy<C>(thunks: ReadonlyMap<string, Thunk<C>>): LazyObject<C> {
   return new LazyObject(thunks);
 }

@@ -1,22 +1,22 @@
 /**
- * Parts up to this length are left to the engine, which may compare that many characters at each place of the text. On longer
- * ones it can take the product of both lengths (32 s for a part of 0.2 MB in a text of 0.6 MB), and an agent may choose both.
+ * The engine searches for parts up to this length. It may compare this many characters at each offset, so longer parts
+ * can cost the product of both lengths: 32 s for a part of 0.2 MB in a text of 0.6 MB. An agent may choose both.
  */
 const engine_max = 32;
 
-/** As `text.indexOf(part, from)`, in time that grows with the lengths, not with their product. */
+/** Same as `text.indexOf(part, from)`, in time that grows with the sum of the lengths, not with their product. */
 export function indexIn(text: string, part: string, from = 0): number {
   if (part.length <= engine_max) return text.indexOf(part, from);
   return part.length > text.length - from ? -1 : scan(text, part, bordersOf(part), from, text.length, false);
 }
 
-/** As `text.lastIndexOf(part, at)`, in such time. */
+/** Same as `text.lastIndexOf(part, at)`, in linear time. */
 export function lastIndexIn(text: string, part: string, at: number): number {
   if (part.length <= engine_max) return text.lastIndexOf(part, at);
   return part.length > text.length ? -1 : scan(text, part, bordersOf(part), 0, at + part.length, true);
 }
 
-/** As `text.split(by)`, in such time. */
+/** Same as `text.split(by)`, in linear time. */
 export function splitAt(text: string, by: string): string[] {
   if (by.length <= engine_max) return text.split(by);
   const pieces: string[] = [];
@@ -32,7 +32,10 @@ export function splitAt(text: string, by: string): string[] {
   return pieces;
 }
 
-/** For each beginning of a part, how long the longest shorter one is that it also ends with (Knuth, Morris and Pratt). */
+/**
+ * Returns the failure table of Knuth, Morris and Pratt: for each prefix of the part, the longest shorter prefix that it
+ * ends with.
+ */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;
@@ -43,14 +46,14 @@ function bordersOf(part: string): Uint32Array {
   return borders;
 }
 
-/** How much of the part is met after one more character. */
+/** Returns the matched length after one more character. */
 function longer(part: string, borders: Uint32Array, met: number, next: number): number {
   let length = met;
   while (length > 0 && part.charCodeAt(length) !== next) length = borders[length - 1] as number;
   return part.charCodeAt(length) === next ? length + 1 : length;
 }
 
-/** Where the part begins in `text` between two places, first or last; -1 where it does not. */
+/** Returns the first or last offset of the part in `text` between two offsets; -1 if there is none. */
 function scan(text: string, part: string, borders: Uint32Array, from: number, to: number, last: boolean): number {
   const end = Math.min(to, text.length);
   let found = -1;

@@ -1,27 +1,27 @@
 /**
- * Why a fact could not be used: not there, JSON null, older than allowed, of the wrong type, or the cost budget ran out.
+ * Why a fact could not be used: absent, JSON null, too old, of the wrong type, or the cost budget ran out.
  *
- * A host may use further reasons of its own in the markers it binds.
+ * A host may bind markers with its own reasons.
  */
 export type Reason = "missing" | "null" | "stale" | "type" | "cost" | (string & {});
 
-/** One fact that kept an expression from being definite. */
+/** One fact that made an expression unknown. */
 export interface Cause {
-  /** Dotted path from a variable, as in `facts.identity.roles[2]`; empty for `cost`. */
+  /** Dotted path from a variable, such as `facts.identity.roles[2]`; empty for `cost`. */
   readonly path: string;
   readonly reason: Reason;
 }
 
-/** More causes than these say nothing new to anybody, and a loop must not collect millions. */
+/** Limit of collected causes, because a loop could collect millions. */
 const causes_max = 64;
 
-/** What `Unknown` and `Failure` have in common: one test tells them from every value. */
+/** Common base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
 export abstract class NonValue {}
 
 /**
- * The third truth value: what an operand is when its fact cannot be used. Immutable.
+ * The third truth value: an operand whose fact cannot be used. Immutable.
  *
- * May stand anywhere in bindings; selecting through it gives an unknown of the longer path.
+ * Bindings may contain it anywhere. Selecting through it gives an unknown of the longer path.
  */
 export class Unknown extends NonValue {
   readonly causes: readonly Cause[];
@@ -31,7 +31,7 @@ export class Unknown extends NonValue {
     this.causes = causes;
   }
 
-  /** The unknown of something below this one (`suffix` is `.name` or `[0]`). */
+  /** Returns the unknown of a field or entry (`suffix` is `.name` or `[0]`). */
   below(suffix: string): Unknown {
     const [only] = this.causes;
     if (this.causes.length !== 1 || only === undefined || only.reason === "cost") return this;
@@ -39,23 +39,23 @@ export class Unknown extends NonValue {
   }
 }
 
-/** A marker for bindings: this fact is there but must not be used, for example because it is stale. */
+/** Returns a marker for bindings: the fact exists but must not be used, for example because it is stale. */
 export function unknown(path: string, reason: Reason): Unknown {
   return new Unknown([{ path, reason }]);
 }
 
 /**
- * A fact that is JSON null, bound so that it is no key of its map: as good as missing, save that it compares definitely with
- * the literal null. What lies below it is unknown.
+ * A null fact that is bound as an absent key. It counts as missing, but compares definitely with the literal null.
+ * Everything below it is unknown.
  */
 export class NullFact extends Unknown {}
 
-/** A marker for bindings: this fact is null, which counts as missing. */
+/** Returns a marker for bindings: the fact is null, which counts as missing. */
 export function nullFact(path: string): Unknown {
   return new NullFact([{ path, reason: "null" }]);
 }
 
-/** An expression that has no value: a division by zero, an overflow, text that is not a timestamp. */
+/** An expression without a value: a division by zero, an overflow, text that is not a timestamp. */
 export class Failure extends NonValue {
   readonly message: string;
 
@@ -65,22 +65,20 @@ export class Failure extends NonValue {
   }
 }
 
-/** The budget is used up. */
 export const SPENT = new Unknown([{ path: "", reason: "cost" }]);
 
-/** True for both kinds of non-value. */
 export function isNonValue(v: unknown): v is Unknown | Failure {
   return v instanceof NonValue;
 }
 
-/** True when the only thing known against a value is that it is missing or null. */
+/** Returns true if all causes are missing or null. */
 export function isAbsence(v: unknown): boolean {
   return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
 }
 
-/** Both operands' causes; an unknown outweighs a failure, since its fact might make the failure irrelevant. */
+/** Merges both operands' causes. An unknown outweighs a failure, because its fact might make the failure irrelevant. */
 export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Failure {
-  // What a cut-off evaluation happened to have seen is no reason.
+  // After a cut-off, other causes are accidental.
   if (a === SPENT || b === SPENT) return SPENT;
   if (a instanceof Failure) return b;
   if (b instanceof Failure || a === b) return a;
@@ -92,7 +90,10 @@ export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Fai
   return causes.length === a.causes.length ? a : new Unknown(causes);
 }
 
-/** What a strict operation gives when at least one operand is no value: all its unknowns, or else the first failure. */
+/**
+ * Returns the result of a strict operation with a non-value among its operands: all unknowns, or else the first
+ * failure. Null if all are values.
+ */
 export function combine(values: readonly unknown[]): Unknown | Failure | null {
   let found: Unknown | Failure | null = null;
   for (const v of values) if (isNonValue(v)) found = found === null ? v : merge(found, v);

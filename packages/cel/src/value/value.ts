@@ -4,10 +4,10 @@ import type { Timestamp } from "./timestamp.ts";
 import type { Failure, Unknown } from "./unknown.ts";
 
 /**
- * Anything an expression computes with.
+ * A value of an expression.
  *
- * double is number, int is bigint, uint is `Uint`, bytes is Uint8Array, a list is an array, a map is a plain object (from
- * bindings: string keys) or a `CelMap` (from a literal).
+ * double is number, int is bigint, uint is `Uint`, bytes is Uint8Array, a list is an array. A map is a plain object
+ * (from bindings: string keys) or a `CelMap` (from a literal).
  */
 export type Value =
   | null
@@ -37,7 +37,7 @@ export class Uint {
   }
 }
 
-/** A type as a value: what `type(x)` gives. */
+/** A type as a value: the result of `type(x)`. */
 export class TypeValue {
   readonly typeName: string;
 
@@ -46,7 +46,7 @@ export class TypeValue {
   }
 }
 
-/** A value that may be absent: what `a.?b` and `optional.of(x)` give. */
+/** A value that may be absent: the result of `a.?b` and `optional.of(x)`. */
 export class Optional {
   readonly present: boolean;
   /** null when absent. */
@@ -64,10 +64,10 @@ export class Optional {
   }
 }
 
-/** A key in the form under which equal keys meet: 1, 1u and 1.0 are one key. */
+/** A normalized key: 1, 1u and 1.0 are one key. */
 export type MapKey = string | boolean | number | bigint;
 
-/** A map made by an expression; keys are strings, bools and numbers, in the order of writing. */
+/** A map made by an expression. Keys are strings, bools and numbers, in source order. */
 export class CelMap {
   readonly entries: ReadonlyMap<MapKey, readonly [key: Value, value: Value]>;
 
@@ -76,7 +76,7 @@ export class CelMap {
   }
 }
 
-/** The normal form of a map key, or null for a value that cannot be one (a fraction, null, a list, …). */
+/** Returns the normal form of a map key, or null for an invalid one (a fraction, null, a list, …). */
 export function mapKey(key: Value): MapKey | null {
   switch (typeof key) {
     case "string":
@@ -91,14 +91,13 @@ export function mapKey(key: Value): MapKey | null {
   }
 }
 
-/** True for a JSON object: neither null nor an array nor one of our classes. */
+/** Returns true for a JSON object: not null, an array, or an instance of our classes. */
 export function isRecord(v: unknown): v is { readonly [key: string]: Value } {
   if (typeof v !== "object" || v === null) return false;
   const proto: unknown = Object.getPrototypeOf(v);
   return proto === Object.prototype || proto === null;
 }
 
-/** True for both forms of a map. */
 export function isMap(v: unknown): v is CelMap | { readonly [key: string]: Value } {
   return v instanceof CelMap || isRecord(v);
 }

@@ -57,11 +57,11 @@ describe("--fail-on", () => {
     "human_agreement<95%",
     "constructor>0",
     "approve->block>>0",
-  ])("refuses %j and says what it takes", (text) => {
-    expect(() => parseFailOn(text)).toThrow(/is no condition[\s\S]*FROM->TO/);
+  ])("refuses %j and names the valid form", (text) => {
+    expect(() => parseFailOn(text)).toThrow(/is not a condition[\s\S]*FROM->TO/);
   });
 
-  test("without anything replayed, no share is met by accident", () => {
+  test("meets no condition on a share if nothing was replayed", () => {
     expect(parseFailOn("flips>0%").judge({ ...backtest, evaluated: 0, flips_total: 0 })).toEqual({
       value: 0,
       met: false,

@@ -2,21 +2,21 @@
 import type { Backtest } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
 
-/** One condition as it was written, and how to tell whether it is met. */
+/** One condition: its text, and its test. */
 export interface FailOn {
   readonly text: string;
-  /** The figure that is compared, null where the backtest has none; `met` is false then. */
+  /** Returns the compared figure, null if the backtest has none; `met` is then false. */
   readonly judge: (backtest: Backtest) => { readonly value: number | null; readonly met: boolean };
 }
 
 const verdicts = ["approve", "approve_modified", "escalate", "block", "any"] as const;
 const figures = ["flips", "reproduced", "not_reproduced", "escalations_per_day", "human_agreement"] as const;
 
-/** What --fail-on takes, for the help and for whoever wrote something else. */
+/** Grammar of --fail-on, for the help and for errors. */
 export const fail_on_grammar = `A condition is WHAT, one of > >= < <=, and a number, without spaces or with:
-  FROM->TO              intents whose verdict changes so; FROM and TO: ${verdicts.join(", ")}
+  FROM->TO              intents whose verdict changes this way; FROM and TO: ${verdicts.join(", ")}
   flips                 intents whose verdict changes at all
-  reproduced            share of recorded verdicts that came out again (without FILE), 0 to 1
+  reproduced            share of recorded verdicts that were reproduced (without FILE), 0 to 1
   not_reproduced        intents that could not be replayed as recorded
   escalations_per_day   escalations a day that the candidate makes
   human_agreement       share of people's rulings that the candidate agrees with, 0 to 1
@@ -32,12 +32,12 @@ const compare: Readonly<Record<string, (a: number, b: number) => boolean>> = {
   "<=": (a, b) => a <= b,
 };
 
-/** Reads one condition. Throws CommandFailed with the grammar for anything else. */
+/** Reads one condition. Throws CommandFailed with the grammar for invalid text. */
 export function parseFailOn(text: string): FailOn {
   const [, what = "", operator = "", number = "", percent = ""] = condition.exec(text.trim()) ?? [];
   const figure = figureOf(what);
   if (figure === null || (percent !== "" && !figure.counts))
-    throw new CommandFailed(`--fail-on ${JSON.stringify(text)} is no condition.\n${fail_on_grammar}`);
+    throw new CommandFailed(`--fail-on ${JSON.stringify(text)} is not a condition.\n${fail_on_grammar}`);
   const holds = compare[operator] as (a: number, b: number) => boolean;
   return {
     text,
@@ -60,7 +60,7 @@ function figureOf(
       of: ({ transitions }) =>
         transitions
           .filter((each) => fits(from, each.from) && fits(to, each.to))
-          // With "any", what stays as it is is no change; "block->block" means just that.
+          // "any" counts changed verdicts only. "block->block" counts unchanged ones.
           .filter((each) => each.from !== each.to || (from !== "any" && to !== "any"))
           .reduce((sum, each) => sum + each.count, 0),
     };

@@ -1,11 +1,11 @@
-/** Shows how far a backtest is. Writes to standard error only. */
+/** Shows the progress of a backtest on standard error. */
 import type { BacktestProgress } from "@countersign/contract";
 import { startPercentProgress } from "../percent-progress.ts";
 import type { Output } from "../terminal.ts";
 
-/** Call `told` with what the service says, `waiting` with the pause that it asked for (null: going on), and `end` when it is done. */
+/** `report` takes the service's progress, `waiting` a pause in seconds that the service asked for (null ends it). */
 export function startBacktestProgress(stream: Output): {
-  told(progress: BacktestProgress): void;
+  report(progress: BacktestProgress): void;
   waiting(seconds: number | null): void;
   end(): void;
 } {
@@ -13,7 +13,7 @@ export function startBacktestProgress(stream: Output): {
   const text = ({ state, evaluated }: BacktestProgress) =>
     state === "waiting" ? "waiting for other backtests" : `${evaluated.toLocaleString("en-US")} intents`;
   return {
-    told: (each) => progress.told(each.done, text(each)),
+    report: (each) => progress.report(each.done, text(each)),
     waiting: (seconds) => progress.waiting(seconds === null ? null : `waiting ${seconds} s for the rate limit`),
     end: progress.end,
   };

@@ -1,4 +1,3 @@
-/** A backtest as text for people. */
 import type { Backtest } from "@countersign/contract";
 import { formatTable } from "../table.ts";
 
@@ -12,17 +11,17 @@ function short(name: string): string {
   return characters.length > name_chars_max ? `${characters.slice(0, name_chars_max - 1).join("")}…` : name;
 }
 
-/** Figures first, then what changes, then why. */
+/** Returns a backtest as text: figures first, then changes, then reasons. */
 export function reportOf(backtest: Backtest): string {
   const { evaluated, elapsed_ms, reproduced, not_reproduced, escalations_per_day, human_agreement } = backtest;
   const { flips_total, flips, transitions, per_policy, unknown_facts } = backtest;
   const parts = [
     `${count(evaluated)} intents in ${(elapsed_ms / 1000).toFixed(1)} s`,
-    ...(reproduced === null ? [] : [`${share(reproduced)} of the recorded verdicts came out again`]),
+    ...(reproduced === null ? [] : [`${share(reproduced)} of the recorded verdicts were reproduced`]),
     ...(not_reproduced.total === 0 ? [] : [`${count(not_reproduced.total)} could not be replayed as recorded`]),
     `${count(flips_total)} verdicts change`,
     `escalations a day: ${escalations_per_day.recorded} recorded, ${escalations_per_day.candidate} replayed`,
-    ...(human_agreement === null ? [] : [`agrees with ${share(human_agreement)} of what people ruled`]),
+    ...(human_agreement === null ? [] : [`agrees with ${share(human_agreement)} of people's rulings`]),
   ];
   const sections = [parts.join("\n")];
   const add = (title: string, head: readonly string[], rows: readonly (readonly string[])[], right: number[] = []) => {

@@ -16,29 +16,29 @@ interface Options extends ServiceOptions {
 }
 
 const help = `
-FILE is a policy document in YAML or JSON, and stands for the policy of its name: saved as a new policy where there is none of
-that name, as a new version where it says something else, and left alone where it says the same. Nothing is saved when any
-document has errors or a red test. What is in force stays in force until it is activated. It takes a key of role admin; a dry
-run takes one that may read policies.
+FILE is a policy document in YAML or JSON. The command matches documents to policies by name. A new name becomes a new policy, a
+changed document a new version, and an unchanged one is skipped. If a document has errors or a failed test, nothing is saved.
+Active versions stay active until you activate others (--activate). You need a key of role admin, or for a dry run a key that may
+read policies.
 
 Examples:
   $ countersign policies apply wires.yaml
   $ countersign policies apply policies/*.yaml --dry-run
   $ countersign policies apply policies/*.yaml --activate shadow
 
-Exit code: 0 when all of them are as the files say, 1 otherwise. What was done until then is printed, and the same command
-goes on from there.`;
+Exit code: 0 if all policies match the files, 1 otherwise. After a failure the command prints what it did. Run the same command
+to continue.`;
 
 /** Adds `policies apply`. */
 export function addApply(policies: Command, terminal: Terminal): void {
   policies
     .command("apply")
-    .description("save policy documents in a running service, and put them in force")
+    .description("save policy documents in a running service, and activate them")
     .argument("<file...>")
     .addOption(urlOption())
     .addOption(keyOption())
     .addOption(new Option("--activate <mode>", "put what the files say in force").choices(["live", "shadow"]))
-    .option("--dry-run", "say what would be done, and do nothing", false)
+    .option("--dry-run", "show what would be done, and do nothing", false)
     .addHelpText("after", help)
     .action((files: string[], options: Options) => apply(terminal, files, options));
 }
@@ -53,22 +53,22 @@ async function apply(terminal: Terminal, files: readonly string[], options: Opti
     if (!options.dryRun)
       for (const each of await answered(() => carryOut(client, step), step.file))
         terminal.printError(findingLine(step.file, "warning", each));
-    terminal.print(visible(`${step.file}: ${step.name} ${toldOf(step, options.dryRun)}`));
+    terminal.print(visible(`${step.file}: ${step.name} ${resultOf(step, options.dryRun)}`));
   }
   const count = (save: Step["save"]) => steps.filter((step) => step.save === save).length;
   const changes = `${count("create")} new, ${count("replace")} changed, ${count("none")} unchanged`;
   terminal.print(`${steps.length} ${steps.length === 1 ? "policy" : "policies"}: ${changes}`);
 }
 
-/** What one file asks for. */
+/** The planned step for one file. */
 interface Step extends Pick<PolicyFile, "file" | "document"> {
   readonly name: string;
-  /** As it is in the service; null: there is none of that name. */
+  /** The policy in the service; null if none has this name. */
   readonly policy: Policy | null;
   readonly save: "create" | "replace" | "none";
   /** The version that the file will be. */
   readonly version: number;
-  /** How it is to be put in force; null: it is so already, or is not asked to be. */
+  /** The mode to activate; null if it is already active or not requested. */
   readonly activate: Mode | null;
 }
 
@@ -90,7 +90,7 @@ async function plan(client: Client, documents: readonly PolicyFile[], mode: Mode
     const policy = known.get(name) ?? null;
     if (policy === null) return { file, document, name, policy, save: "create", version: 1, activate: mode };
     if (policy.status === "retired")
-      throw new CommandFailed(`${file}: the policy ${name} is retired for good: give this one another name`);
+      throw new CommandFailed(`${file}: the policy ${name} is permanently retired: give the document another name`);
     const same = policy.sha256 === policySha256(document);
     const version = same ? policy.version : policy.version + 1;
     const inForce = policy.status === mode && policy.active_version === version;
@@ -108,8 +108,8 @@ async function policiesByName(client: Client): Promise<Map<string, Policy>> {
 }
 
 /**
- * Saves and activates as the step says, and returns what the service warns of. The version is named where it is put in force:
- * nobody else's, who saved another meanwhile.
+ * Saves and activates as planned, and returns the service's warnings. Activates its own version, because someone else
+ * may save another meanwhile.
  */
 async function carryOut(
   client: Client,
@@ -122,7 +122,7 @@ async function carryOut(
   return activate === null ? [] : (await client.activatePolicy(policy_id, activate, version)).warnings;
 }
 
-function toldOf({ policy, save, version, activate }: Step, dryRun: boolean): string {
+function resultOf({ policy, save, version, activate }: Step, dryRun: boolean): string {
   const [be, is] = dryRun ? ["would be ", "would be"] : ["", "is"];
   const saved = {
     create: `${be}created as version ${version}`,
@@ -136,7 +136,7 @@ function toldOf({ policy, save, version, activate }: Step, dryRun: boolean): str
   return `${saved}, ${policy.active_version === version ? "" : `version ${policy.active_version} `}${inForce}`;
 }
 
-/** What the service refuses, told with the file that it is about. */
+/** Adds the file to the service's error. */
 async function answered<T>(ask: () => Promise<T>, file?: string): Promise<T> {
   try {
     return await ask();

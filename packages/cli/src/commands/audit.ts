@@ -8,10 +8,10 @@ import { formatTable } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 const verify_help = `
-Computes the hash of every entry of the ledger and the chain over them anew. An entry has the intent, the facts and the
-decision. Then it compares closed reviews with the hashes in the ledger. It brings the schema up to date first, and changes
-nothing else. The service may go on working. Exit code 1 when something differs.
-Whoever can write to the database could write a whole chain anew: keep the printed root elsewhere, and give it with
+Computes the hash of every ledger entry (with intent, facts and decision) and the chain over them. Then compares closed reviews
+with the hashes in the ledger. Updates the schema first, and changes nothing else. The service may keep running.
+Exit code 1 if something differs.
+Anyone with write access to the database could rewrite a whole chain. Keep the printed root elsewhere, and give it with
 --expect-root the next time.
 
 Examples:
@@ -31,9 +31,9 @@ export function addAudit(program: Command, terminal: Terminal): void {
     .command("audit")
     .description("verify the audit trail and the records that it covers")
     .command("verify")
-    .description("look for anything in the past that was changed")
+    .description("find changes of past records")
     .option("--org <org_id>", "only this organization (all)")
-    .option("--expect-root <hex>", "a root printed earlier: the trail must go on from it (with --org)", rootText)
+    .option("--expect-root <hex>", "a root printed earlier, which the trail must contain (with --org)", rootText)
     .option("--json", "print JSON", false)
     .addHelpText("after", verify_help)
     .action((options: VerifyOptions) => {
@@ -55,13 +55,13 @@ async function verify(terminal: Terminal, instance: Instance, { org, expectRoot,
   const progress = startPercentProgress(terminal.stderr);
   const endInterrupt = onInterrupt(terminal, () => {
     progress.end();
-    terminal.printError("countersign: interrupted: not all was looked at");
+    terminal.printError("countersign: interrupted: the check is incomplete");
     terminal.exit(130);
   });
   try {
     for (const { org_id } of organizations) {
-      const told = (done: number, text: string) => progress.told(done, `${org_id}: ${text}`);
-      found.push({ org_id, ...(await instance.audit.verify(org_id, expectRoot, told)) });
+      const report = (done: number, text: string) => progress.report(done, `${org_id}: ${text}`);
+      found.push({ org_id, ...(await instance.audit.verify(org_id, expectRoot, report)) });
     }
   } finally {
     progress.end();
@@ -81,7 +81,7 @@ async function verify(terminal: Terminal, instance: Instance, { org, expectRoot,
     terminal.print(JSON.stringify(shown, null, 2));
   } else terminal.print(formatTable([["ORGANIZATION", "SEQ", "ROOT", "RESULT"], ...rows], [1]));
   const wrong = found.filter(({ sound }) => !sound).length;
-  if (wrong > 0) throw new CommandFailed(`${wrong} of ${found.length} audit trails are not sound`);
+  if (wrong > 0) throw new CommandFailed(`${wrong} of ${found.length} audit trails have problems`);
 }
 
 function problemText(found: Extract<Verified, { sound: false }>): string {
@@ -90,13 +90,13 @@ function problemText(found: Extract<Verified, { sound: false }>): string {
     case "rows_missing":
       return `audit record ${found.seq} is missing`;
     case "entry_changed":
-      return `the entry of audit record ${found.seq} was changed: its hash is another`;
+      return `the entry of audit record ${found.seq} was changed: its hash differs`;
     case "chain_broken":
-      return `the chain up to audit record ${found.seq} gives another root than was stored`;
+      return `the chain up to audit record ${found.seq} gives a root that differs from the stored one`;
     case "root_unknown":
-      return `the expected root is none of this trail's: it was written anew or cut since, or the root is another organization's (at ${found.seq})`;
+      return `the trail does not contain the expected root: it was rewritten or cut since, or the root is another organization's (at ${found.seq})`;
     case "review_changed":
-      return `the review of ${found.intent_id} is stored otherwise than audit record ${found.seq} says`;
+      return `the stored review of ${found.intent_id} differs from audit record ${found.seq}`;
     default:
       return found satisfies never;
   }

@@ -17,7 +17,7 @@ interface Options extends ServiceOptions {
   readonly agent?: string;
   readonly limit?: string;
   readonly pack: readonly string[];
-  /** False: the candidate has no packs. */
+  /** False if the candidate has no packs. */
   readonly packs: boolean;
   readonly escalateAt?: string;
   readonly blockAt?: string;
@@ -27,9 +27,9 @@ interface Options extends ServiceOptions {
 }
 
 const help = `
-Each FILE is a policy document in YAML or JSON. It stands in for your policy of that name, or beside the others. --pack and
---no-packs stand in for the packs of every membrane, --escalate-at and --block-at each for its threshold. What is not
-named stays as it was at each decision; when nothing is named, the recorded decisions are reproduced. Nothing is saved.
+Each FILE is a policy document in YAML or JSON. It replaces your policy of the same name, or is added. --pack and --no-packs
+replace the packs of every membrane, --escalate-at and --block-at the thresholds. All else stays as at each decision. Without
+any of these, the recorded decisions are reproduced. Nothing is saved.
 
 ${fail_on_grammar}
 
@@ -40,8 +40,8 @@ Examples:
   $ countersign policies backtest --without gdpr.lawful-basis --without wire-limit
   $ countersign policies backtest wires.yaml --fail-on 'any->escalate>=2%' --fail-on 'human_agreement<0.95' --json
 
-Exit code: 0, 1 when a --fail-on condition is met, 2 when there is no result (wrong options, wrong documents, no answer),
-130 when interrupted.`;
+Exit code: 0, 1 if a --fail-on condition is met, 2 without a result (wrong options, wrong documents, no answer),
+130 if interrupted.`;
 
 const days_default = 30;
 const more = (value: string, before: readonly string[]) => [...before, value];
@@ -50,21 +50,21 @@ const more = (value: string, before: readonly string[]) => [...before, value];
 export function addBacktest(policies: Command, terminal: Terminal): void {
   policies
     .command("backtest")
-    .description("try policies on what a running service has recorded")
+    .description("test policies on intents that a running service has recorded")
     .argument("[file...]")
     .addOption(urlOption())
     .addOption(keyOption())
     .option("--from <time>", `RFC 3339, or a date (default: ${days_default} days ago)`)
     .option("--to <time>", "RFC 3339, or a date; not included (default: now)")
-    .option("--membrane <id>", "only what this membrane decided")
+    .option("--membrane <id>", "only decisions of this membrane")
     .option("--agent <id>", "only this agent's intents")
-    .option("--limit <n>", "only the newest so many")
-    .option("--pack <name>", "a pack in place of the membrane's packs; may be given again", more, [])
-    .option("--no-packs", "none of the membrane's packs")
-    .option("--escalate-at <score>", "risk from which people are asked, 0 to 1 or none")
-    .option("--block-at <score>", "risk from which is blocked, 0 to 1 or none")
-    .option("--without <name>", "a policy or rule to leave out; may be given again", more, [])
-    .option("--fail-on <condition>", "exit with 1 when it is met; may be given again", more, [])
+    .option("--limit <n>", "only the newest intents, at most this many")
+    .option("--pack <name>", "use this pack instead of the membrane's packs; may be repeated", more, [])
+    .option("--no-packs", "use none of the membrane's packs")
+    .option("--escalate-at <score>", "risk from which people review, 0 to 1 or none")
+    .option("--block-at <score>", "risk from which actions are blocked, 0 to 1 or none")
+    .option("--without <name>", "a policy or rule to leave out; may be repeated", more, [])
+    .option("--fail-on <condition>", "exit with 1 if the condition is met; may be repeated", more, [])
     .option("--json", "print JSON", false)
     .addHelpText("after", help)
     .exitOverride(({ code, exitCode, message }) => {
@@ -104,7 +104,7 @@ async function backtest(terminal: Terminal, files: readonly string[], options: O
   });
   let result: Backtest;
   try {
-    result = await client.backtest(input, { on_progress: (each) => progress.told(each), signal: interrupt.signal });
+    result = await client.backtest(input, { on_progress: (each) => progress.report(each), signal: interrupt.signal });
   } finally {
     progress.end();
     endInterrupt();
@@ -148,13 +148,13 @@ async function inputOf(files: readonly string[], options: Options): Promise<Back
   };
 }
 
-/** The packs in place of the membrane's; null: those stay. */
+/** Returns the packs that replace the membrane's; null keeps the membrane's. */
 function packsOf({ pack, packs }: Options): string[] | null {
   if (pack.length > 0 && !packs) throw new CommandFailed("give either --pack or --no-packs");
   return pack.length > 0 ? [...pack] : packs ? null : [];
 }
 
-/** What stands in for the membrane's thresholds; null: both stay. One that is not named stays. */
+/** Returns the thresholds that replace the membrane's; null keeps both. Without its option, a threshold stays. */
 function thresholdsOf({
   escalateAt,
   blockAt,
@@ -174,7 +174,7 @@ function scoreOf(option: string, text: string): number | null {
   return score;
 }
 
-/** A date alone is its first moment, UTC. */
+/** A date means 00:00 UTC. */
 async function timeOf(option: string, text: string): Promise<string> {
   const { parseTimestampUs } = await import("@countersign/core");
   const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;

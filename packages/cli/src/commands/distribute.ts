@@ -3,11 +3,11 @@ import { withInstance } from "../instance.ts";
 import type { Terminal } from "../terminal.ts";
 
 const help = `
-For a database with the extension citus: DATABASE_URL names the coordinator. The rows of one organization lie together on one
-node. Tables in which rows are looked up across organizations are copied to each node. What is distributed already is left alone,
-so you can run this again: after a run that was cut off, and after an upgrade that brought new tables.
+Needs a database with the extension citus. DATABASE_URL names the coordinator. The rows of one organization are stored together
+on one node. Tables that are searched across organizations are copied to each node. You can run the command again, after an
+interruption or an upgrade with new tables: it skips distributed tables.
 
-Do this before the first organization exists. While a table with rows is distributed, nothing can be written to it.
+Run it before the first organization exists. While a table with rows is distributed, nothing can write to it.
 
 Example:
   $ DATABASE_URL=postgres://countersign@coordinator/countersign countersign distribute`;
@@ -29,6 +29,6 @@ async function distribute(terminal: Terminal): Promise<void> {
       terminal.printError(`${what} ${name}: ${placement === "everywhere" ? "copied to each node" : "by organization"}`);
     }),
   );
-  const tables = done.table === 0 ? "All tables were distributed before." : `${done.table} tables are distributed now.`;
+  const tables = done.table === 0 ? "All tables were already distributed." : `Distributed ${done.table} tables.`;
   terminal.print(`${tables} Functions that run beside their rows: ${done.function}.`);
 }

@@ -17,7 +17,7 @@ Examples:
 export function addDoctor(program: Command, terminal: Terminal): void {
   program
     .command("doctor")
-    .description("look for what keeps the service from running well here, and say what to do")
+    .description("find problems of this installation, and say what to do")
     .option("--json", "print JSON", false)
     .addHelpText("after", help)
     .action(async ({ json }: { json: boolean }) => {
@@ -36,13 +36,13 @@ async function examine(terminal: Terminal): Promise<Finding[]> {
   } catch (error) {
     if (!isStartRefused(error)) throw error;
     const wrong = error.message.split("\n").map((line) => problem("settings", line, "see docs/configuration.md"));
-    return [checkNode(), ...wrong, note("others", "not checked", "mend the settings first")];
+    return [checkNode(), ...wrong, note("others", "not checked", "fix the settings first")];
   }
   return [
     checkNode(),
-    ok("settings", "all can be read"),
+    ok("settings", "all are valid"),
     ...config.unknown_settings.map((name) =>
-      note("settings", `${name} is no setting`, "is it misspelt? see docs/configuration.md"),
+      note("settings", `${name} is not a setting`, "is it misspelt? see docs/configuration.md"),
     ),
     await checkDataDir(config),
     await checkDisk(config),

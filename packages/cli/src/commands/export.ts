@@ -12,25 +12,25 @@ import { openText } from "../open-text.ts";
 import type { Terminal } from "../terminal.ts";
 
 const export_help = `
-The dump is one SQL script as of one moment; the service may go on working, also one of an older version: the schema stays as it
-is. It goes back with \`countersign restore\`, or with psql into a database that the same version has migrated and nobody has used:
-\`countersign orgs list\` migrates the new database that DATABASE_URL names, while a start in open mode makes an organization in
-it. Keep the master key (COUNTERSIGN_MASTER_KEY, or master.key in the data directory) with it, elsewhere: sealed secrets open with
-no other.
+The dump is one SQL script of one moment. The service may keep running, even an older version, because the schema is not changed.
+Restore it with \`countersign restore\`, or with psql into an unused database that the same version has migrated.
+\`countersign orgs list\` migrates the new database of DATABASE_URL; do not start the service in open mode, which creates an
+organization. Keep the master key (COUNTERSIGN_MASTER_KEY, or master.key in the data directory) in another place: no other key
+opens the sealed secrets.
 
-With DATABASE_REPLICA_URLS the dump is read from the first replica that has all that was committed before. The last line on standard error
-names it.
+With DATABASE_REPLICA_URLS the command reads the first replica that has all earlier commits. The last line on standard error
+names the replica.
 
 Examples:
   $ countersign export --out countersign.sql.gz
   $ countersign export | gzip > countersign.sql.gz`;
 
 const restore_help = `
-The database must be empty: a new data directory, or a new database that DATABASE_URL names. The service must not run on it.
-It must be restored with the version that wrote the dump. It is restored whole or not at all.
+The database must be empty: a new data directory, or a new database in DATABASE_URL. No service may use it. Restore with the
+version that wrote the dump. A failed restore leaves the database empty.
 
-Everything is as it was when the dump was written. Keys that were revoked since, people who were removed or signed out and
-overrides that were spent are good again, and what was not delivered then is delivered again.
+The state is that of the dump. Keys revoked later, people removed or signed out later, and overrides spent later are valid again.
+Deliveries that were pending then are sent again.
 
 Examples:
   $ COUNTERSIGN_DATA_DIR=./data2 countersign restore countersign.sql.gz
@@ -43,17 +43,17 @@ export function addExport(program: Command, terminal: Terminal): void {
     .description("write the whole database as an SQL script")
     .option(
       "--out <file>",
-      "write here (readable by you alone; compressed if it ends in .gz) instead of standard output",
+      "write to this file (readable by you only; compressed if the name ends in .gz) instead of standard output",
     )
-    .option("--primary", "read the primary, although DATABASE_REPLICA_URLS names replicas", false)
+    .option("--primary", "read the primary even if DATABASE_REPLICA_URLS names replicas", false)
     .addHelpText("after", export_help)
     .action(({ out, primary }: { out?: string; primary: boolean }) =>
       withInstance(terminal, (instance) => write(terminal, instance, out, primary), "keep_schema"),
     );
   program
     .command("restore")
-    .description("take an exported script into an empty database")
-    .argument("<file>", "as export wrote it, plain or gzip")
+    .description("restore an exported script into an empty database")
+    .argument("<file>", "as written by export, plain or gzip")
     .addHelpText("after", restore_help)
     .action((file: string) => restore(terminal, file));
 }
@@ -61,21 +61,21 @@ export function addExport(program: Command, terminal: Terminal): void {
 async function write(terminal: Terminal, instance: Instance, out: string | undefined, primary: boolean): Promise<void> {
   if (out === undefined)
     return report(terminal, await instance.database.export(terminal.stdout, primary), "standard output");
-  // A statement may be under way, and whoever ends this does not want to wait for it.
+  // Ends the process at once, because a running statement could delay it.
   const endInterrupt = onInterrupt(terminal, () => {
     rmSync(out, { force: true });
-    terminal.printError(`countersign: interrupted: ${out} was not complete and is removed`);
+    terminal.printError(`countersign: interrupted: ${out} was incomplete and was removed`);
     terminal.exit(130);
   });
   try {
-    // At once: between an opening under way and its end nobody could tell whether there is a file of ours to remove.
+    // Synchronous: during an asynchronous open, nobody could say whether there is a file to remove.
     const file = createWriteStream(out, { fd: openNew(out) });
     const first = out.endsWith(".gz") ? createGzip() : new PassThrough();
     try {
       const written = pipeline(first, file);
       const dumped = instance.database.export(first, primary).finally(() => first.end());
       await Promise.allSettled([dumped, written]);
-      // The file says what is wrong with it; the dump knows only that it was cut off.
+      // Reports the file's own error; the dump knows only that it was cut off.
       await written.catch((error: unknown) => {
         throw unwritable(out, error);
       });
@@ -89,7 +89,7 @@ async function write(terminal: Terminal, instance: Instance, out: string | undef
   }
 }
 
-/** A file that there was not before. */
+/** Opens a file that must not exist. */
 function openNew(out: string): number {
   try {
     return openSync(out, "wx", 0o600);
@@ -114,7 +114,7 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
   });
   const instance = await openInstance(config, instanceLog(terminal), "restore");
   let interrupted = false;
-  // A dump that cannot be read on is not taken at all.
+  // Stops reading, so that nothing is restored.
   const endInterrupt = onInterrupt(terminal, () => {
     interrupted = true;
     input.destroy(new Error("interrupted"));
@@ -122,8 +122,8 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
   let taken: string;
   try {
     taken = await instance.database.restore(input);
-    // A service that starts without the key makes another one, and its deliveries and second factors fail; and a policy of
-    // which this release can evaluate less than the one that was exported from may stand aside.
+    // Without its key, a service creates another one, and its deliveries and second factors fail. A policy may also be
+    // only partly evaluable in this release.
     for (const { state, text, advice } of await checkContents(config, instance, terminal.stderr))
       if (state === "problem") terminal.printError(`countersign: ${text}\n  before the service starts: ${advice}`);
   } catch (error) {
@@ -135,6 +135,6 @@ async function restore(terminal: Terminal, file: string): Promise<void> {
     endInterrupt();
     await instance.close();
   }
-  terminal.printError(`${file} is restored, as it was at ${taken}`);
-  terminal.printError("Keys revoked, people removed or signed out, and overrides used after that are good again.");
+  terminal.printError(`${file} is restored; its state is that of ${taken}`);
+  terminal.printError("Keys revoked, people removed or signed out, and overrides used after that are valid again.");
 }

@@ -8,15 +8,15 @@ import type { Terminal } from "../terminal.ts";
 
 const status_help = `
 The overview of the console and GET /v1/overview read figures: decisions counted by hour and day. A running service counts new
-decisions within a minute. BEHIND is the number of entries of the audit trail that are not counted yet.
+decisions within a minute. BEHIND is the number of audit entries not counted yet.
 
 Examples:
   $ countersign figures status
   $ countersign figures status --json | jq '.[] | select(.behind > 0)'`;
 
 const rebuild_help = `
-Deletes the figures and counts all decisions again. No decision is changed. The service may go on working: until the end the overview
-says that it is not complete. If you interrupt the command, a running service continues, and so does the same command.
+Deletes the figures and counts all decisions again. Changes no decision. The service may keep running; until the end, the overview
+says that it is incomplete. After an interruption, a running service continues, or you run the same command again.
 
 Examples:
   $ countersign figures rebuild
@@ -24,7 +24,7 @@ Examples:
 
 /** Adds `figures status|rebuild`. */
 export function addFigures(program: Command, terminal: Terminal): void {
-  const figures = program.command("figures").description("look after the counts that the overview shows");
+  const figures = program.command("figures").description("manage the counts that the overview shows");
   figures
     .command("status")
     .description("show how far the decisions of each organization are counted")
@@ -51,7 +51,7 @@ async function status(terminal: Terminal, instance: Instance, json: boolean): Pr
   const rows = found.map((each) => [
     each.org_id,
     ...[each.as_of, each.head, each.behind].map(shown),
-    each.rebuilding ? "rebuild under way" : "",
+    each.rebuilding ? "rebuild in progress" : "",
   ]);
   terminal.print(formatTable([head, ...rows], [1, 2, 3]));
 }
@@ -63,7 +63,7 @@ async function rebuild(terminal: Terminal, instance: Instance, org: string | und
   const endInterrupt = onInterrupt(terminal, () => {
     progress.end();
     terminal.printError(
-      "countersign: interrupted: a running service counts on; to continue here, run the same command again",
+      "countersign: interrupted: a running service continues; to continue here, run the same command again",
     );
     terminal.exit(130);
   });
@@ -73,7 +73,7 @@ async function rebuild(terminal: Terminal, instance: Instance, org: string | und
       const { as_of, continued } = await instance.figures.rebuild(org_id, (step) => {
         const counted = Math.max(0, step.as_of);
         const text = step.as_of < 0 ? "deletes the old figures" : `${shown(counted)} entries`;
-        progress.told(Math.min(1, counted / Math.max(1, step.rebuild_to ?? step.head)), `${org_id}: ${text}`);
+        progress.report(Math.min(1, counted / Math.max(1, step.rebuild_to ?? step.head)), `${org_id}: ${text}`);
       });
       rows.push([org_id, shown(as_of), continued ? "continued and rebuilt" : "rebuilt"]);
     }

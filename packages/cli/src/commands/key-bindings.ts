@@ -1,4 +1,4 @@
-/** What keys are bound to, as options of `keys create` and `keys bind`. */
+/** Options of `keys create` and `keys bind` for a key's bindings. */
 import type { KeyBindings, KeyBindingsInput } from "@countersign/contract";
 import type { Instance } from "@countersign/server";
 import type { Command } from "commander";
@@ -7,7 +7,6 @@ import { organizationOf } from "../instance.ts";
 import type { Terminal } from "../terminal.ts";
 import { visible } from "../visible.ts";
 
-/** The options that bind a key. */
 export interface BindingOptions {
   readonly bindMembrane?: string[];
   readonly bindAgent?: string[];
@@ -15,16 +14,15 @@ export interface BindingOptions {
   readonly forbidShadow?: true;
 }
 
-/** Adds the options to a command. */
 export function addBindingOptions(command: Command): Command {
   return command
-    .option("--bind-membrane <membrane_id...>", "the membranes that it may submit to")
-    .option("--bind-agent <agent_id...>", "the agents that it may submit for")
-    .option("--bind-source <cidr...>", "the networks that its requests must come from")
+    .option("--bind-membrane <membrane_id...>", "the membranes that the key may submit to")
+    .option("--bind-agent <agent_id...>", "the agents that the key may submit for")
+    .option("--bind-source <cidr...>", "the networks that requests with the key must come from")
     .option("--forbid-shadow", "refuse ?mode=shadow");
 }
 
-/** Returns the bindings that the options name; null: they name none. */
+/** Returns the bindings of the options; null if there are none. */
 export function namedBindings(options: BindingOptions): KeyBindingsInput | null {
   const { bindMembrane, bindAgent, bindSource, forbidShadow } = options;
   const named = {
@@ -36,16 +34,16 @@ export function namedBindings(options: BindingOptions): KeyBindingsInput | null 
   return Object.keys(named).length === 0 ? null : named;
 }
 
-/** Returns the bindings that fit what a key submitted lately. Throws CommandFailed if it submitted nothing. */
+/** Returns bindings that fit the key's recent submissions. Throws CommandFailed if it has none. */
 export async function observedBindings(instance: Instance, org_id: string, key_id: string): Promise<KeyBindings> {
   const { bindings } = await instance.keys.observed(org_id, key_id);
   if (bindings !== null) return bindings;
   throw new CommandFailed(
-    `${key_id} submitted nothing in the last 30 days: name what it may do with --bind-agent and --bind-membrane`,
+    `${key_id} submitted nothing in the last 30 days: name its bindings with --bind-agent and --bind-membrane`,
   );
 }
 
-/** Says in a few words what a key is bound to. */
+/** Returns a short text for a key's bindings. */
 export function boundTo(bindings: KeyBindings | null): string {
   if (bindings === null) return "–";
   const { membrane_ids, agent_ids, source_cidrs, forbid_shadow } = bindings;
@@ -60,8 +58,8 @@ export function boundTo(bindings: KeyBindings | null): string {
 }
 
 const bind_help = `
-The bindings replace those that the key has, from its next request on, on every node. A rotation keeps them. With --observed the key is bound
-to the agents and membranes of its decisions in the last 30 days, and may not ask for shadow mode; other options go before what was observed.
+Replaces the key's bindings from its next request on, on every node. A rotation keeps them. --observed binds the key to the agents and
+membranes of its decisions in the last 30 days, and forbids shadow mode. Other options override observed bindings.
 
 Examples:
   $ countersign keys bind key_01K… --observed
@@ -81,7 +79,7 @@ export function addBind(
 ) {
   addBindingOptions(keys.command("bind").argument("<key_id>"))
     .description("bind a key to agents, membranes and networks")
-    .option("--observed", "bind it to what it submitted lately", false)
+    .option("--observed", "bind the key to its recent agents and membranes", false)
     .option("--unbind", "remove all bindings", false)
     .addHelpText("after", bind_help)
     .action((key_id: string, options: BindOptions) => run((instance) => bind(terminal, instance, key_id, options)));
@@ -90,7 +88,7 @@ export function addBind(
 async function bind(terminal: Terminal, instance: Instance, key_id: string, options: BindOptions): Promise<void> {
   const named = namedBindings(options);
   if (options.unbind ? options.observed || named !== null : !options.observed && named === null)
-    throw new CommandFailed("say what the key may do: --observed, --bind-… and --forbid-shadow, or --unbind alone");
+    throw new CommandFailed("name the bindings: --observed, --bind-… and --forbid-shadow, or --unbind alone");
   const org_id = await organizationOf(instance, key_id);
   const observed = options.observed ? await observedBindings(instance, org_id, key_id) : {};
   const { bindings } = await instance.keys.bind(org_id, key_id, options.unbind ? null : { ...observed, ...named });

@@ -24,15 +24,16 @@ import {
 } from "./key-bindings.ts";
 
 const create_help = `
-The key is printed on standard output, once and alone; everything about it on standard error. Without --org the key is for
-the only organization there is; an instance without any, or with open mode's only, uses org_local, open mode's own.
-The first key of an instance ends open mode for good.
+The key is the only text on standard output, and is printed once. All else is on standard error. Without --org, the key is for the
+only organization. An instance without organizations uses org_local, the organization of open mode.
+The first key of an instance ends open mode permanently.
 
---template agent makes a bound key of role agent: for the agents of --bind-agent, for the default membrane (or --bind-membrane), and without
-shadow mode. --observed-from makes one for what another key submitted in the last 30 days: give it to an agent that uses an admin key.
+--template agent creates a bound key of role agent: for the agents of --bind-agent, for the default membrane (or --bind-membrane),
+and without shadow mode. --observed-from binds the key to what another key submitted in the last 30 days. Use it for an agent that
+has an admin key.
 
-All keys that the command line makes are one person's: they cannot approve each other's actions, and count as one approval. With
---person the key is somebody else's: of the account with this address or user_id, or of a person without an account, by any name.
+All keys from the command line belong to one person: they cannot approve each other's actions, and count as one approval. With
+--person the key belongs to someone else: an account's address or user_id, or any name for a person without an account.
 
 Examples:
   $ countersign keys create --role admin --name me
@@ -42,8 +43,8 @@ Examples:
   $ countersign keys create --scope agent --agent-id billing-bot --days 30 --json`;
 
 const limit_help = `
-Requests per minute by category (intents, general, backtest; the others are counted by address, not by key); categories that are not named keep the
-instance's limit. The agreement holds for the key and for every key it is rotated to. "none" takes it back.
+Sets requests per minute by category (intents, general, backtest; the others are counted by address, not by key). Categories that
+you do not name keep the instance's limit. The limits hold for the key and its rotations. "none" removes them.
 
 Examples:
   $ countersign keys limit key_01K… intents=6000,general=600
@@ -71,23 +72,23 @@ export function addKeys(program: Command, terminal: Terminal): void {
   addBindingOptions(keys.command("create"))
     .description("create a key and print it, once")
     .option("--org <org_id>", "the organization")
-    .option("--name <name>", "what the key is for")
-    .addOption(new Option("--role <role>", "what it may do (default: agent)").choices(roleNames))
+    .option("--name <name>", "a note on the purpose of the key")
+    .addOption(new Option("--role <role>", "the role of the key (default: agent)").choices(roleNames))
     .addOption(new Option("--template <template>", "a bound key, ready for an agent").choices(["agent"]))
-    .option("--observed-from <key_id>", "bind it to what this key submitted lately")
+    .option("--observed-from <key_id>", "bind the key to recent submissions of this key")
     .addOption(new Option("--environment <environment>").choices(apiKeyFormat.environments).default("live"))
     .addOption(
       new Option("--scope <scope>", "`agent` binds it to --agent-id").choices(apiKeyFormat.scopes).default("org"),
     )
-    .option("--agent-id <id>", "the one agent of a key of scope agent")
+    .option("--agent-id <id>", "the only agent of a key of scope agent")
     .option("--days <n>", "lifetime in days (default: 365)", wholeNumber)
-    .option("--person <who>", "whose key it is: an account's address or user_id, or a name", personName)
+    .option("--person <who>", "the owner of the key: an account's address or user_id, or a name", personName)
     .option("--json", "print the whole record as JSON", false)
     .addHelpText("after", create_help)
     .action((options: CreateOptions) => withInstance(terminal, (instance) => create(terminal, instance, options)));
   keys
     .command("list")
-    .description("list keys, without their texts")
+    .description("list keys, without their secrets")
     .option("--org <org_id>", "of this organization only")
     .option("--json", "print JSON", false)
     .addHelpText(
@@ -106,7 +107,7 @@ export function addKeys(program: Command, terminal: Terminal): void {
     .action((key_id: string) => withInstance(terminal, (instance) => revoke(terminal, instance, key_id)));
   keys
     .command("limit")
-    .description("set the rate limits agreed for a key")
+    .description("set the rate limits of a key")
     .argument("<key_id>")
     .argument("<limits>", "category=requests pairs, or none")
     .addHelpText("after", limit_help)
@@ -124,15 +125,15 @@ async function create(terminal: Terminal, instance: Instance, options: CreateOpt
     terminal.printError(
       `${created.key_id}, role ${created.role}, for ${org_id} (${visible(organization.name)}), until ${created.expires_at}`,
     );
-    terminal.printError("The key is shown now and never again:");
+    terminal.printError("The key is shown only once:");
   }
   const shown = await terminal.written(`${options.json ? JSON.stringify({ org_id, ...created }) : created.api_key}\n`);
   if (shown) return;
   await instance.keys.revoke(org_id, created.key_id);
-  throw new CommandFailed(`nobody has seen ${created.key_id}, so it was revoked again`);
+  throw new CommandFailed(`the output failed, so ${created.key_id} was revoked`);
 }
 
-/** The options as the body of POST /v1/api-keys, checked as the API checks it. */
+/** Returns the options as the body of POST /v1/api-keys, checked like a request. */
 async function keyInput(instance: Instance, org_id: string, options: CreateOptions): Promise<ApiKeyInput> {
   const { role = "agent", environment, scope, name, agentId, days } = options;
   const bindings = await bindingsFor(instance, org_id, options);
@@ -152,13 +153,13 @@ async function keyInput(instance: Instance, org_id: string, options: CreateOptio
   );
 }
 
-/** An observed key names its organization. */
+/** With --observed-from, that key's organization is used. */
 async function keyOrganization(instance: Instance, { org, observedFrom }: CreateOptions): Promise<ListedOrganization> {
   if (observedFrom === undefined) return chooseOrganization(instance, org);
   return organizationNamed(instance, await organizationOf(instance, observedFrom));
 }
 
-/** What a new key is bound to: what the options name goes before what was observed, and that before the template. */
+/** Returns the bindings of a new key. Options override observed bindings, which override the template. */
 async function bindingsFor(
   instance: Instance,
   org_id: string,
@@ -170,12 +171,12 @@ async function bindingsFor(
   if (template === undefined) return named;
   if (role !== "agent") throw new CommandFailed("--template agent makes a key of role agent: leave out --role");
   if (named?.agent_ids === undefined)
-    throw new CommandFailed("--template agent asks for the agent's id: --bind-agent <id>");
+    throw new CommandFailed("--template agent requires the agent's id: --bind-agent <id>");
   const membrane_ids = [await instance.organizations.defaultMembrane(org_id)];
   return { membrane_ids, forbid_shadow: environment !== "shadow", ...named };
 }
 
-/** The options of `keys create` by the fields of its input. */
+/** The options of `keys create`, by input field. */
 const optionNames: ReadonlyMap<unknown, string> = new Map([
   ["/name", "--name"],
   ["/agent_id", "--agent-id"],
@@ -187,7 +188,7 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Reads the name of a person: printable, and short enough to be shown. */
+/** Reads a person's name: printable, and within the length limit. */
 function personName(text: string): string {
   if (text.trim() !== text || visible(text) !== text || text.length === 0 || text.length > 100)
     throw new InvalidArgumentError("give 1 to 100 printable characters, without spaces around them.");
@@ -204,11 +205,11 @@ async function chooseOrganization(instance: Instance, org_id: string | undefined
   return only ?? openModeOrganization(instance);
 }
 
-/** Returns open mode's organization, so that a key finds what was made in open mode. Creates it in a new instance. */
+/** Returns open mode's organization, so that the key can use data from open mode. Creates it in a new instance. */
 async function openModeOrganization(instance: Instance): Promise<ListedOrganization> {
   await instance.organizations.ensureOpenMode();
   const found = (await instance.organizations.list()).find((organization) => organization.org_id === open_mode_org_id);
-  if (found === undefined) throw new Error("open mode's organization was made and is not there");
+  if (found === undefined) throw new Error("open mode's organization was created and cannot be found");
   return found;
 }
 
@@ -256,7 +257,7 @@ async function keysOf(instance: Instance, org_id: string): Promise<OwnedKey[]> {
   return (await instance.keys.list(org_id)).map((key) => ({ org_id, ...key }));
 }
 
-/** The categories that a key's requests are counted in. Source: contract §8, decision 0002. */
+/** The rate categories counted by key. Source: decision 0002. */
 const categoriesByKey: readonly string[] = ["intents", "general", "backtest"] satisfies RateCategory[];
 
 function stateOf(key: ApiKey): string {
@@ -271,11 +272,11 @@ async function revoke(terminal: Terminal, instance: Instance, key_id: string): P
   const successor = inUseAfter(key_id, await keysOf(instance, org_id));
   if (successor !== null)
     terminal.printError(
-      `It was rotated into ${successor}, which goes on: countersign keys revoke ${successor} ends that, too`,
+      `It was rotated into ${successor}, which is still valid: countersign keys revoke ${successor} ends it, too`,
     );
 }
 
-/** The key that stands at the end of a key's rotations, where it is still good: whoever had stolen a key may have rotated it. */
+/** Returns the last key of a rotation chain if it is valid, or null. A thief of the key may have rotated it. */
 function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
   const next = new Map(keys.map((key) => [key.rotated_from, key]));
   let last: OwnedKey | undefined;
@@ -285,12 +286,11 @@ function inUseAfter(key_id: string, keys: readonly OwnedKey[]): string | null {
 
 async function limit(terminal: Terminal, instance: Instance, key_id: string, text: string): Promise<void> {
   const reading = text === "none" ? { value: null } : instance.keys.readLimits(text, categoriesByKey);
-  if ("expected" in reading)
-    throw new CommandFailed(`"${text}" is no agreement: expected ${reading.expected}, or none`);
+  if ("expected" in reading) throw new CommandFailed(`"${text}" is not a limit: expected ${reading.expected}, or none`);
   const unheard = Object.keys(reading.value ?? {}).filter((category) => !categoriesByKey.includes(category));
   if (unheard.length > 0)
     throw new CommandFailed(
-      `${unheard.join(" and ")} is counted by address, not by key: agree on ${categoriesByKey.join(", ")}`,
+      `${unheard.join(" and ")} is counted by address, not by key: set ${categoriesByKey.join(", ")}`,
     );
   const org_id = await organizationOf(instance, key_id);
   await instance.keys.limit(org_id, key_id, reading.value);

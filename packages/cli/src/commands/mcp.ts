@@ -24,16 +24,16 @@ interface McpOptions extends ServiceOptions {
 }
 
 const help = `
-Put it in front of a server in the configuration of an MCP client (stdio): COMMAND is started, and each call of one of its
-tools is an intent first. The tool's name is the verb, its arguments are the content. What is blocked, and what cannot be
-decided, never reaches COMMAND; the model is told why. COMMAND does not get our key: COUNTERSIGN_* is not in its environment.
+Put it before a server in the configuration of an MCP client (stdio). It starts COMMAND, and submits each tool call as an intent:
+the tool's name is the verb, its arguments are the content. A call that is blocked or cannot be decided never reaches COMMAND, and
+the model gets the reason. COMMAND's environment has no COUNTERSIGN_* variables, so it cannot use your key.
 
 Examples:
   $ countersign mcp -- npx -y @modelcontextprotocol/server-filesystem /home/me/notes
   $ countersign mcp --agent desk-bot --wait 600 --trust-annotations -- node server.js
   $ countersign mcp --url https://countersign.example --mode shadow -- uvx mcp-server-git
 
-As an entry of a client's configuration:
+An entry in a client's configuration:
   {"command": "countersign", "args": ["mcp", "--", "npx", "-y", "some-server"], "env": {"COUNTERSIGN_API_KEY": "svc_…"}}
 
 Exit code: that of COMMAND.`;
@@ -44,32 +44,29 @@ const day_seconds = 86_400;
 export function addMcp(program: Command, terminal: Terminal): void {
   program
     .command("mcp")
-    .description("stand between an MCP client and a server: each call of a tool is decided first")
+    .description("check each tool call between an MCP client and a server before it runs")
     .argument("<command>", "the server to start; put -- before it")
     .argument("[args...]", "its arguments")
     .addOption(urlOption())
     .addOption(keyOption())
-    .option("--agent <id>", "who asks (default: what the client calls itself, else `unnamed`)")
-    .option("--membrane <mem_id>", "whose rules decide (default: the organization's default membrane)")
+    .option("--agent <id>", "the agent's id (default: the client's name, else `unnamed`)")
+    .option("--membrane <mem_id>", "the membrane that decides (default: the organization's default membrane)")
     .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
     .option(
       "--wait <seconds>",
-      "how long a call waits for people before it is to be made again",
+      "seconds that a call waits for reviewers before the client must call again",
       wholeFrom(1, day_seconds),
       300,
     )
     .option("--agent-token-file <file>", "a file with the agent's token (JWT), read again for every call")
-    .option("--context <file>", "a context document (JSON) that goes along with every call")
     .option("--parent-agent <id>", "the agent that this one works for; the register's parent wins over it")
+    .option("--context <file>", "a context document (JSON) sent with every call")
     .option(
       "--trust-annotations",
-      "take the server's word for which tools only read (fact security.side_effect) and which can be undone",
+      "trust the server's annotations of read-only tools (fact security.side_effect) and of reversible tools",
       false,
     )
-    .option(
-      "--no-withdraw",
-      "leave a call with the people who decide on it when the client cancels it (default: it is withdrawn)",
-    )
+    .option("--no-withdraw", "keep a call in review if the client cancels it (default: it is withdrawn)")
     .addHelpText("after", help)
     .action(async (command: string, args: string[], options: McpOptions) => {
       terminal.exitCode = await govern(terminal, command, args, options);
@@ -105,7 +102,7 @@ async function govern(
       input: terminal.stdin(),
       output: terminal.stdout,
       signal: ending.signal,
-      // Standard output is the client's.
+      // Standard output belongs to the client.
       note: (text) => terminal.printError(`countersign: ${visible(text)}`),
     });
   } catch (error) {
@@ -120,7 +117,7 @@ async function govern(
 
 const startFaults: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "there is no such program"],
-  ["EACCES", "it is no program that this user may run"],
+  ["EACCES", "this user may not run it"],
 ]);
 
 /** Returns what reads the token. Helpers such as the one of SPIFFE replace the file before the token expires. */
@@ -128,7 +125,7 @@ function tokenIn(path: string | undefined): (() => Promise<string>) | undefined 
   return path === undefined ? undefined : () => readTextFile(path, `--agent-token-file ${path}`);
 }
 
-/** Reads the document. Whether its facts are good is the service's to say. */
+/** Reads the document. The service checks its facts. */
 async function contextIn(path: string): Promise<ContextDocument> {
   const what = `--context ${path}`;
   return (await exactJson(await readTextFile(path, what), what)) as ContextDocument;

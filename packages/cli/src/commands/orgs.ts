@@ -7,8 +7,8 @@ import type { Terminal } from "../terminal.ts";
 import { visible, visibleJson } from "../visible.ts";
 
 const plan_help = `
-Live decisions count, by calendar month in UTC. At the hard limit new intents are refused with 402 quota_exceeded. What was
-used this month stays used. Without --hard-limit the included number is also the limit.
+Limits live decisions per calendar month in UTC. At the hard limit the service refuses new intents with 402 quota_exceeded.
+Decisions already made this month count. Without --hard-limit the included number is also the limit.
 
 Examples:
   $ countersign orgs plan org_01K… team --included 100000
@@ -18,7 +18,7 @@ Examples:
 /** A number of decisions; null: unlimited. */
 type Amount = number | null;
 
-/** As an option gives it: commander makes an empty text of an option's null. */
+/** The option's value. Commander makes null an empty text. */
 type Given = number | typeof none;
 const none = "none";
 
@@ -33,7 +33,7 @@ export function addOrgs(program: Command, terminal: Terminal): void {
     .action(({ json }: { json: boolean }) => withInstance(terminal, (instance) => list(terminal, instance, json)));
   orgs
     .command("plan")
-    .description("put an organization on a plan")
+    .description("set the plan of an organization")
     .argument("<org_id>")
     .argument("<plan>", "the plan's name, as GET /v1/usage shows it", planName)
     .option("--included <n>", "live decisions a month that the plan includes, or none", amount)

@@ -14,7 +14,7 @@ export function addPacks(program: Command, terminal: Terminal): void {
     .action(({ json }: { json: boolean }) => list(terminal, json));
   packs
     .command("show")
-    .description("show a pack's rules and what they cite")
+    .description("show a pack's rules and their citations")
     .argument("<name>")
     .option("--json", "print JSON", false)
     .addHelpText("after", "\nExample:\n  $ countersign packs show hipaa")

@@ -27,17 +27,17 @@ Exit code: 0 when every document may be activated, 1 otherwise.`;
 
 /** Adds `policies check|test|backtest|apply`. */
 export function addPolicies(program: Command, terminal: Terminal): void {
-  const policies = program.command("policies").description("check, test, try out and save policy documents");
+  const policies = program.command("policies").description("check, test, backtest and save policy documents");
   policies
     .command("check")
-    .description("check policy documents and print everything that is wrong")
+    .description("check policy documents and print all errors")
     .argument("<file...>")
     .option("--json", "print JSON", false)
     .addHelpText("after", check_help)
     .action((files: string[], { json }: { json: boolean }) => check(terminal, files, json, false));
   policies
     .command("test")
-    .description("check policy documents and run the tests beside them")
+    .description("check policy documents and run their tests")
     .argument("<file...>")
     .option("--json", "print JSON", false)
     .addHelpText("after", test_help)

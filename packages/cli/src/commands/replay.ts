@@ -25,8 +25,8 @@ interface ReplayOptions extends ServiceOptions {
 }
 
 const help = `
-A line of FILE is {"call": <number>, "body": {"intent": {…}, "context"?: {…}}}; a bare submission body will do.
-Every call is decided anew each time. With --out the verdicts are kept, and --resume goes on where the last run stopped.
+A line of FILE is {"call": <number>, "body": {"intent": {…}, "context"?: {…}}}, or only a submission body.
+Each run decides every call again. --out keeps the verdicts, and --resume continues where the last run stopped.
 
 Examples:
   $ countersign replay calls.jsonl.gz
@@ -52,7 +52,7 @@ export function addReplay(program: Command, terminal: Terminal): void {
     .option("--concurrency <n>", "requests in flight at once", wholeFrom(1, 64), 4)
     .option("--mode <mode>", "`shadow`: decide without enforcing, whatever the membrane says")
     .option("--out <file>", 'write {"call", "verdict"} per line, in the order of the recording')
-    .option("--resume", "skip calls that --out holds already, and add to it", false)
+    .option("--resume", "skip calls that --out already contains, and append to it", false)
     .option("--json", "print the summary as JSON", false)
     .addHelpText("after", help)
     .action(async (file: string, options: ReplayOptions) => {
@@ -63,11 +63,11 @@ export function addReplay(program: Command, terminal: Terminal): void {
 async function replayFile(terminal: Terminal, file: string, options: ReplayOptions): Promise<number> {
   if (options.mode !== undefined && options.mode !== "shadow") throw new CommandFailed("--mode takes `shadow` only");
   if (options.resume && options.out === undefined)
-    throw new CommandFailed("--resume needs --out: it says what is done");
+    throw new CommandFailed("--resume needs --out, which lists the finished calls");
   const inFile = await checkRecording(file);
   if (inFile === 0)
     throw new CommandFailed(
-      `${file} holds no call: give a recording, a line of JSON for each call (replay --help shows one)`,
+      `${file} contains no calls: give a recording, a line of JSON for each call (replay --help shows one)`,
     );
   if (options.out !== undefined && (await isSameFile(file, options.out)))
     throw new CommandFailed(`${options.out} is the recording itself: give another --out for the verdicts`);
@@ -77,7 +77,7 @@ async function replayFile(terminal: Terminal, file: string, options: ReplayOptio
   const { signal } = interrupt;
   const endInterrupt = onInterrupt(terminal, () => interrupt.abort());
   const out = options.out === undefined ? null : await openOut(options.out, options.resume ? "a" : "w");
-  // What is decided from here on would be lost.
+  // Verdicts that cannot be written would be lost.
   out?.on("error", () => interrupt.abort());
   const progress = startProgress(inFile - done.size, terminal.stderr);
   const from_ms = performance.now();
@@ -112,7 +112,7 @@ async function replayFile(terminal: Terminal, file: string, options: ReplayOptio
   }
   if (out?.errored != null)
     throw new CommandFailed(
-      `${options.out} takes no more (${out.errored.message}): what has no verdict there yet goes out again with --resume`,
+      `${options.out} cannot be written (${out.errored.message}): calls without a verdict there are sent again with --resume`,
     );
   const elapsed_ms = performance.now() - from_ms;
   const about = {
@@ -125,7 +125,7 @@ async function replayFile(terminal: Terminal, file: string, options: ReplayOptio
   };
   terminal.print(options.json ? JSON.stringify({ ...about, ...result }) : summaryText(about, result));
   if (signal.aborted) {
-    const again = options.out === undefined ? "" : "; run it again with --resume to go on";
+    const again = options.out === undefined ? "" : "; run it again with --resume to continue";
     terminal.printError(`countersign: interrupted${again}`);
     return 130;
   }
@@ -140,13 +140,13 @@ async function openOut(path: string, flags: "a" | "w"): Promise<WriteStream> {
   return out;
 }
 
-/** Whether both paths lead to one file that is there. */
+/** Returns whether both paths lead to the same existing file. */
 async function isSameFile(path: string, other: string): Promise<boolean> {
   const [one, two] = await Promise.all([path, other].map((each) => stat(each).catch(() => null)));
   return one != null && two != null && one.dev === two.dev && one.ino === two.ino;
 }
 
-/** The calls that an earlier run wrote a verdict for. A last line that was cut short is cut off: it is not done. */
+/** Returns the calls that have a verdict from an earlier run. Removes an incomplete last line. */
 async function callsIn(path: string): Promise<Set<number>> {
   if (!existsSync(path)) return new Set();
   const text = await readFile(path, "utf8").catch((error: unknown) => {
@@ -158,14 +158,15 @@ async function callsIn(path: string): Promise<Set<number>> {
     .filter(Boolean)
     .map((line) => {
       const call = /^\{"call":(\d+),"verdict":"\w+"\}$/.exec(line)?.[1];
-      if (call === undefined) throw new CommandFailed(`${path} holds a line that is no verdict: ${line.slice(0, 80)}`);
+      if (call === undefined)
+        throw new CommandFailed(`${path} contains a line that is not a verdict: ${line.slice(0, 80)}`);
       return Number(call);
     });
   await truncate(path, Buffer.byteLength(whole));
   return new Set(calls);
 }
 
-/** Time during which at least one of several things was under way. `begin` and `end` say whether it was the first, the last. */
+/** Measures the time during which at least one task ran. `begin` and `end` return whether it was the first or last. */
 function stopwatch() {
   let running = 0;
   let began_ms = 0;

@@ -5,10 +5,10 @@ import { onInterrupt } from "../interrupt.ts";
 import type { Terminal } from "../terminal.ts";
 
 const help = `
-Prints "listening on http://…" when it serves. SIGTERM, Ctrl-C or a closed terminal ends it in order: what is in flight is
-answered, the write queue settled, the embedded database stopped. A second signal, two seconds later or more, ends it at once;
-nothing that was answered is lost. With COUNTERSIGN_DRAIN_SECONDS the service first goes on for so long, while /readyz is 503.
-With COUNTERSIGN_WORKERS several processes serve. One that crashes is replaced; SIGUSR2 replaces all, one after another.
+Prints "listening on http://…" when it serves. SIGTERM, Ctrl-C or a closed terminal ends it in order: it answers open requests,
+empties the write queue, and stops the embedded database. A second signal, at least two seconds later, ends it at once. No answered
+decision is lost. With COUNTERSIGN_DRAIN_SECONDS it first serves for that time, while /readyz is 503.
+With COUNTERSIGN_WORKERS several processes serve. A crashed one is replaced; SIGUSR2 replaces all, one after another.
 
 Examples:
   $ countersign serve
@@ -30,8 +30,8 @@ async function serve(terminal: Terminal): Promise<void> {
   const { isWorker, readConfig, startService, startSupervisor, workersOf } = await import("@countersign/server");
   const config = readConfig(terminal.env);
   if (isWorker()) return serveAsWorker(terminal, config);
-  // From here on: a signal during the start, or the moment after the line below, ends the service in order, too. The
-  // start is not cut short for it, and has no time limit; a later signal is for those who cannot wait.
+  // From here on, a signal ends the service in order, even during the start and just after it prints its address. The
+  // start is not shortened and has no time limit. A second signal ends the process at once.
   const signalled = new Promise<void>((resolve) => {
     onInterrupt(terminal, resolve);
   });
@@ -39,21 +39,24 @@ async function serve(terminal: Terminal): Promise<void> {
   let restart: (() => Promise<void>) | null = null;
   terminal.signals.on("SIGUSR2", () => {
     if (workers === 1) terminal.printError("countersign: SIGUSR2 replaces workers, and this service has none");
-    // During the start the workers are new anyway.
+    // During the start the workers are new, so there is nothing to replace.
     void restart?.();
   });
   const supervised = workers > 1 ? await startSupervisor(config, workers) : null;
   restart = supervised?.restart ?? null;
   const service = supervised ?? (await startService(config));
-  // A plain line among the JSON lines of the log: it stands whatever LOG_LEVEL is, for people and for scripts.
+  // A plain line among the log's JSON lines, at any LOG_LEVEL, for people and scripts.
   terminal.print(`listening on ${service.url}`);
   await signalled;
   await endInTime(terminal, config, service);
-  // What is left now are connections that the other end does not close.
+  // Only connections that the other end keeps open remain.
   setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
 }
 
-/** A worker ends when its supervisor says so, or is gone. Signals are for the supervisor, but a terminal sends them to all. */
+/**
+ * Serves as a worker. It ends when its supervisor asks or is gone. It ignores signals, because a terminal sends them to
+ * every process.
+ */
 async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR2"]) terminal.signals.on(name, () => undefined);
   const { meetSupervisor, startService } = await import("@countersign/server");
@@ -65,7 +68,7 @@ async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> 
     await endInTime(terminal, config, { stop: () => service.stop(drains) });
     supervised.leave();
   } finally {
-    // Also where the start was refused: the channel to the supervisor keeps a process alive.
+    // Also after a refused start, because the channel to the supervisor keeps the process alive.
     setTimeout(() => terminal.exit(), goodbye_ms_max).unref();
   }
 }
@@ -73,7 +76,7 @@ async function serveAsWorker(terminal: Terminal, config: Config): Promise<void> 
 async function endInTime(terminal: Terminal, config: Config, service: { stop(): Promise<void> }): Promise<void> {
   const seconds_max = config.drain_seconds + limits.shutdown_seconds_max;
   const late = setTimeout(() => {
-    terminal.printError(`countersign: not done after ${seconds_max} s, ending anyway`);
+    terminal.printError(`countersign: not done after ${seconds_max} s, ending the process`);
     terminal.exit(1);
   }, seconds_max * 1000);
   await service.stop();

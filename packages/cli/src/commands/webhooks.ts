@@ -20,16 +20,17 @@ interface ListenOptions extends ServiceOptions {
 const permits = "COUNTERSIGN_WEBHOOK_ALLOW_HTTP=true COUNTERSIGN_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8";
 
 const help = `
-Without --secret it registers itself with the service and deletes that webhook again when it ends. The service has to permit
-receivers on its own machine: start it with ${permits}.
-Each delivery is one line of JSON on standard output; what is not genuine is refused with 400 and told on standard error.
+Without --secret the command registers a webhook with the service, and deletes it at the end. The service must permit receivers
+on its own machine: start it with ${permits}.
+Prints each delivery as one line of JSON on standard output. Answers a delivery that is not genuine with 400, and reports it on
+standard error.
 
 Examples:
   $ countersign webhooks listen
   $ countersign webhooks listen --port 4000 --secret whsec_… | jq .event.event_type
-  $ countersign webhooks listen --status 500      # see the service try again`;
+  $ countersign webhooks listen --status 500      # see the service retry`;
 
-/** A delivery is an event; nothing that a service sends comes near this. */
+/** Limit in bytes. No delivery comes near it. */
 const body_bytes_max = 16 * 1_048_576;
 
 /** Adds `webhooks listen`. */
@@ -46,7 +47,7 @@ export function addWebhooks(program: Command, terminal: Terminal): void {
     )
     .addOption(urlOption("the service to register with"))
     .addOption(keyOption("admin key"))
-    .option("--status <n>", "what genuine deliveries are answered with", wholeFrom(200, 599), 200)
+    .option("--status <n>", "the status of answers to genuine deliveries", wholeFrom(200, 599), 200)
     .addHelpText("after", help)
     .action((options: ListenOptions) => listen(terminal, options));
 }
@@ -81,7 +82,7 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error;
     throw new CommandFailed(
-      `another program listens on port ${options.port}: give another --port, or none, and a free one is picked`,
+      `another program listens on port ${options.port}: give another --port, or leave it out to use a free one`,
     );
   });
   const receiver_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
@@ -92,20 +93,20 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
       const webhook = await client.registerWebhook({ url: receiver_url, description: "countersign webhooks listen" });
       if (webhook === undefined) throw new CommandFailed(strangerText(""));
       unregister = () => deleted(client, webhook.id);
-      // Masked: the first answer was lost on its way, and the client asked again.
+      // The secret is masked if the first answer was lost and the client repeated the request.
       secret = webhook.secret === secret_mask ? (await client.rotateWebhookSecret(webhook.id)).secret : webhook.secret;
       terminal.printError(`registered ${webhook.id} with ${options.url}`);
     }
     const ended = new Promise<void>((resolve) => {
       onInterrupt(terminal, resolve);
-      // Nobody sees any more what would be acknowledged.
+      // Without a reader, nobody would see acknowledged deliveries.
       terminal.stdout.once("error", () => resolve());
     });
-    // Whoever reads this may end it in the same moment, and the webhook has to go then, too.
+    // The reader may end the process at once, so the webhook's removal is already arranged.
     terminal.printError(`listening on ${receiver_url}; Ctrl-C ends`);
     await ended;
   } catch (error) {
-    throw told(error);
+    throw asRefusal(error);
   } finally {
     server.close();
     server.closeAllConnections();
@@ -113,21 +114,21 @@ async function listen(terminal: Terminal, options: ListenOptions): Promise<void>
   }
 }
 
-/** Deletes the webhook; that it is gone already is fine. Throws CommandFailed when it stays. */
+/** Deletes the webhook; accepts that it no longer exists. Throws CommandFailed if it remains. */
 async function deleted(client: Client, webhook_id: string): Promise<void> {
   try {
     await client.deleteWebhook(webhook_id);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return;
-    // How a service is started is no help here.
+    // Leaves out the hint on how to start a service.
     const text = error instanceof ConnectionError ? error.message : refusalText(error);
     if (text === null) throw error;
-    throw new CommandFailed(`${webhook_id} may still be registered, delete it in the console: ${text}`);
+    throw new CommandFailed(`delete ${webhook_id} in the console, because it may still be registered: ${text}`);
   }
 }
 
-/** An answer of the service or its absence, told to the person at the terminal; anything else as it is. */
-function told(error: unknown): unknown {
+/** Converts a refusal or a missing answer of the service to a CommandFailed. Returns other errors unchanged. */
+function asRefusal(error: unknown): unknown {
   const text = refusalText(error);
   if (text === null) return error;
   if (error instanceof ApiError && error.code === "webhook_url_refused")

@@ -1,4 +1,4 @@
-/** Whether this program, with the keys that are set here, can work with what is stored. */
+/** Checks whether this program, with its keys, can use the stored data. */
 import type { Config, Instance } from "@countersign/server";
 import type { Output } from "../terminal.ts";
 import { checkFigures } from "./figures.ts";

@@ -12,19 +12,19 @@ test.each([
   [86_400, "24 hours"],
 ])("a transaction that has been open for %d s: %s", (open_s, told) => {
   const findings = longTransactions({ transactions: [{ who: "session 7 (psql, idle in transaction)", open_s }] });
-  const text = `session 7 (psql, idle in transaction) has had a transaction open for ${told}: what was changed or deleted since is kept for it`;
+  const text = `session 7 (psql, idle in transaction) has had a transaction open for ${told}: the server keeps everything changed or deleted since`;
   expect(findings).toMatchObject(told === null ? [] : [{ check: "transactions", state: "note", text }]);
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  "what another user keeps to himself is not taken for no database yet",
+  "reports a directory that another user owns as unreadable, not as a missing database",
   async () => {
     const data_dir = await mkdtemp(join(tmpdir(), "countersign-doctor-"));
     onTestFinished(() => rm(data_dir, { recursive: true, force: true }));
     process.seteuid?.(65_533);
     try {
       const findings = await checkDatabase(readConfig({ COUNTERSIGN_DATA_DIR: data_dir }), process.stderr);
-      expect(findings).toMatchObject([{ check: "database", state: "note", text: "not looked at" }]);
+      expect(findings).toMatchObject([{ check: "database", state: "note", text: "not checked" }]);
     } finally {
       process.seteuid?.(0);
     }

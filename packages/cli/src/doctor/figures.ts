@@ -1,8 +1,8 @@
-/** Whether the counts that the overview shows are far behind. */
+/** Checks whether the overview's counts are far behind. */
 import type { Instance } from "@countersign/server";
 import { type Finding, note } from "./finding.ts";
 
-/** Beyond this many entries the overview no longer counts the newest decisions itself, and says that it is not complete. */
+/** Beyond this many uncounted entries, the overview reports itself as incomplete. */
 const behind_max = 40_000;
 
 /** Returns a finding if figures are far behind. */

@@ -1,10 +1,10 @@
-/** Whether keys are in use that can escape the rules, or that are about to expire. */
+/** Warns of keys that can escape the rules, and of keys about to expire. */
 import type { KeyWarning, WarnedKey } from "@countersign/contract";
 import type { Instance } from "@countersign/server";
 import { visible } from "../visible.ts";
 import { type Finding, note } from "./finding.ts";
 
-/** So many keys are named; the others are counted. */
+/** At most this many keys are named; the others are counted. */
 const named_max = 10;
 
 type Advised = Pick<WarnedKey, "key_id" | "name" | "expires_at">;
@@ -15,7 +15,7 @@ const texts: Readonly<Record<KeyWarning, (key: Advised) => readonly [text: strin
     `countersign keys bind ${key_id} --observed`,
   ],
   admin_submits: ({ key_id }) => [
-    "is an admin key and submitted actions: whoever has it can change every rule",
+    "is an admin key and submitted actions: its holder can change every rule",
     `countersign keys create --observed-from ${key_id}, and give that key to the agent`,
   ],
   expires_soon: ({ expires_at }) => [

@@ -10,7 +10,7 @@ const mib = 1024 * 1024;
 const disk_mib_min = 512;
 const disk_mib_good = 5 * 1024;
 
-/** Node's version is one that the program was tested with. */
+/** Checks that the program was tested with this Node version. */
 export function checkNode(): Finding {
   const [major = 0] = process.versions.node.split(".").map(Number);
   if (major % 2 === 1) {
@@ -23,7 +23,7 @@ export function checkNode(): Finding {
   return ok("node", `Node ${process.versions.node} on ${process.platform}-${process.arch}`);
 }
 
-/** The data directory exists, or can be made, and is closed to others. */
+/** Checks that the data directory exists or can be created, and is closed to others. */
 export async function checkDataDir({ data_dir }: Pick<Config, "data_dir">): Promise<Finding> {
   const found = await stat(data_dir).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error) {
@@ -31,15 +31,15 @@ export async function checkDataDir({ data_dir }: Pick<Config, "data_dir">): Prom
       const owner = found.code === "EACCES" ? "run as its owner, or " : "";
       return problem("data directory", reasonOf(found), `${owner}choose another COUNTERSIGN_DATA_DIR`);
     }
-    // A link to nothing exists, too, and nothing can be made in its place.
+    // A dangling link exists, too, and prevents creation.
     const parent = await nearestExisting(data_dir, lstat);
     if (!(await isDirectory(parent)))
       return problem("data directory", `${parent} is not a directory`, "choose another COUNTERSIGN_DATA_DIR");
-    if (await mayWrite(parent)) return ok("data directory", `${data_dir} will be made by the first start`);
+    if (await mayWrite(parent)) return ok("data directory", `${data_dir} is created by the first start`);
     return problem(
       "data directory",
-      `${data_dir} cannot be made: this user may not write to ${parent}`,
-      `make it as its owner, or choose another COUNTERSIGN_DATA_DIR`,
+      `${data_dir} cannot be created: this user may not write to ${parent}`,
+      `create it as its owner, or choose another COUNTERSIGN_DATA_DIR`,
     );
   }
   if (!found.isDirectory())
@@ -52,14 +52,14 @@ export async function checkDataDir({ data_dir }: Pick<Config, "data_dir">): Prom
     const mode = (found.mode & 0o777).toString(8);
     return problem(
       "data directory",
-      `${data_dir} has mode ${mode}: others on this machine can look in`,
+      `${data_dir} has mode ${mode}: others on this machine can read it`,
       `chmod 700 ${data_dir}`,
     );
   }
   return ok("data directory", `${data_dir}, closed to others`);
 }
 
-/** There is room for the database (or, with DATABASE_URL, for mails and logs) to grow. */
+/** Checks for free space for the database (or, with DATABASE_URL, for mails and logs). */
 export async function checkDisk({ data_dir }: Config): Promise<Finding> {
   const place = await nearestExisting(data_dir);
   const { bavail, bsize } = await statfs(place);
@@ -70,7 +70,7 @@ export async function checkDisk({ data_dir }: Config): Promise<Finding> {
   return free_mib < disk_mib_good ? note("disk", text, advice) : ok("disk", text);
 }
 
-/** The address is free, or this very service listens on it. */
+/** Checks that the address is free, or that this service listens on it. */
 export async function checkPort({ host, port }: Config): Promise<Finding> {
   const place = `${host}:${port}`;
   if (port === 0) return ok("port", "PORT=0: a free one is chosen at every start");
@@ -98,7 +98,7 @@ async function answersAsCountersign(host: string, port: number): Promise<boolean
     };
     return document.info?.title?.includes("Countersign") === true;
   } catch {
-    return false; // it listens, but it is not ours
+    return false; // Another program listens.
   }
 }
 

@@ -1,25 +1,28 @@
-/** Whether this release takes the policies that are in force: one of an earlier release may have been let in with what is refused now. */
+/**
+ * Checks whether this release accepts the active policies. An earlier release may have accepted some that are refused
+ * now.
+ */
 import { checkPolicy, type PolicyDocument } from "@countersign/core";
 import type { Instance } from "@countersign/server";
 import { startPercentProgress } from "../percent-progress.ts";
 import type { Output } from "../terminal.ts";
 import { type Finding, ok, problem } from "./finding.ts";
 
-/** So many are named; the others are counted. */
+/** At most this many policies are named; the others are counted. */
 const named_max = 10;
 
-/** Checks what is in force in all organizations of a migrated database, and shows on `stderr` how far it is. */
+/** Checks the active policies of all organizations of a migrated database. Shows its progress on `stderr`. */
 export async function checkPolicies(instance: Instance, stderr: Output): Promise<Finding[]> {
   const refused: string[] = [];
   let in_force = 0;
   const organizations = await instance.organizations.list();
-  // Some milliseconds for each policy: a large instance has tens of thousands.
+  // Takes milliseconds for each policy, and large instances have tens of thousands.
   const progress = startPercentProgress(stderr);
   try {
     for (const [index, { org_id }] of organizations.entries()) {
       for (const { version, document } of await instance.policies.inForce(org_id)) {
         in_force += 1;
-        progress.told(index / organizations.length, `${in_force} policies in force checked`);
+        progress.report(index / organizations.length, `${in_force} active policies checked`);
         const [first] = checkPolicy({ ...document }).diagnostics;
         if (first === undefined) continue;
         const where = `${org_id}: ${document.metadata.name}, version ${version}, ${first.path}`;
@@ -29,21 +32,23 @@ export async function checkPolicies(instance: Instance, stderr: Output): Promise
   } finally {
     progress.end();
   }
-  if (in_force === 0) return [ok("policies", "none of an organization's own is in force")];
-  if (refused.length === 0) return [ok("policies", `this release takes all ${in_force} that are in force`)];
+  if (in_force === 0) return [ok("policies", "no organization has an active policy of its own")];
+  if (refused.length === 0) return [ok("policies", `this release accepts all ${in_force} active policies`)];
   const advice = "activate a version that `countersign policies check` accepts";
   const findings = refused.slice(0, named_max).map((text) => problem("policies", text, advice));
   const more = refused.length - findings.length;
-  return more === 0 ? findings : [...findings, problem("policies", `${more} more of ${in_force} in force`, advice)];
+  return more === 0
+    ? findings
+    : [...findings, problem("policies", `${more} more of ${in_force} active policies`, advice)];
 }
 
-/** What a rule of which something cannot be evaluated does. Source: policies.md §3. */
+/** Returns the effect of a rule with a part that cannot be evaluated. Source: docs/policies.md. */
 function effectOf({ effect, on_unknown = effect === "none" ? "skip" : "escalate" }: PolicyDocument["spec"]): string {
   const does = {
-    fire: "acts as if it held",
+    fire: "acts as if it matched",
     escalate: "asks a person",
     block: "blocks",
     skip: "stands aside",
   }[on_unknown];
-  return `What cannot be evaluated is unknown: the policy ${does}.`;
+  return `A part that cannot be evaluated is unknown: the policy ${does}.`;
 }

@@ -12,17 +12,17 @@ test.each([
     "db:5432/x: a standby, 1,234 bytes behind, and its newest commit is 6 s old",
   ],
   [{ ...sound, feedback: false }, "note", "db:5432/x: a standby, 0 bytes behind"],
-  [{ ...sound, standby: false }, "ok", "db:5432/x: it is a primary now, and is not read as a replica"],
+  [{ ...sound, standby: false }, "ok", "db:5432/x: it is a primary, and is not read as a replica"],
   [
     { ...sound, same_system: false },
     "problem",
-    "db:5432/x: its system identifier is not the primary's, so it is no copy of it and serves nothing",
+    "db:5432/x: its system identifier differs from the primary's, so it is not a copy of it and serves nothing",
   ],
 ])("a replica that answers %j", (state, told, text) => {
   expect(replicas([{ name: "db:5432/x", state }])).toMatchObject([{ check: "replica", state: told, text }]);
 });
 
-test("a replica that does not answer is a problem, with what to do", () => {
+test("reports a replica that does not answer as a problem, with advice", () => {
   expect(replicas([{ name: "db:5432/x", unreachable: "connect ECONNREFUSED" }])).toMatchObject([
     {
       state: "problem",

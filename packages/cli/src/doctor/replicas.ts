@@ -2,10 +2,10 @@
 import type { InspectedReplica } from "@countersign/server";
 import { type Finding, note, ok, problem } from "./finding.ts";
 
-/** From here on the overview is read on the primary. */
+/** Beyond this many seconds, the overview is read on the primary. */
 const behind_s_max = 5;
 
-/** What each replica is good for. */
+/** Returns a finding for each replica. */
 export function replicas(found: readonly InspectedReplica[]): Finding[] {
   return found.map(finding);
 }
@@ -22,17 +22,17 @@ function finding(replica: InspectedReplica): Finding {
   if (!same_system)
     return problem(
       "replica",
-      `${name}: its system identifier is not the primary's, so it is no copy of it and serves nothing`,
-      "make it anew from the primary (pg_basebackup), or take it out of DATABASE_REPLICA_URLS",
+      `${name}: its system identifier differs from the primary's, so it is not a copy of it and serves nothing`,
+      "create it again from the primary (pg_basebackup), or remove it from DATABASE_REPLICA_URLS",
     );
-  if (!standby) return ok("replica", `${name}: it is a primary now, and is not read as a replica`);
+  if (!standby) return ok("replica", `${name}: it is a primary, and is not read as a replica`);
   const behind_s = behind_bytes === 0 ? 0 : Math.round(newest_s ?? 0);
   const text = `${name}: a standby, ${behind_bytes.toLocaleString("en-US")} bytes behind`;
   if (behind_s > behind_s_max)
     return note(
       "replica",
       `${text}, and its newest commit is ${behind_s.toLocaleString("en-US")} s old`,
-      "see pg_stat_replication on the primary: if it follows, it will catch up; if it is not there, make it anew from the primary",
+      "see pg_stat_replication on the primary: if the replica is listed, it will catch up; if not, create it again from the primary",
     );
   if (!feedback)
     return note(

@@ -1,8 +1,7 @@
-/** Whether what is sealed in the database opens with the master keys that are set here. */
 import { type Config, type Instance, openKeyRing } from "@countersign/server";
 import { type Finding, note, ok, onOneLine, problem } from "./finding.ts";
 
-/** Checks whether the sealed values of a migrated database open with the master keys. */
+/** Checks whether the master keys that are set here open the sealed values of a migrated database. */
 export async function checkSecrets(config: Config, { secrets }: Instance): Promise<Finding[]> {
   const keys = await openKeyRing(config);
   if (keys.outcome === "refused") return [inTheWay(keys.reason)];
@@ -11,24 +10,26 @@ export async function checkSecrets(config: Config, { secrets }: Instance): Promi
   if (total === 0) return [ok("secrets", "nothing is sealed yet")];
   if (keys.outcome === "missing") {
     const text = `${total} sealed values, and no key to open them: ${onOneLine(keys.reason)}`;
-    return [problem("secrets", text, "put the master key back that the service ran with")];
+    return [problem("secrets", text, "restore the master key of the service")];
   }
   if (unreadable > 0) {
-    const text = `${unreadable} of ${total} sealed values open with no master key that is set here`;
+    const text = `no master key that is set here opens ${unreadable} of ${total} sealed values`;
     return [problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/master-key.md")];
   }
-  if (needed_key_ids.length === 0)
-    return [ok("secrets", `all ${total} sealed values open with the master key ${key_id}`)];
+  if (needed_key_ids.length === 0) return [ok("secrets", `the master key ${key_id} opens all ${total} sealed values`)];
   const text = `some of ${total} sealed values still need the master key ${needed_key_ids.join(", ")}`;
   return [note("secrets", text, "countersign secrets reseal, before that key is dropped")];
 }
 
-/** Checks a master key where nothing is sealed yet. A missing key is no problem, because the first start creates it. */
+/**
+ * Checks the master key of an instance without sealed values. A missing key is no problem, because the first start
+ * creates it.
+ */
 export async function checkKeyFile(config: Config): Promise<Finding[]> {
   const keys = await openKeyRing(config);
   return keys.outcome === "refused" ? [inTheWay(keys.reason)] : [];
 }
 
 function inTheWay(reason: string): Finding {
-  return problem("secrets", onOneLine(reason), "mend that: until then the service does not start");
+  return problem("secrets", onOneLine(reason), "fix this: until then the service does not start");
 }

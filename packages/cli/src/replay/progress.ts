@@ -1,12 +1,11 @@
-/** Shows how far a replay is: a bar on a terminal, else a plain line every few seconds. Writes to standard error only. */
+/** Shows the progress of a replay on standard error: a bar on a terminal, otherwise a line every few seconds. */
 import { SingleBar } from "cli-progress";
 import type { Output } from "../terminal.ts";
 
-/** Where progress is shown. */
 export interface Progress {
-  /** One more call has its result. */
+  /** Counts one more call with a result. */
   step(): void;
-  /** The service asked for a pause; null: going on. */
+  /** Shows a pause that the service requested; null ends it. */
   waiting(seconds: number | null): void;
   end(): void;
 }
@@ -14,12 +13,12 @@ export interface Progress {
 const line_every_ms = 5_000;
 const count = (n: number) => n.toLocaleString("en-US");
 
-/** The progress of `total` calls. */
+/** Shows the progress of `total` calls. */
 export function startProgress(total: number, stream: Output): Progress {
   return stream.isTTY ? bar(total, stream) : lines(total, stream);
 }
 
-/** "1 min 20 s", "45 s"; an empty text while nothing is known. */
+/** Returns "1 min 20 s" or "45 s"; an empty text if nothing is known. */
 function timeLeft(done: number, total: number, elapsed_ms: number): string {
   if (done === 0 || elapsed_ms < 1_000) return "";
   const seconds = Math.ceil(((total - done) / done) * (elapsed_ms / 1000));
@@ -56,7 +55,7 @@ function lines(total: number, stream: Output): Progress {
   let printed_ms = from_ms;
   const print = (note: string) => {
     printed_ms = performance.now();
-    // While waiting, the pace so far says nothing about the time left.
+    // During a wait, the earlier pace does not predict the remaining time.
     const rest = note === "" ? timeLeft(done, total, printed_ms - from_ms) : note;
     const parts = [`${count(done)} of ${count(total)} calls`, rest].filter((part) => part !== "");
     stream.write(`${parts.join(", ")}\n`);

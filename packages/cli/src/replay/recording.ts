@@ -1,4 +1,4 @@
-/** Recorded agent calls: a file of JSON lines, plain or gzip. */
+/** Reads recorded agent calls: JSON lines, plain or gzip. */
 import { stat } from "node:fs/promises";
 import type { IntentSubmission } from "@countersign/contract";
 import { CommandFailed } from "../command-failed.ts";
@@ -13,11 +13,11 @@ export interface RecordedCall {
 }
 
 /**
- * The calls of a recording in its order. A line is `{"call": n, "body": {…}}`, or a bare submission body, which then has
- * its line's number (from 0) as its call. Throws `CommandFailed` that names the file and line of whatever is neither.
+ * Yields the calls of a recording in order. A line is `{"call": n, "body": {…}}`, or a submission body, which gets its
+ * line number (from 0) as its call. Throws `CommandFailed` with file and line for any other line.
  */
 export async function* readRecording(path: string): AsyncGenerator<RecordedCall> {
-  // Loaded only here: with it every command, `--help` too, started twice as slowly.
+  // Loaded late: otherwise every command, even `--help`, takes twice as long to start.
   const { linesOf } = await import("@countersign/core");
   let line = 0;
   try {
@@ -31,21 +31,23 @@ export async function* readRecording(path: string): AsyncGenerator<RecordedCall>
   }
 }
 
-/** Reads the whole recording once, so that a bad line is known before anything is sent. Gives the number of calls. */
+/** Reads the whole recording, so that a bad line is found before anything is sent. Returns the number of calls. */
 export async function checkRecording(path: string): Promise<number> {
   const seen = new Set<number>();
-  // What cannot be read is told by the reading.
+  // The later read reports an unreadable file.
   const kind = await stat(path).catch(() => null);
   if (kind !== null && !kind.isFile() && !kind.isDirectory())
-    throw new CommandFailed(`${path} is no file: a recording is read twice, so save what a pipe brings first`);
+    throw new CommandFailed(
+      `${path} is not a file: the command reads a recording twice, so save the pipe's output first`,
+    );
   for await (const { call } of readRecording(path)) {
-    if (seen.has(call)) throw new CommandFailed(`${path}: call ${call} stands there twice`);
+    if (seen.has(call)) throw new CommandFailed(`${path}: call ${call} occurs twice`);
     seen.add(call);
   }
   return seen.size;
 }
 
-/** Reads one line. A number that would be rounded is refused here: the action that is submitted is the one that was recorded. */
+/** Reads one line. Refuses numbers that would be rounded, so that the submitted action equals the recorded one. */
 async function parseLine(text: string, line: number, path: string): Promise<RecordedCall> {
   const where = `${path}, line ${line + 1}`;
   const value = (await exactJson(text, where, submissionIn)) as Line;

@@ -3,22 +3,21 @@ import type { Verdict } from "@countersign/contract";
 import type { RecordedCall } from "./recording.ts";
 import { type CallResult, type SubmitContext, submitCalls } from "./submit.ts";
 
-/** What to replay and how. */
 export interface ReplayOrder {
   readonly calls: AsyncIterable<RecordedCall>;
   /** Calls in one request, 1 to 50; 1 submits singly. */
   readonly batch: number;
   /** Requests in flight at once. */
   readonly concurrency: number;
-  /** Told of every call in the order of the recording, however the answers came in. */
+  /** Called for every call in the order of the recording, whatever the order of answers. */
   readonly onResult: (result: CallResult) => void;
 }
 
-/** What came of a replay. Latencies are per request, in milliseconds. */
+/** The result of a replay. Latencies are per request, in milliseconds. */
 export interface ReplayResult {
   readonly verdicts: Readonly<Record<Verdict, number>>;
   readonly failed: number;
-  /** Failed calls by error code, with one message of each. */
+  /** Failed calls by error code, with one message each. */
   readonly failures: Readonly<Record<string, { count: number; example: string }>>;
   readonly requests: number;
   readonly latency: {
@@ -30,8 +29,8 @@ export interface ReplayResult {
 }
 
 /**
- * Runs the order to its end, or until `context.signal` fires: then the result covers the calls up to the first without
- * an answer. Throws the first `CommandFailed` of any request, once no other is under way.
+ * Runs the replay until it ends or `context.signal` fires. The result then covers the calls before the first without an
+ * answer. Throws the first `CommandFailed` of any request, after all other requests ended.
  */
 export async function replay(
   order: ReplayOrder,
@@ -89,7 +88,7 @@ async function* inBatches(calls: AsyncIterable<RecordedCall>, size: number) {
   if (batch.length > 0) yield { position, calls: batch };
 }
 
-/** Holds back results until everything before them has been given on. */
+/** Holds back each result until all earlier ones are released. */
 function releaseInOrder(
   give: (result: CallResult) => void,
 ): (position: number, results: readonly CallResult[]) => void {

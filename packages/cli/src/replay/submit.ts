@@ -1,4 +1,4 @@
-/** Submits a few recorded calls and sees to it that each gets a verdict or a reason why not. */
+/** Submits recorded calls, and gives each a verdict or a reason for its failure. */
 
 import { type BatchAnswer, limits, type Verdict } from "@countersign/contract";
 import { ApiError, type Client, ConnectionError } from "@countersign/sdk";
@@ -6,21 +6,21 @@ import { CommandFailed } from "../command-failed.ts";
 import { refusalText, start_hint, strangerText } from "../service.ts";
 import type { RecordedCall } from "./recording.ts";
 
-/** What became of one call. */
+/** The result of one call. */
 export type CallResult =
   | { readonly call: number; readonly verdict: Verdict }
   | { readonly call: number; readonly verdict: null; readonly code: string; readonly message: string };
 
-/** What the submitting of one replay shares. */
+/** Shared state of one replay's submissions. */
 export interface SubmitContext {
   readonly client: Client;
   readonly mode: "shadow" | undefined;
   readonly signal: AbortSignal;
-  /** Spends a wait that the service asked for (`rate_limit`) or that a retry takes (`retry`). */
+  /** Waits because the service asked (`rate_limit`) or before a retry (`retry`). */
   pause(wait_ms: number, why: "rate_limit" | "retry"): Promise<void>;
-  /** One request was answered; milliseconds from its first byte to its answer's last. */
+  /** Records the latency of one request in milliseconds, from its first byte to the answer's last. */
   answered(latency_ms: number): void;
-  /** True once any request was answered: a silent address is then an outage, not a mistake. */
+  /** True after the first answer. From then on silence is an outage, not a wrong address. */
   isReached(): boolean;
 }
 
@@ -29,9 +29,9 @@ type Item = RecordedCall & { readonly idempotency_key: string };
 const tries_max = 5;
 
 /**
- * Every call goes out under one idempotency key until it has an answer, so a repeat after a broken connection never
- * decides twice. 429 is waited for however often it comes; 503 and broken connections are tried five times; what is too
- * large for one request goes out in two. Throws `CommandFailed` for what no repetition mends: no service, no valid key.
+ * Submits calls until each has an answer. A call keeps its idempotency key, so a retry after a broken connection never
+ * decides twice. Waits for every 429; tries 503 and broken connections five times; splits a request that is too large
+ * in two. Throws `CommandFailed` if no retry helps: no service, or no valid key.
  */
 export async function submitCalls(
   calls: readonly RecordedCall[],
@@ -77,7 +77,7 @@ const missing = ({ call }: Item): CallResult => ({
   call,
   verdict: null,
   code: "no_result",
-  message: "the answer left it out",
+  message: "the answer left out this call",
 });
 
 async function send(
@@ -106,11 +106,11 @@ async function send(
     return items.map((item, n) => ofBatch(item, results[n]));
   } catch (error) {
     if (error instanceof ApiError && error.status === 429) {
-      // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
+      // Only a proxy asks for more than one window. Timers ignore waits of more than 24 days.
       await context.pause(Math.min(error.retry_after_seconds || 1, limits.rate_window_seconds) * 1000, "rate_limit");
       return "rate_limited";
     }
-    // Nothing of it was decided.
+    // The service decided nothing.
     if (error instanceof ApiError && error.code === "payload_too_large" && items.length > 1) return "too_large";
     return items.map(({ call }) => ({ call, verdict: null, ...reasonOf(error) }));
   }

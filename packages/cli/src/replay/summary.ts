@@ -1,7 +1,7 @@
 import { formatTable } from "../table.ts";
 import type { ReplayResult } from "./replay.ts";
 
-/** What the summary names beside the result. `skipped` calls had a verdict from an earlier run; `waited_ms` is time spent on 429. */
+/** Details for the summary. `skipped` calls had a verdict from an earlier run. `waited_ms` is the time spent on 429. */
 export interface ReplayAbout {
   readonly file: string;
   readonly url: string;
@@ -14,7 +14,7 @@ export interface ReplayAbout {
 const count = (n: number) => n.toLocaleString("en-US");
 const ms = (value: number) => `${value.toFixed(1)} ms`;
 
-/** The end of a replay for people: verdict counts, failures by code, latency percentiles. */
+/** Returns the summary of a replay: verdict counts, failures by code, latency percentiles. */
 export function summaryText(about: ReplayAbout, result: ReplayResult): string {
   const decided = Object.values(result.verdicts).reduce((sum, n) => sum + n, 0);
   const seconds = about.elapsed_ms / 1000;
@@ -29,8 +29,7 @@ export function summaryText(about: ReplayAbout, result: ReplayResult): string {
   ];
   if (about.waited_ms > 0)
     lines.push(`${(about.waited_ms / 1000).toFixed(1)} s of that were spent waiting for the rate limit`);
-  if (about.skipped > 0)
-    lines.push(`${count(about.skipped)} calls skipped: they had their verdict from an earlier run`);
+  if (about.skipped > 0) lines.push(`${count(about.skipped)} calls skipped, because an earlier run decided them`);
   if (result.failed > 0) lines.push(`${count(result.failed)} calls FAILED:`);
   for (const [code, { count: n, example }] of Object.entries(result.failures))
     lines.push(`  ${code} × ${count(n)}, e.g. ${example}`);

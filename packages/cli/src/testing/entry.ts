@@ -1,4 +1,4 @@
-/** What bin/countersign.js does after its checks, but from the sources. */
+/** Runs bin/countersign.js from the sources, without its checks. */
 import { run } from "../index.ts";
 
 process.exitCode = await run(process.argv);

@@ -1,29 +1,29 @@
-/** Stands in for a running service where the test is about what the command line sends and makes of the answers. */
+/** A fake service, for tests of the command line's requests and its handling of answers. */
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One request as it came in. */
+/** A received request. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Empty where none was sent. */
+  /** Empty if none was sent. */
   readonly body: { intents?: { intent: { action: { verb: string } }; idempotency_key: string }[] };
 }
 
-/** What to answer. `null` closes the connection without an answer. */
+/** An answer. `null` closes the connection without one. */
 export type FakeAnswer = {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body: unknown;
 } | null;
 
-/** A refusal as the service words it. */
+/** Returns a refusal in the service's form. */
 export function refusal(status: number, code: string, headers: Record<string, string> = {}): FakeAnswer {
   return { status, headers, body: { error: { code, message: `it is ${code}`, details: [], request_id: "req_1" } } };
 }
 
-/** A batch answer that escalates `send_money` and approves the rest. */
+/** Returns a batch answer that escalates `send_money` and approves the rest. */
 export function decide(request: SeenRequest): FakeAnswer {
   const results = (request.body.intents ?? []).map((item) => {
     const verdict = item.intent.action.verb === "send_money" ? "escalate" : "approve";
@@ -32,7 +32,7 @@ export function decide(request: SeenRequest): FakeAnswer {
   return { status: 200, body: { results, total: results.length, succeeded: results.length, failed: 0 } };
 }
 
-/** Serves `answer` until `stop`. */
+/** Answers with `answer` until `stop`. */
 export async function startFakeService(
   answer: (request: SeenRequest, number: number) => FakeAnswer | Promise<FakeAnswer>,
 ) {

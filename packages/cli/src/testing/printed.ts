@@ -1,4 +1,4 @@
-/** Collects what a command prints, for tests that wait for a line of it. */
+/** Collects a command's output, for tests that wait for a line of it. */
 export function watched() {
   const texts = { stdout: "", stderr: "" };
   const watchers = new Set<() => void>();
@@ -10,7 +10,7 @@ export function watched() {
     stdout: take("stdout"),
     stderr: take("stderr"),
     printed: () => ({ ...texts }),
-    /** Resolves with the first match in either stream; rejects when the command ends without one. */
+    /** Resolves with the first match in either stream; rejects if the command ends without one. */
     match(pattern: RegExp, finished: Promise<unknown>): Promise<RegExpExecArray> {
       return new Promise((resolve, reject) => {
         const look = () => {

@@ -1,4 +1,4 @@
-/** Runs the command line in the process of the test, with streams, signals and an environment of its own. */
+/** Runs the command line in the test's process, with its own streams, signals and environment. */
 import { EventEmitter } from "node:events";
 import { PassThrough, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
@@ -6,24 +6,24 @@ import { run } from "../program.ts";
 import { type Output, Terminal } from "../terminal.ts";
 import { watched } from "./printed.ts";
 
-/** What a finished command left behind. `code` is null when a signal ended its process. */
+/** Result of a finished command. `code` is null if a signal ended its process. */
 export interface CliResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A command under way in the process of the test. */
+/** A running command in the test's process. */
 export interface BegunCli {
   readonly finished: Promise<CliResult>;
   readonly stdin: PassThrough;
-  /** Resolves with the first match in what was printed so far; rejects when the command ends without one. */
+  /** Resolves with the first match in the output so far; rejects if the command ends without one. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends the command a signal that it has a listener for. */
+  /** Sends the command a signal that it listens for. */
   interrupt(signal: "SIGINT" | "SIGTERM" | "SIGHUP"): void;
 }
 
-/** A terminal that collects what is printed. Of the settings of this process only PATH and HOME reach it. */
+/** Returns a terminal that collects output. Passes only PATH and HOME of this process's settings. */
 export function capturingTerminal(env: Readonly<Record<string, string>> = {}, given?: Output) {
   const { PATH = "", HOME = "" } = process.env;
   const signals = new EventEmitter();
@@ -39,7 +39,7 @@ export function capturingTerminal(env: Readonly<Record<string, string>> = {}, gi
   return { terminal, output, signals, stdin };
 }
 
-/** Stands for the end of the process. */
+/** Signals that the command ended its process. */
 class Exited extends Error {
   readonly code: number;
   constructor(code: number) {
@@ -49,8 +49,8 @@ class Exited extends Error {
 }
 
 /**
- * Begins `countersign <args>` in the process of the test. A command that ends its process on a signal counts as finished then, and
- * its statements under way go on. With `stdout`, that stream is its standard output, and only standard error is collected.
+ * Begins `countersign <args>` in the test's process. A command that ends its process on a signal counts as finished,
+ * and its running statements continue. `stdout` replaces standard output, so that only standard error is collected.
  */
 export function beginCli(
   args: readonly string[],
@@ -73,7 +73,7 @@ export function beginCli(
   return { finished, stdin, printed: (pattern) => output.match(pattern, finished), interrupt };
 }
 
-/** Runs `countersign <args>` to its end in the process of the test, which works in the folder `cwd` meanwhile. */
+/** Runs `countersign <args>` in the test's process, with `cwd` as working directory until it ends. */
 export async function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -88,7 +88,7 @@ export async function runCli(
   }
 }
 
-/** As `runCli` on a database of the tests, without the warning that this server may lose data in a power cut. */
+/** Same as `runCli`, on a test database, without the warning that its server may lose data in a power cut. */
 export async function runOnTestDatabase(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -98,7 +98,7 @@ export async function runOnTestDatabase(
   return { ...result, stderr: stderr.replace(/^countersign: fsync is off on this server of DATABASE_URL: .*\n/, "") };
 }
 
-/** A standard output whose every write fails with this error. */
+/** Returns a standard output that fails each write with this error. */
 export function failingOutput(failure: Error): Output {
   return new Writable({ write: (_chunk, _encoding, done) => done(failure) });
 }

@@ -1,4 +1,4 @@
-/** When a person is away, and who stands in: set by that person in the settings, or by an admin in the list of people. */
+/** A person's absence and substitute. The person or an admin sets them. */
 import { roleMeets, type User } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
@@ -9,7 +9,7 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
-/** The absence of a person in words; nothing without one. */
+/** Shows a person's absence; nothing if there is none. */
 export function AbsenceLine({ absence }: { readonly absence: User["absence"] | undefined }) {
   if (absence === undefined) return null;
   return (
@@ -25,7 +25,7 @@ export function AbsenceLine({ absence }: { readonly absence: User["absence"] | u
   );
 }
 
-/** The form that sets a person's absence, or ends it. `onDone`: it was set or ended. */
+/** A form that sets or ends a person's absence. Then calls `onDone`. */
 export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; readonly onDone?: () => void }) {
   const client = useClient();
   const queries = useQueryClient();
@@ -60,7 +60,7 @@ export function AbsenceForm({ user_id, onDone }: { readonly user_id: string; rea
       <AbsenceLine absence={absence} />
       <TextField label="Away until" name="until" type="datetime-local" required />
       <SelectField
-        label="Who stands in"
+        label="Substitute"
         name="delegate"
         hint="Gets the mails about reviews. If an admin names this person, the person also votes instead."
         required

@@ -1,4 +1,4 @@
-/** The frame of pages for somebody who is not signed in, and what their forms share. */
+/** The frame of pages for signed-out visitors, and shared parts of their forms. */
 import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -28,15 +28,15 @@ export function Outside({
   );
 }
 
-/** What there is to a wrong code. */
-export const wrong_code = "A code serves once, for half a minute. A recovery code has to be one that was not used yet.";
+/** Explains a refused code. */
+export const wrong_code = "A code works once, within 30 seconds. A recovery code must be unused.";
 
-/** Whether the service wants the password, because the session began long ago. */
+/** Returns whether the service asks for the password, because the session is old. */
 export function asksForPassword(error: unknown): boolean {
   return error instanceof ApiError && error.details.some(({ code }) => code === "session_too_old");
 }
 
-/** What the service said to a form, next to it. `wrong`: what to look at where what was given is not right. */
+/** Shows the service's error next to a form. `wrong` says what to check after invalid input. */
 export function FormError({ error, wrong }: { readonly error: unknown; readonly wrong?: string }) {
   if (error === null || error === undefined) return null;
   const { title, todo: advice } = adviceOn(error);

@@ -1,4 +1,4 @@
-/** The second factor of a person: an authenticator app and recovery codes. */
+/** A person's second factor: an authenticator app and recovery codes. */
 import type { TotpEnrolment, User } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, lazy, Suspense, useState } from "react";
@@ -12,7 +12,7 @@ import { useRefreshAccount } from "./refresh-account.ts";
 
 const QrCode = lazy(async () => ({ default: (await import("./qr-code.tsx")).QrCode }));
 
-/** What the dialog asks a code for. */
+/** Purpose of the code that the dialog asks for. */
 type Asked = "confirm" | "disable" | "codes" | "password";
 
 const titles: Record<Asked, string> = {
@@ -24,7 +24,7 @@ const titles: Record<Asked, string> = {
 const dones: Record<Exclude<Asked, "password">, readonly [title: string, text?: string]> = {
   confirm: ["Second factor switched on"],
   disable: ["Second factor switched off"],
-  codes: ["Recovery codes replaced", "Those from before serve no more."],
+  codes: ["Recovery codes replaced", "Earlier codes no longer work."],
 };
 
 export function SecondFactor({ user }: { readonly user: User }) {
@@ -65,7 +65,7 @@ export function SecondFactor({ user }: { readonly user: User }) {
   );
 }
 
-/** The dialog that is open, the enrolment and the recovery codes that it shows, and the requests behind it. */
+/** State of the dialog, the enrolment and the recovery codes, with their requests. */
 function useSecondFactor() {
   const client = useClient();
   const refresh = useRefreshAccount();
@@ -113,7 +113,7 @@ function useSecondFactor() {
   };
 }
 
-/** Asks for the password, because the session began long ago. */
+/** Asks for the password, because the session is old. */
 function PasswordDialog({ factor: { begin, close } }: { readonly factor: ReturnType<typeof useSecondFactor> }) {
   return (
     <Dialog title={titles.password} onClose={close}>

@@ -1,4 +1,4 @@
-/** A person's own safety: second factor, passkeys, sessions, password, mails. */
+/** A person's security settings: second factor, passkeys, sessions, password, mails. */
 import { limits, type MadeChoices, type MadeThing, roleMeets, type Session, type User } from "@countersign/contract";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -16,7 +16,7 @@ import { useRefreshAccount } from "./refresh-account.ts";
 import { SecondFactor } from "./second-factor.tsx";
 import { Sessions } from "./sessions.tsx";
 
-/** What a person who signed in with a session can do for their own account. */
+/** Actions for a signed-in person on their own account. */
 export function Security() {
   const client = useClient();
   const query = useQuery({ queryKey: ["session"], queryFn: () => client.getSession() });

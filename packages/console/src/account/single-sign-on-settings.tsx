@@ -12,7 +12,7 @@ import { Data } from "../parts/tables/data.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { FormError } from "./outside.tsx";
 
-/** The roles that a person can get at the first sign-in. */
+/** Roles available at the first sign-in. */
 const defaultRoles = ["reviewer", "operator", "auditor", "agent"] as const;
 
 export function SingleSignOnSettings() {
@@ -46,7 +46,7 @@ export function SingleSignOnSettings() {
   );
 }
 
-/** Reads, saves and deletes the configuration. The query gives null when there is none. */
+/** Reads, saves and deletes the configuration. The query returns null if there is none. */
 function useConfiguration(onRemoved: () => void) {
   const { client } = useSession();
   const queries = useQueryClient();
@@ -95,7 +95,7 @@ function inputOf(form: FormData) {
   };
 }
 
-/** The address that the provider redirects to, as the service will name it once single sign-on is saved. */
+/** The redirect address for the provider, as the service will report it after single sign-on is saved. */
 const redirectAddress = (org_id: string) => `${location.origin}/sso/callback/${org_id}`;
 
 function Addresses({ known }: { readonly known: SingleSignOn | null }) {

@@ -1,4 +1,4 @@
-/** The sign-in through the organization's own OpenID provider. */
+/** Signs in through the organization's OpenID provider. */
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { useSession } from "../api/session.tsx";

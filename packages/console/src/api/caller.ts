@@ -1,4 +1,4 @@
-/** Who uses this tab: the owner of its key, or the person of the browser's session. */
+/** The caller of this tab: the owner of its key, or the person of the browser's session. */
 import type { CallerInfo } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,27 +9,30 @@ import { useToasts } from "../parts/toasts.tsx";
 import { adviceOn } from "./advice.ts";
 import { connect } from "./connection.ts";
 
-/** A name for the caller that no other caller has. A page and the data on it belong to one caller. */
+/** Returns a unique name of the caller. A page and its data belong to one caller. */
 export function callerName({ org_id, type, id }: CallerInfo): string {
   return `${org_id} ${type} ${id}`;
 }
 
-/** The key of this tab; null: the browser's session. Every sign-in gets another `n`, so no answer goes to the next one. */
+/**
+ * The key of this tab; null: the browser's session. Every sign-in gets a new `n`, so that the next caller gets no
+ * earlier answer.
+ */
 interface Used {
   readonly apiKey: string | null;
   readonly n: number;
 }
 
-/** Asks who the caller is. `use` signs in with a key, or with the browser's session (null). */
+/** Finds the caller. `use` signs in with a key, or with the browser's session (null). */
 export function useCaller() {
   const queries = useQueryClient();
   const [used, setUsed] = useState<Used>(() => ({ apiKey: keptKey(), n: 0 }));
   const { apiKey } = used;
-  /** The last caller of this tab; null: there was none, or this tab itself is changing the caller. */
+  /** The last caller of this tab; null: none, or this tab is changing the caller. */
   const last = useRef<CallerInfo | null>(null);
   const askFor = useQuestion(last, setUsed);
   const lookAgain = useCallback(() => queries.resetQueries({ queryKey: ["caller"] }), [queries]);
-  // Other tabs report a change. When no report arrives, this tab asks as soon as it gets the focus.
+  // Other tabs report a change. If a report is lost, this tab asks when it gets the focus.
   const query = useQuery({ ...askFor(used), refetchOnWindowFocus: "always" });
   // A key belongs to this tab only, so changes of the session do not matter to it.
   useEffect(() => (apiKey === null ? onOtherTab(() => void lookAgain()) : undefined), [apiKey, lookAgain]);
@@ -46,7 +49,7 @@ export function useCaller() {
   return { apiKey, query, last, use, lookAgain };
 }
 
-/** Returns the query that finds the caller; its data is null when nobody is signed in. */
+/** Returns the query for the caller; null if nobody is signed in. */
 function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) => void) {
   const toasts = useToasts();
   const compare = useComparison(last);
@@ -60,7 +63,7 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
         } catch (error) {
           if (!(error instanceof ApiError && error.status === 401)) throw error;
           if (apiKey !== null && !signal.aborted) {
-            // The key has ended for good. The tab goes on with the browser's session, or somebody signs in.
+            // The key has ended. The tab continues with the browser's session, or someone signs in.
             const { title, todo } = adviceOn(error);
             toasts.told(title, todo);
             keepKey(null);
@@ -78,7 +81,7 @@ function useQuestion(last: RefObject<CallerInfo | null>, setUsed: (used: Used) =
   );
 }
 
-/** Returns a function that drops the data of the last caller when another one is found, and tells the new caller. */
+/** Returns a function that drops the previous caller's data when the caller changes, and informs the new caller. */
 function useComparison(last: RefObject<CallerInfo | null>) {
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -89,7 +92,7 @@ function useComparison(last: RefObject<CallerInfo | null>) {
       if (found !== null && last.current !== null)
         toasts.told(
           "Another person is signed in",
-          `The session of this browser has changed hands. What this page shows and does is theirs now, in ${found.org_name}.`,
+          `Another person signed in with this browser. This page now shows and does what that person may, in ${found.org_name}.`,
         );
     },
     [queries, toasts, last],

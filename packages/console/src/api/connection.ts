@@ -1,13 +1,13 @@
 /**
- * The way to the service: the SDK's client over a fetch of our own, which remembers answers by their ETag (an unchanged
- * queue costs no budget, and nothing is kept on disk), and knows whether the service can be reached.
+ * Connects to the service: the SDK's client with a fetch that caches answers by ETag in memory, so that an unchanged
+ * queue costs no budget. It also notices whether the service is reachable.
  */
 import { type Client, createClient } from "@countersign/sdk";
 import { useSyncExternalStore } from "react";
 import { learnTime } from "../browser/clock.ts";
 import { unansweredKeys } from "./unanswered-keys.ts";
 
-/** What the last request said about the connection. */
+/** The connection, after the last request. */
 export type Connection = "up" | "down";
 
 let connection: Connection = "up";
@@ -19,7 +19,7 @@ function setConnection(next: Connection): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Whether the service answers. */
+/** Returns whether the service answers. */
 export function useConnection(): Connection {
   return useSyncExternalStore(
     (watcher) => {
@@ -37,15 +37,15 @@ interface Remembered {
 
 const remembered_max = 60;
 
-/** Whoever is refused before the body is read hears nothing of what became of the same request when it had no answer. */
+/** With these statuses the service does not read the body, so they say nothing about an earlier, unanswered request. */
 const refusedUnread = [401, 403, 429];
 
-/** Of all clients of this page: whoever signs in again has a new one, and goes on with what had no answer. */
+/** Shared by all clients of this page: after a new sign-in, requests without an answer keep their keys. */
 const keys = unansweredKeys();
 
 /**
- * A fetch for one caller: what it remembers is never another's, and what it writes is nobody's else, whoever has signed in in
- * another tab meanwhile. `onRefused` hears of every 401 and 403.
+ * Returns a fetch for one caller. Its cache and its writes belong to this caller only, even if another person signs in
+ * in another tab. `onRefused` gets every 401 and 403.
  */
 function callerFetch(name: string | null, onRefused: (refusal: Response) => void): typeof globalThis.fetch {
   const known = new Map<string, Remembered>();
@@ -67,7 +67,7 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
       throw error;
     }
     learnTime(response.headers.get("date"));
-    // A proxy that answers for a service that is down.
+    // A proxy answers for a service that is down.
     setConnection(response.status === 502 || response.status === 504 ? "down" : "up");
     if (key !== null && response.status < 500 && !refusedUnread.includes(response.status)) keys.answered(request);
     if (response.status === 401 || response.status === 403) onRefused(response.clone());
@@ -88,10 +88,10 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
   return async (input, init = {}) => {
     const url = String(input);
     if (init.method !== "GET") {
-      // What is read from now on may not be what was read before.
+      // Later reads must not reuse earlier answers.
       return ask(url, init).finally(() => under_way.clear());
     }
-    // What two parts of a page read at once, such as the queue and its count in the menu, costs the budget of one.
+    // Two parts of a page that read the same at once, such as the queue and its count in the menu, share one request.
     const asked = under_way.get(url) ?? ask(url, init);
     under_way.set(url, asked);
     const forget = () => void (under_way.get(url) === asked && under_way.delete(url));
@@ -101,8 +101,8 @@ function callerFetch(name: string | null, onRefused: (refusal: Response) => void
 }
 
 /**
- * A client of the service that this page came from. `api_key`, null: the browser's session or open mode speaks; `name`: whom
- * it speaks for then, a user_id or `open_mode`, null where that is not known.
+ * Returns a client of the service that this page came from. `api_key` null: uses the browser's session or open mode.
+ * `name` is then the caller: a user_id or `open_mode`; null if unknown.
  */
 export function connect(api_key: string | null, name: string | null, onRefused: (refusal: Response) => void): Client {
   return createClient({

@@ -1,15 +1,15 @@
-/** What somebody writes outlives a session that ends meanwhile, in another tab or by its time; in this tab only. */
+/** Keeps unsent texts of this tab, even after the session ends. */
 import { useState } from "react";
 import { keepDraft, keptDraft } from "../browser/storage.ts";
 import { useSession } from "./session.tsx";
 
-/** The name under which this caller's drafts are kept: whoever signs in next has drafts of its own. */
+/** Returns the storage name of this caller's draft, so that callers do not share drafts. */
 export function useDraftName(what: string): string {
   const { caller } = useSession();
   return `${caller?.org_id}.${caller?.id}.${what}`;
 }
 
-/** A text that is being written, from `initial` on: the text, how it changes, and that it was sent or dropped. */
+/** A text in progress, from `initial` on: the text, its changes, and its end (sent or dropped). */
 export function useDraft(
   what: string,
   initial = "",

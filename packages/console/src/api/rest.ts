@@ -1,15 +1,15 @@
-/** Resting where the budget of requests is used up. */
+/** Pauses requests after the rate limit is reached. */
 import { limits } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 
-/** For how long the service wants to be left alone, where it says that nothing was stored; null: it says no such thing. */
+/** Returns the seconds that the service asks to wait, if it stored nothing; otherwise null. */
 export function secondsToRest(error: unknown): number | null {
   if (!(error instanceof ApiError) || error.status !== 429) return null;
-  // Who says more than a window is a proxy, and timers take what is past 24 days for nothing.
+  // Only a proxy asks for more than one window. Timers ignore waits of more than 24 days.
   return Math.min(error.retry_after_seconds || 5, limits.rate_window_seconds);
 }
 
-/** A rest that whoever stops does not wait for. */
+/** A pause that the caller can end early. */
 export function createRest() {
   let wake = (): void => undefined;
   return {

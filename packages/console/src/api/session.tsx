@@ -1,4 +1,4 @@
-/** Who uses the console: a person's session, a key typed into this tab, or open mode. */
+/** The user of the console: a person's session, a key typed into this tab, or open mode. */
 import { type CallerInfo, type Role, roleMeets } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { ApiError } from "@countersign/sdk";
@@ -10,43 +10,46 @@ import { useToasts } from "../parts/toasts.tsx";
 import { useCaller } from "./caller.ts";
 import { connect } from "./connection.ts";
 
-/** The session as every page sees it. */
+/** The session for all pages. */
 export interface Session {
-  /** Also works signed out, for calls that need no caller (sign-up, login). */
+  /** Also works signed out, for calls without a caller (sign-up, login). */
   readonly client: Client;
   /** Null: signed out. */
   readonly caller: CallerInfo | null;
-  /** The first request for the caller is under way. */
+  /** The first request for the caller is running. */
   readonly opening: boolean;
-  /** Why the request for the caller failed; null: it did not. */
+  /** Why the request for the caller failed; null: it did not fail. */
   readonly trouble: unknown;
   readonly hasKey: boolean;
-  /** The session of the person in this tab has ended, and not by a sign-out in this tab. */
+  /** The person's session in this tab has ended, but not by a sign-out in this tab. */
   readonly ended: boolean;
-  /** Uses this key from now on. Throws the service's refusal, and then nothing changes. */
+  /** Switches to this key. Throws the service's refusal, and then changes nothing. */
   signIn(api_key: string): Promise<void>;
-  /** Uses the browser's session from now on, after a login by cookie, and forgets the key of this tab. */
+  /** Switches to the browser's session after a login by cookie, and forgets the tab's key. */
   refresh(): Promise<void>;
   /** Asks again who the caller is. */
   lookAgain(): Promise<void>;
-  /** Ends this session, or all sessions of the person. Throws the service's refusal: then the session may go on, and drafts stay. */
+  /**
+   * Ends this session, or all sessions of the person. Throws the service's refusal; the session may then still be
+   * valid, and drafts stay.
+   */
   signOut(whose?: "this" | "all"): Promise<void>;
 }
 
 const SessionContext = createContext<Session | null>(null);
 
-/** The error of a write that was refused because another caller is signed in by now; null: of any other refusal. */
+/** Returns the error of a write that was refused because another caller has signed in; null for other refusals. */
 async function asAnother(refusal: Response): Promise<ApiError | null> {
   try {
     const { error } = (await refusal.json()) as { error: Omit<ConstructorParameters<typeof ApiError>[0], "status"> };
     if (error.details[0]?.["code"] !== "another_caller") return null;
     return new ApiError({ ...error, status: refusal.status, retry_after_seconds: null });
   } catch {
-    return null; // The body is no answer of the service. The sender of the request reports that.
+    return null; // The body is not the service's answer. The sender of the request reports it.
   }
 }
 
-/** What to do when the service refuses a request of this caller. */
+/** Returns the handler for refusals of this caller's requests. */
 function useOnRefused(): (refusal: Response) => void {
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -63,7 +66,7 @@ function useOnRefused(): (refusal: Response) => void {
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const { apiKey, query: caller, last, use, lookAgain } = useCaller();
   const onRefused = useOnRefused();
-  // The client keeps the name of its caller: the service refuses its requests once another caller has the session.
+  // The client keeps its caller's name, so that the service refuses its requests after another caller gets the session.
   const name = apiKey === null && caller.data ? (caller.data.id ?? caller.data.type) : null;
   const client = useMemo(() => connect(apiKey, name, onRefused), [apiKey, name, onRefused]);
   const session = useMemo<Session>(
@@ -97,31 +100,30 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   return <SessionContext value={session}>{children}</SessionContext>;
 }
 
-/** The session. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (session === null) throw new Error("useSession outside SessionProvider");
   return session;
 }
 
-/** The client of the signed-in caller. */
+/** Returns the client of the signed-in caller. */
 export function useClient(): Client {
   return useSession().client;
 }
 
-/** Whether the caller's role includes this one. The API decides in the end; this only hides what it would refuse. */
+/** Returns whether the caller's role includes this one. The API decides; this only hides what it would refuse. */
 export function useMay(least: Role): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, [least]);
 }
 
-/** Whether the caller may read what reviewers and auditors may. */
+/** Returns whether the caller may read what reviewers and auditors may. */
 export function useReads(): boolean {
   const { caller } = useSession();
   return caller !== null && roleMeets(caller.role, ["reviewer", "auditor"]);
 }
 
-/** Whether the caller may submit intents. */
+/** Returns whether the caller may submit intents. */
 export function useSubmits(): boolean {
   const { caller } = useSession();
   return caller !== null && caller.role !== "auditor";

@@ -1,8 +1,8 @@
-/** What the console sends again after it had no answer. */
+/** Repeated requests of the console after a missing answer. */
 import { expect, test, vi } from "vitest";
 import { unansweredKeys } from "./unanswered-keys.ts";
 
-test("keeps the key of its first try for ten minutes, also where the same had been asked for and answered before", () => {
+test("keeps the key of the first attempt for ten minutes, also if an earlier equal request was answered", () => {
   vi.useFakeTimers();
   try {
     const keys = unansweredKeys();

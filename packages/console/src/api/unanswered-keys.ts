@@ -1,14 +1,14 @@
-/** How long a request that had no answer is waited for to be sent again. */
+/** How long an unanswered request keeps its key. */
 const unanswered_ms = 10 * 60_000;
 
 /**
- * The idempotency keys of requests that had no answer. The service may have done what they asked for: sent again by the
- * same person with the same words, they are the same request, not another one.
+ * Idempotency keys of requests without an answer. The service may have executed them, so the same request of the same
+ * person must keep its key.
  */
 export function unansweredKeys() {
   const kept = new Map<string, string>();
   return {
-    /** The key to send this request with: that of its first try, or the one it has now. */
+    /** Returns the key for this request: that of its first attempt, or `key`. */
     keyOf(request: string, key: string): string {
       const before = kept.get(request);
       if (before !== undefined) return before;

@@ -1,22 +1,24 @@
-/** Where the keyboard is, which is what a screen reader reads. */
+/** Keeps the keyboard focus, which screen readers follow. */
 
-/** Whether what had the focus is gone: a screen reader would begin again at the top of the page. */
+/** Returns whether the focused element is gone. A screen reader would then begin at the top of the page. */
 export function focusIsLost(): boolean {
   return document.activeElement === null || document.activeElement === document.body;
 }
 
-/** Places that have a name, so a screen reader says where it is. */
+/** Places with a name that a screen reader can say. */
 const named_place = "dialog[open], article, section[aria-label], main";
 
-/** Longer than it takes a page to move the focus itself after what it changed. */
+/** Milliseconds; longer than a page takes to move the focus itself. */
 const settled_ms = 50;
 
 /**
- * While it runs, a row that goes with the button that was pressed in it takes nobody back to the top of the page: the focus
- * goes to the nearest place around it that is left. Gives the way to stop.
+ * While active: after the focused element disappears, moves the focus to the nearest remaining place around it. Returns
+ * a function to stop.
  */
 export function keepFocusIn(root: HTMLElement): () => void {
-  /** What has the focus, or had it last, with what is around it; of a dialog, then what had it before the dialog. */
+  /**
+   * The focused element and its ancestors; for a dialog, followed by those of the element focused before the dialog.
+   */
   let around: readonly Element[] = [];
   let before: readonly Element[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -30,7 +32,7 @@ export function keepFocusIn(root: HTMLElement): () => void {
   const look = () => {
     if (around[0]?.isConnected !== false || !focusIsLost()) return;
     const left = [...before, ...around].filter((each) => each.isConnected && each.matches(named_place));
-    // Behind an open dialog nothing can have the focus; the page itself is the farthest.
+    // Nothing behind an open dialog can have the focus. The page itself comes last.
     const place = left.find((each) => each.matches("dialog")) ?? left.find((each) => !each.matches("main")) ?? left[0];
     if (!(place instanceof HTMLElement)) return;
     place.tabIndex = -1;

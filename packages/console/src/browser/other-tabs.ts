@@ -1,4 +1,7 @@
-/** Word between the console's tabs in one browser: they share the cookie of a session. A browser may refuse the channel: then none is given. */
+/**
+ * Messages between the console's tabs in one browser, which share a session cookie. Returns null if the browser refuses
+ * the channel.
+ */
 
 function opened(): BroadcastChannel | null {
   try {
@@ -10,12 +13,12 @@ function opened(): BroadcastChannel | null {
 
 const channel = opened();
 
-/** Tells every other tab that somebody signed in or out. */
+/** Informs every other tab of a sign-in or sign-out. */
 export function tellOtherTabs(): void {
   channel?.postMessage(null);
 }
 
-/** Hears when somebody signed in or out in another tab; gives the way to stop. */
+/** Listens for sign-ins and sign-outs in other tabs. Returns a function to stop. */
 export function onOtherTab(listener: () => void): () => void {
   channel?.addEventListener("message", listener);
   return () => channel?.removeEventListener("message", listener);

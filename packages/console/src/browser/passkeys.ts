@@ -1,4 +1,4 @@
-/** The browser's side of passkeys. What is not there in older browsers is not offered. */
+/** The browser's side of passkeys. Older browsers lack parts of it. */
 
 interface Credentials {
   parseCreationOptionsFromJSON?(options: object): CredentialCreationOptions["publicKey"];
@@ -9,7 +9,7 @@ function credentials(): Credentials | undefined {
   return (globalThis as { readonly PublicKeyCredential?: Credentials }).PublicKeyCredential;
 }
 
-/** Whether this browser can make and show passkeys on this page. */
+/** Returns whether this browser can create and use passkeys on this page. */
 export function knowsPasskeys(): boolean {
   const found = credentials();
   return found?.parseCreationOptionsFromJSON !== undefined && found.parseRequestOptionsFromJSON !== undefined;
@@ -19,7 +19,7 @@ interface Given {
   toJSON(): Record<string, unknown>;
 }
 
-/** Makes a passkey; what it gives goes to the service. Rejects when the person breaks it off. */
+/** Creates a passkey; returns the body for the service. Rejects if the person cancels. */
 export async function makePasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseCreationOptionsFromJSON?.(options);
   const made = await navigator.credentials.create({ ...(publicKey === undefined ? {} : { publicKey }) });
@@ -27,7 +27,7 @@ export async function makePasskey(options: object): Promise<Record<string, unkno
   return (made as unknown as Given).toJSON();
 }
 
-/** Shows a passkey; what it gives goes to the service. Rejects when the person breaks it off. */
+/** Uses a passkey; returns the body for the service. Rejects if the person cancels. */
 export async function showPasskey(options: object): Promise<Record<string, unknown>> {
   const publicKey = credentials()?.parseRequestOptionsFromJSON?.(options);
   const shown = await navigator.credentials.get({ ...(publicKey === undefined ? {} : { publicKey }) });

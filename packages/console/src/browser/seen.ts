@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 
-/** Whether an element has been on the screen, once it was. For what costs a request each where there may be a hundred. */
+/** Returns whether an element has ever been on the screen. For elements that cost a request each. */
 export function useSeen<T extends Element>(): readonly [element: RefObject<T | null>, seen: boolean] {
   const element = useRef<T>(null);
   const [seen, setSeen] = useState(false);

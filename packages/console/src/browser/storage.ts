@@ -1,4 +1,7 @@
-/** What the browser keeps. A key typed in lives as long as its tab; taste lives longer. Storage may be refused: then nothing is kept. */
+/**
+ * The browser's storage. A typed key lives as long as its tab, preferences longer. If storage is refused, nothing is
+ * kept.
+ */
 
 function attempt<T>(work: () => T, otherwise: T): T {
   try {
@@ -24,15 +27,15 @@ export function keepKey(api_key: string | null): void {
 }
 
 const draft_prefix = "countersign.draft.";
-/** Longer texts are not kept: the browser gives a tab about 5 MB. */
+/** Limit of a draft, because a browser gives a tab about 5 MB. */
 const draft_chars_max = 200_000;
 
-/** What was written and not sent yet, or null. */
+/** Returns an unsent text, or null. */
 export function keptDraft(name: string): string | null {
   return attempt(() => sessionStorage.getItem(draft_prefix + name), null);
 }
 
-/** Keeps what is being written for this tab; null forgets it. */
+/** Keeps an unsent text for this tab; null forgets it. */
 export function keepDraft(name: string, text: string | null): void {
   attempt(() => {
     if (text === null || text.length > draft_chars_max) sessionStorage.removeItem(draft_prefix + name);
@@ -40,12 +43,12 @@ export function keepDraft(name: string, text: string | null): void {
   }, undefined);
 }
 
-/** Whether anything was written and not sent yet. */
+/** Returns whether there is any unsent text. */
 export function hasDrafts(): boolean {
   return attempt(() => Object.keys(sessionStorage).some((name) => name.startsWith(draft_prefix)), false);
 }
 
-/** Forgets everything that was being written: somebody leaves. */
+/** Forgets all unsent texts at sign-out. */
 export function forgetDrafts(): void {
   attempt(() => {
     for (const name of Object.keys(sessionStorage)) if (name.startsWith(draft_prefix)) sessionStorage.removeItem(name);
@@ -54,12 +57,12 @@ export function forgetDrafts(): void {
 
 const address_name = "countersign.address";
 
-/** Keeps the address that is shown, for whoever leaves for a provider and comes back signed in. */
+/** Keeps the current address for the return from a provider. */
 export function keepAddress(): void {
   attempt(() => sessionStorage.setItem(address_name, location.pathname + location.search), undefined);
 }
 
-/** The address that was kept, once; null: none, or that of the sign-in page itself. */
+/** Returns the kept address once; null: none, or the sign-in page itself. */
 export function takenAddress(): string | null {
   return attempt(() => {
     const kept = sessionStorage.getItem(address_name);
@@ -68,7 +71,7 @@ export function takenAddress(): string | null {
   }, null);
 }
 
-/** A matter of taste: theme, shortcuts. */
+/** Returns a preference, such as theme or shortcuts. */
 export function preference(name: string): string | null {
   return attempt(() => localStorage.getItem(`countersign.${name}`), null);
 }

@@ -1,4 +1,4 @@
-/** Light, dark, or what the system says. */
+/** Light, dark, or the system's theme. */
 import { useSyncExternalStore } from "react";
 import { preference, setPreference } from "./storage.ts";
 
@@ -6,13 +6,13 @@ export type Theme = "system" | "light" | "dark";
 
 const listeners = new Set<() => void>();
 
-/** The theme that was chosen, as it was kept. */
+/** Returns the stored theme. */
 export function chosenTheme(): Theme {
   const kept = preference("theme");
   return kept === "light" || kept === "dark" ? kept : "system";
 }
 
-/** Shows the page in this theme from now on. */
+/** Switches the page to this theme. */
 export function applyTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
@@ -25,7 +25,7 @@ function subscribe(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** The theme that the page is shown in, wherever on it that was chosen. */
+/** Returns the current theme, and follows changes of it. */
 export function useTheme(): Theme {
   return useSyncExternalStore(
     subscribe,

@@ -1,4 +1,4 @@
-/** The button that freezes or unfreezes an agent, a key or the organization, with its dialogs. */
+/** A button that freezes or unfreezes an agent, a key or the organization, with its dialogs. */
 import { type Freeze, type FreezeMode, limits } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -63,7 +63,7 @@ function FreezeDialog({ target, onClose }: { readonly target: FreezeTarget; read
         <TextField
           label="Reason"
           name="reason"
-          hint="Shown to everybody whose action is stopped."
+          hint="Shown to everyone whose action is stopped."
           maxLength={limits.freeze_reason_chars_max}
           required
         />
@@ -74,7 +74,7 @@ function FreezeDialog({ target, onClose }: { readonly target: FreezeTarget; read
   );
 }
 
-/** What the freeze would stop. */
+/** Shows what the freeze would stop. */
 function Counts({ target: { kind, id } }: { readonly target: FreezeTarget }) {
   const client = useClient();
   const query = useQuery({

@@ -1,4 +1,4 @@
-/** What is frozen, the switch for the whole organization, and whether unfreezing takes two people. */
+/** Lists freezes, switches the whole organization, and sets whether unfreezing takes two people. */
 import type { Freeze } from "@countersign/contract";
 import { OrganizationSwitch } from "../parts/organization-switch.tsx";
 import { Badge } from "../parts/records/badge.tsx";
@@ -31,7 +31,7 @@ export function FreezeSettings() {
         )}
       </Loaded>
       <OrganizationSwitch
-        label="A second, different person must confirm each unfreezing"
+        label="A second person must confirm each unfreezing"
         isOn={(settings) => settings.unfreeze_needs_second_person}
         change={(on) => ({ unfreeze_needs_second_person: on })}
       />

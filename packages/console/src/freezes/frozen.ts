@@ -1,18 +1,18 @@
-/** What is frozen, read for all places that show it. */
+/** Reads freezes for all places that show them. */
 import { type Freeze, type FreezeInput, type FreezeKind, foldName } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useReads } from "../api/session.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-/** What a button freezes. */
+/** A target of a freeze. */
 export interface FreezeTarget {
   readonly kind: FreezeKind;
   /** The agent_id or key_id; empty for the organization. */
   readonly id: string;
 }
 
-/** The freezes of the organization. */
+/** Reads the organization's freezes. */
 export function useFreezes() {
   const client = useClient();
   const reads = useReads();
@@ -63,7 +63,7 @@ export function useFreezing(target: FreezeTarget, onDone: () => void) {
     mutationFn: (reason: string) => unfreeze(client, target, reason),
     onSuccess: ({ unfrozen }) => {
       if (unfrozen) toasts.done("Unfrozen");
-      else toasts.told("A second person is awaited", "It stays frozen until a different admin unfreezes it, too.");
+      else toasts.told("A second person must confirm", "It stays frozen until a different admin unfreezes it, too.");
       onDone();
     },
     onSettled: settle,

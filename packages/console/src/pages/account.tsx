@@ -1,4 +1,4 @@
-/** Pages that mails lead to, and the ones that send those mails. None of them needs a session. */
+/** Pages that mails link to, and pages that send these mails. None needs a session. */
 import { limits, type Passkey } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -10,7 +10,7 @@ import { EmailField, TextField } from "../parts/forms/field.tsx";
 import { Data } from "../parts/tables/data.tsx";
 import { Time } from "../parts/time.tsx";
 
-/** Reads the token of a mailed link once, and takes it out of the address: it does not stay in the tab's history. */
+/** Reads the token of a mailed link once, and removes it from the address and the tab's history. */
 function useToken(): string {
   const { search, pathname } = useLocation();
   const navigate = useNavigate();
@@ -19,9 +19,9 @@ function useToken(): string {
   return token;
 }
 
-/** The token is read once: who reloads the page has to come from the mail again. */
+/** The token is read once, so a reload needs the link of the mail again. */
 function OpenAgain() {
-  return <p className="small muted">To go on, open the link in the mail again: this page does not keep it.</p>;
+  return <p className="small muted">To continue, open the link in the mail again: this page does not keep it.</p>;
 }
 
 function formOf(event: FormEvent<HTMLFormElement>): (name: string) => string {
@@ -48,7 +48,7 @@ function NewPassword({ optional = false }: { readonly optional?: boolean }) {
 function Sent({ text }: { readonly text: string }) {
   return (
     <section className="card stack" role="status">
-      <h2>Look into your mail</h2>
+      <h2>Check your mail</h2>
       <p>{text}</p>
     </section>
   );
@@ -62,7 +62,7 @@ export function SignupPage() {
   return (
     <Outside title="Create an account" about="An organization of your own, with you as its first admin.">
       {signup.isSuccess ? (
-        <Sent text="We have sent a link to the address. Your organization exists once you have followed it." />
+        <Sent text="We have sent a link to the address. Your organization is created when you open it." />
       ) : (
         <form
           className="card stack"
@@ -93,7 +93,7 @@ export function SignupPage() {
         </form>
       )}
       <p className="muted">
-        {"You have one? "}
+        {"Have one?"}
         <Link to="/login">Sign in</Link>
       </p>
     </Outside>
@@ -101,8 +101,8 @@ export function SignupPage() {
 }
 
 /**
- * Asks for the password of the sign-up before it uses the link: somebody else may have signed up with this address, and
- * programs that look into mails follow links, too.
+ * Asks for the sign-up's password before it uses the link. Someone else may have signed up with this address, and mail
+ * scanners follow links.
  */
 export function VerifyEmailPage() {
   const { client } = useSession();
@@ -130,10 +130,7 @@ export function VerifyEmailPage() {
               required
               maxLength={limits.password_chars_max}
             />
-            <FormError
-              error={verify.error}
-              wrong="Check the password: it is that of the sign-up which this mail is of."
-            />
+            <FormError error={verify.error} wrong="Wrong password. Enter the one you chose when you signed up." />
             <div className="actions start">
               <button type="submit" className="button primary" disabled={verify.isPending || token === ""}>
                 Confirm
@@ -142,7 +139,7 @@ export function VerifyEmailPage() {
             {token === "" && <OpenAgain />}
             {verify.isError && (
               <p className="small muted">
-                {"A link serves once and not for ever. If you have not signed in yet, "}
+                {"A link works once and expires. If you have not signed in yet,"}
                 <Link to="/signup">sign up again</Link>.
               </p>
             )}
@@ -159,7 +156,7 @@ export function ForgotPasswordPage() {
   return (
     <Outside title="Set a new password">
       {ask.isSuccess ? (
-        <Sent text="If the address is known here, a link is on its way. It serves for an hour." />
+        <Sent text="If this service knows the address, we have sent a link. It is valid for an hour." />
       ) : (
         <form className="card stack" onSubmit={(event) => ask.mutate(formOf(event)("email").trim())}>
           <EmailField />
@@ -223,7 +220,7 @@ export function ResetPasswordPage() {
           {token === "" && <OpenAgain />}
           {reset.isError && (
             <p className="small muted">
-              {"A link serves once, for an hour. "}
+              {"A link works once, within an hour."}
               <Link to="/forgot-password">Ask for another</Link>.
             </p>
           )}
@@ -233,11 +230,11 @@ export function ResetPasswordPage() {
   );
 }
 
-/** The passkeys that go on signing in after a reset, and the offer to remove them. */
+/** Passkeys that remain valid after a reset, with an offer to remove them. */
 function ResetPasskeys({ passkeys }: { readonly passkeys: readonly Passkey[] }) {
   return (
     <>
-      <p>These passkeys sign in without the password. Remove them if one of them may not be yours.</p>
+      <p>These passkeys sign in without the password. Remove them if one may not be yours.</p>
       <ul className="small">
         {passkeys.map(({ passkey_id, name, created_at }) => (
           <li key={passkey_id}>
@@ -269,7 +266,7 @@ export function InvitationPage() {
   return (
     <Outside
       title="Join the organization"
-      about="Choose a password, or leave it empty if your organization has its own sign-in page. Your e-mail address is the one you were invited at."
+      about="Choose a password, or leave it empty if your organization has its own sign-in page. Your e-mail address is the invited one."
     >
       <form className="card stack" onSubmit={(event) => accept.mutate(formOf(event)("password"))}>
         <NewPassword optional />
@@ -281,14 +278,14 @@ export function InvitationPage() {
         </div>
         {token === "" && <OpenAgain />}
         {accept.error instanceof ApiError && accept.error.code === "not_found" && (
-          <p className="small muted">A link serves once, for a week. Ask whoever invited you for another.</p>
+          <p className="small muted">A link works once, within a week. Ask the person who invited you for another.</p>
         )}
       </form>
     </Outside>
   );
 }
 
-/** Where the mails' own link leads people, and the one in their header where the mail program does not call the API itself. */
+/** Target of the mails' own link, and of the one in their header if the mail program does not call the API. */
 export function UnsubscribePage() {
   const { client } = useSession();
   const token = useToken();
@@ -297,10 +294,10 @@ export function UnsubscribePage() {
     <Outside title="Notification mails">
       <section className="card stack">
         {stop.isSuccess ? (
-          <p role="status">You get no more mails about actions that wait. Settings switch them on again.</p>
+          <p role="status">You get no more mails about waiting actions. Settings switch them on again.</p>
         ) : (
           <>
-            <p>Get no more mails about actions that wait for your review?</p>
+            <p>Stop mails about actions that wait for your review?</p>
             <FormError error={stop.error} />
             {stop.isError && (
               <p className="small muted">

@@ -14,15 +14,15 @@ export function BacktestPage() {
     <>
       <PageHead
         title="Backtest"
-        about="Decides recorded actions again, with the facts and the time they had, under other rules. Nothing is changed."
+        about="Decides recorded actions again under other rules, with their original facts and times. Changes nothing."
       />
       <BacktestForm scope={scope} onScope={setScope} running={run.isPending} onRun={() => run.mutate()} />
       {run.isIdle && (
         <section className="card">
-          <Empty title="Nothing decided again yet">
+          <Empty title="No backtest yet">
             <p>
-              Choose a policy to see which recorded verdicts its newest version would change, or run the check: as
-              recorded, every verdict has to come out the same.
+              Choose a policy to see which recorded verdicts its newest version would change. Or run the check: as
+              recorded, every verdict must be reproduced.
             </p>
           </Empty>
         </section>
@@ -54,7 +54,7 @@ function NoResult({ error, onRun }: { readonly error: Error; readonly onRun: () 
   if (error.name === "AbortError")
     return (
       <section className="card" role="status">
-        <Empty title="Stopped before its end">
+        <Empty title="Stopped early">
           <p>Nothing was changed. Run it again, or over a shorter time.</p>
         </Empty>
       </section>

@@ -1,4 +1,3 @@
-/** One decision, whole. */
 import type { AuditRecord, Decision, Execution, IntentAnswer } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
@@ -49,7 +48,7 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
         <div className="banner shadow">
           <div>
             <strong>Shadow: nothing was held</strong>
-            The decision was made and recorded; the agent went on whatever it said.
+            The decision was made and recorded; the agent did not have to wait.
           </div>
         </div>
       )}
@@ -95,7 +94,7 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
         <Facts facts={facts} decided_at={decision.timestamp} />
         {decision.valid_until !== null && (
           <p className="small muted">
-            {"The facts behind this decision are good until "}
+            {"The facts behind this decision are valid until"}
             <Time at={decision.valid_until} />.
           </p>
         )}
@@ -158,7 +157,7 @@ function Outcome({ decision }: { readonly decision: Decision }) {
       )}
       {decision.resumed_from !== undefined && (
         <Link className="small" to="/decisions/$intent_id" params={{ intent_id: decision.resumed_from }}>
-          approved before, as this equal action
+          approved earlier, as an equal action
         </Link>
       )}
       {decision.human_override_id !== null && (
@@ -175,16 +174,16 @@ function Outcome({ decision }: { readonly decision: Decision }) {
 
 const executionWords: Readonly<Record<Execution["status"], string | null>> = {
   none: null,
-  claimed: "claimed, to be carried out",
+  claimed: "claimed for execution",
   executed: "carried out",
-  failed: "carried out, and it failed",
+  failed: "executed, and failed",
   skipped: "left out",
   unknown: "claimed, outcome unknown: find out what happened, and report it",
   handed_on: "not carried out: its approval went to an equal action",
   revoked: "not carried out: its approval was revoked",
 };
 
-/** What became of the action. */
+/** Shows the outcome of the action. */
 function ExecutionNote({ decision: { execution } }: { readonly decision: Decision }) {
   const words = execution === undefined ? null : executionWords[execution.status];
   if (words === null || execution?.at == null) return null;
@@ -198,7 +197,7 @@ function ExecutionNote({ decision: { execution } }: { readonly decision: Decisio
 
 const notLetThrough: Readonly<Record<string, string>> = {
   blocked: "it was blocked",
-  pending: "people had not decided on it",
+  pending: "its review was still open",
   withdrawn: "it was withdrawn from review",
   not_claimed: "it was approved, but not claimed by this agent, so it may have been done twice",
   expired: "people had approved it, but the approval had expired",

@@ -41,7 +41,7 @@ export function DecisionsPage() {
   );
 }
 
-/** The query of the API for the filters. A filter that is no valid time counts as none. */
+/** Returns the API query for the filters. Ignores invalid times. */
 function queryOf(filters: DecisionFilters) {
   const from = asTime(filters.from);
   const to = asTime(filters.to);
@@ -128,9 +128,7 @@ function NoDecisions({ filtered }: { readonly filtered: boolean }) {
   return (
     <Empty title={filtered ? "No decision matches" : "No decisions yet"}>
       <p>
-        {filtered
-          ? "Take a filter away to see more."
-          : "Once an agent asks whether it may act, the answer stands here."}
+        {filtered ? "Remove a filter to see more." : "After an agent submits an action, its decision appears here."}
       </p>
       {!filtered && submits && <Link to="/settings">Send a test intent</Link>}
     </Empty>

@@ -1,4 +1,4 @@
-/** The membranes of the organization, and whether each is live or in shadow. */
+/** The organization's membranes, live or in shadow. */
 import type { Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../api/session.tsx";
@@ -16,7 +16,7 @@ export function MembranesPage() {
     <>
       <PageHead
         title="Membranes"
-        about="A membrane stands between a group of agents and the world. In shadow it watches; live it holds."
+        about="A membrane is the set of rules for a group of agents. In shadow it only records decisions; live it enforces them."
       >
         {may && (
           <button type="button" className="button primary" onClick={() => setEditing("new")}>

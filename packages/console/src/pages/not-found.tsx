@@ -1,4 +1,4 @@
-/** The page of every address that has none. */
+/** The page for unknown addresses. */
 import { Link } from "@tanstack/react-router";
 import { PageHead } from "../parts/page-head.tsx";
 
@@ -7,7 +7,7 @@ export function NotFoundPage() {
     <>
       <PageHead
         title="There is no such page"
-        about="The address may be mistyped, or the page has moved. The menu shows what there is."
+        about="The address may be mistyped, or the page has moved. Use the menu."
       />
       <p>
         <Link to="/">To the overview</Link>

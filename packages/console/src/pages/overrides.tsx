@@ -23,7 +23,7 @@ const tones: Record<Override["status"], string> = {
   revoked: "block",
 };
 const words: Record<Override["status"], string> = {
-  pending_second: "second person awaited",
+  pending_second: "waits for a second person",
   active: "not used yet",
   consumed: "used",
   expired: "expired",
@@ -42,7 +42,7 @@ export function OverridesPage() {
     <>
       <PageHead
         title="Overrides"
-        about="Blocked actions that a person approved. Each lets the agent’s next try within 24 hours pass, once."
+        about="Blocked actions that a person approved. Each override allows the agent’s next attempt within 24 hours, once."
       />
       <section className="card" aria-label="Overrides">
         <Paged
@@ -67,9 +67,9 @@ export function OverridesPage() {
           onClose={() => setAsked(null)}
         >
           <p>
-            {"The next try of "}
+            {"The next attempt of"}
             <Given text={asked.agent_id} chars_max={60} more={false} />
-            {" is blocked again. The reason it was approved: "}
+            {"is blocked again. Reason for the override:"}
             <Data text={asked.reason} chars_max={300} more={false} />
           </p>
         </Confirm>
@@ -115,7 +115,7 @@ function OverrideTable({
             {row.consumed_by !== null && (
               <div className="small">
                 <Link to="/decisions/$intent_id" params={{ intent_id: row.consumed_by }}>
-                  by this try
+                  by this attempt
                 </Link>
               </div>
             )}

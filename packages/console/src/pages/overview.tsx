@@ -1,4 +1,4 @@
-/** The overview: counts, charts and limits of a span of time. */
+/** The overview: counts, charts and limits of a time span. */
 import type { Overview, PipelineMode } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -24,7 +24,7 @@ export function OverviewPage() {
     <>
       <PageHead title="Overview" />
       <section className="card">
-        <Empty title={`A key of role ${caller?.role} sees its own decisions only`}>
+        <Empty title={`A key of role ${caller?.role} sees only its own decisions`}>
           <Link to="/decisions">Decisions of this key</Link>
         </Empty>
       </section>
@@ -35,7 +35,7 @@ export function OverviewPage() {
 function Counts() {
   const client = useClient();
   const [filters, setFilters] = useFilters(["span", "mode", "membrane_id"]);
-  // The address may have any text.
+  // The address may contain any text.
   const span = Object.hasOwn(spans, filters.span ?? "") ? (filters.span as keyof typeof spans) : "day";
   const hours = spans[span];
   const query = useQuery({
@@ -51,7 +51,7 @@ function Counts() {
   });
   return (
     <>
-      <PageHead title="Overview" about="What agents asked for, and what became of it." />
+      <PageHead title="Overview" about="Actions that agents submitted, and their outcomes." />
       <ShadowBanner where="overview" />
       <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         <SelectField
@@ -81,13 +81,13 @@ function Counts() {
   );
 }
 
-/** The live rules whose reviewers are gone. */
+/** Live rules without any remaining reviewer. */
 function NobodyCanDecide({ rules }: { readonly rules: Overview["nobody_can_decide"] }) {
   if (rules.length === 0) return null;
   return (
     <div className="banner bad" role="status">
       <div>
-        <strong>Nobody can decide what these rules hold</strong>
+        <strong>Nobody can decide the actions of these rules</strong>
         <ul>
           {rules.map(({ policy_id, policy, membrane, message }) => (
             <li key={`${policy_id} ${membrane}`}>

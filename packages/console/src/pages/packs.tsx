@@ -1,4 +1,4 @@
-/** The ready-made rules, with what each rests on. */
+/** The ready-made rules, with their legal sources. */
 import type { Pack } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { TextField } from "../parts/forms/field.tsx";
@@ -22,8 +22,8 @@ export function PacksPage() {
         title="Packs"
         about={
           <>
-            Ready-made rules with the texts they rest on. A starting point for your counsel, not legal advice. Each{" "}
-            <Link to="/membranes">membrane</Link> switches on its own.
+            Ready-made rules with their legal sources. A starting point for your counsel, not legal advice. Each{" "}
+            <Link to="/membranes">membrane</Link> switches them on separately.
           </>
         }
       />

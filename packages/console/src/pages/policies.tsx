@@ -33,7 +33,7 @@ export function PoliciesPage() {
   });
   return (
     <>
-      <PageHead title="Policies" about="Your own rules, beside those of the packs.">
+      <PageHead title="Policies" about="Your own rules, in addition to the packs.">
         {may && (
           <Link to="/policies/new" className="button primary">
             Write a policy
@@ -60,7 +60,7 @@ export function PoliciesPage() {
           what="policies"
           empty={
             <Empty title="No policies here">
-              <p>The packs decide already. Write a policy for what only your organization knows.</p>
+              <p>The packs already decide. Write a policy for rules of your organization.</p>
               <Link to="/packs">See the packs</Link>
             </Empty>
           }

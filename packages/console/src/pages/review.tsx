@@ -35,7 +35,7 @@ export function ReviewPage() {
     ...(rules && chosenGroup !== undefined ? { g: () => ruleOn(chosenGroup) } : {}),
   });
   const onDone = (after: Escalation) => {
-    // The answer may arrive after the reviewer went to another case or another page.
+    // The answer may arrive after the reviewer left this case or page.
     if (after.status === "pending" || parseSearch(location.search)["case"] !== after.escalation_id) return;
     current.leave(after.escalation_id);
   };

@@ -1,4 +1,4 @@
-/** The way in for somebody whom the service does not know yet. */
+/** The sign-in page. */
 import type { Session } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
@@ -45,22 +45,22 @@ function KeyForm() {
   );
 }
 
-/** The second factor of a login that has begun. */
+/** Asks for the second factor of a login. */
 function CodeForm({ onDone, onAgain }: { readonly onDone: () => void; readonly onAgain: () => void }) {
   const { client } = useSession();
   const verify = useMutation({
     mutationFn: (code: string) => client.verifyMfa(code),
     onSuccess: onDone,
-    // Another tab of this browser has given a code meanwhile: the person is signed in.
+    // Another tab of this browser completed the login: the person is signed in.
     onError: (error) => {
       if (error instanceof ApiError && error.code === "state_conflict") onDone();
     },
   });
-  // Five wrong codes or ten minutes: no code is taken any more.
+  // After five wrong codes or ten minutes, the service accepts no code.
   if (verify.error instanceof ApiError && verify.error.code === "missing_api_key")
     return (
       <>
-        <p role="alert">This sign-in is over: it takes five codes and ten minutes. Begin again.</p>
+        <p role="alert">This sign-in has ended, after five codes or ten minutes. Begin again.</p>
         <button type="button" className="button primary" onClick={onAgain}>
           Begin again
         </button>
@@ -140,13 +140,13 @@ function PasskeyButton({ onSession }: { readonly onSession: (session: Session) =
       </button>
       <FormError
         error={login.error}
-        wrong="This passkey is not known here, or not any more. Sign in another way, and delete it from your device."
+        wrong="The service does not know this passkey. Sign in another way, and delete it from your device."
       />
     </>
   );
 }
 
-/** Where the organization's provider sends the browser back to. */
+/** The return page of the organization's provider. */
 export function SingleSignOnPage() {
   const { client, refresh } = useSession();
   const { history } = useRouter();
@@ -157,7 +157,7 @@ export function SingleSignOnPage() {
     history.replace(takenAddress() ?? "/");
   };
   const finish = useMutation({
-    // Both off the address itself, as the provider gave it.
+    // Both exactly as in the provider's address.
     mutationFn: () =>
       client.finishSingleSignOn({
         org_id,
@@ -169,12 +169,12 @@ export function SingleSignOnPage() {
     },
   });
   const { mutate } = finish;
-  // With the organization, so that its button is there again.
+  // With the organization, so that its button appears again.
   const again = { to: "/login", search: { org_id } as never } as const;
   const navigate = useNavigate();
   const begun = useRef(false);
   useEffect(() => {
-    // The answer of the provider serves once.
+    // The provider's answer works once.
     if (begun.current) return;
     begun.current = true;
     mutate();
@@ -203,7 +203,7 @@ export function SignInPage() {
   const navigate = useNavigate();
   const { pathname, search } = useLocation();
   const { org_id } = search as { readonly org_id?: string };
-  // Open mode's admin is nobody in particular: whoever has an account signs in to be themselves.
+  // Open mode's admin is not a person. People with an account sign in as themselves.
   const is_somebody = caller !== null && caller.type !== "open_mode";
   useEffect(() => {
     if (is_somebody && pathname === "/login") void navigate({ to: "/" });
@@ -214,7 +214,7 @@ export function SignInPage() {
   };
   if (waiting)
     return (
-      <Outside title="Second step" about="Your password is right. Now the second factor.">
+      <Outside title="Second step" about="The password is correct. Now enter the second factor.">
         <section className="card stack">
           <CodeForm onDone={() => void refresh()} onAgain={() => setWaiting(false)} />
         </section>
@@ -226,7 +226,7 @@ export function SignInPage() {
         <div className="banner warn" role="alert">
           <div>
             <strong>Your session has ended</strong>
-            Sign in again: you come back to this page, and what you had written in this tab is kept.
+            Sign in again: you return to this page, and this tab keeps your unsent text.
           </div>
         </div>
       )}

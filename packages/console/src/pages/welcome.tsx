@@ -1,4 +1,4 @@
-/** First run: an organization, its first key, a snippet that works, and a first decision. */
+/** First run: an organization, its first key, a working snippet, and a first decision. */
 import { limits, type Quickstart, type SubmitAnswer } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 import { useMutation } from "@tanstack/react-query";
@@ -41,7 +41,7 @@ export function WelcomePage() {
           <>
             <PageHead
               title="Create your organization"
-              about="One step: an organization, a membrane that watches without holding anything, and an API key."
+              about="One step: an organization, a membrane in shadow mode, and an API key."
             />
             <form className="card stack" onSubmit={submit}>
               <TextField
@@ -54,7 +54,7 @@ export function WelcomePage() {
               <EmailField label="Your e-mail" autoComplete="email" />
               <TextArea
                 label="What do your agents do?"
-                hint="In plain words, such as: sends refunds and e-mails to customers in Europe. It decides which rule packs are suggested."
+                hint="In plain words, such as: sends refunds and e-mails to customers in Europe. The service suggests rule packs from it."
                 name="description"
                 required
                 maxLength={limits.onboarding_text_chars_max}
@@ -89,7 +89,7 @@ function Created({ made }: { readonly made: Quickstart }) {
         <h2>API key</h2>
         <Secret text={made.api_key} label="Copy the key" />
         <p className="small muted">{`${made.key_id} · role admin · ends 365 days from now unless rotated`}</p>
-        <p className="small">Give this key to no agent: the snippet below makes a key for the agent.</p>
+        <p className="small">Do not give this key to an agent: the snippet below creates a key for the agent.</p>
       </section>
       <section className="card stack">
         <div className="row between">
@@ -138,7 +138,7 @@ function submitTest(client: Client): Promise<SubmitAnswer> {
   });
 }
 
-/** An admin key submits nothing itself. It makes a bound key for a day, which is revoked after the test. */
+/** An admin key does not submit. It creates a bound key for a day, which is revoked after the test. */
 async function withAgentKey<T>(admin: Client, work: (agent: Client) => Promise<T>): Promise<T> {
   const bindings = { agent_ids: [test_agent_id], forbid_shadow: true };
   const key = await admin.createApiKey({ name: "test intent", role: "agent", expires_in_days: 1, bindings });
@@ -149,7 +149,9 @@ async function withAgentKey<T>(admin: Client, work: (agent: Client) => Promise<T
   }
 }
 
-/** Sends an intent and shows what was decided. `api_key`: the new organization's admin key; null: the caller of this tab. */
+/**
+ * Submits an intent and shows the decision. `api_key`: the new organization's admin key; null: the caller of this tab.
+ */
 export function TestIntent({ api_key }: { readonly api_key: string | null }) {
   const session = useSession();
   const client = useMemo(
@@ -164,7 +166,7 @@ export function TestIntent({ api_key }: { readonly api_key: string | null }) {
   return (
     <section className="card stack">
       <h2>Send a test intent</h2>
-      <p className="muted">An agent asks whether it may send an e-mail. Nothing is sent; only the decision is made.</p>
+      <p className="muted">An agent asks whether it may send an e-mail. Countersign only decides; nothing is sent.</p>
       <div className="row">
         <button type="button" className="button" disabled={send.isPending} onClick={() => send.mutate()}>
           {send.isPending ? "Deciding …" : "Send a test intent"}
@@ -184,7 +186,7 @@ function Answer({ answer: { decision } }: { readonly answer: SubmitAnswer }) {
         <ModeBadge mode={decision.pipeline_mode} />
         <span className="small muted">{`risk ${decision.risk_score.toFixed(2)}`}</span>
       </div>
-      {decision.reasons.length === 0 && <p className="small">No rule fired.</p>}
+      {decision.reasons.length === 0 && <p className="small">No rule matched.</p>}
       {decision.reasons.map((reason) => (
         <p key={reason.policy} className="small">
           <strong>{reason.policy}</strong> {reason.message}

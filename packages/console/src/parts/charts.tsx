@@ -1,4 +1,4 @@
-/** Charts as plain SVG: they use the page's colours and no library. A label of each has its numbers for a screen reader. */
+/** Charts as plain SVG in the page's colours, without a library. A label gives the numbers to screen readers. */
 import type { Overview, Verdict } from "@countersign/contract";
 import { useEffect, useRef, useState } from "react";
 import { VerdictBadge, verdictWord } from "./records/badge.tsx";
@@ -9,7 +9,7 @@ const left = 40;
 const bottom = 24;
 const top = 8;
 
-/** The width of the chart on the page. A chart drawn in this width keeps the size of its letters. */
+/** Returns the width of the chart on the page, so that letters keep their size. */
 function useWidth() {
   const ref = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(640);
@@ -23,7 +23,7 @@ function useWidth() {
   return { ref, width };
 }
 
-/** The end of an axis for this value: the next round number. */
+/** Returns the end of an axis for this value: the next round number. */
 export function niceMax(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   return [1, 2, 2.5, 3, 4, 5, 6, 8, 10].map((step) => step * power).find((step) => step >= value) ?? value;
@@ -48,7 +48,7 @@ function Axis({ max, width }: { readonly max: number; readonly width: number }) 
 
 type Counts = Record<Verdict, number>;
 
-/** The counts of an overview, one entry for each interval of its time. */
+/** Returns the counts of an overview, one entry for each interval. */
 function slotsOf({ from, to, bucket_seconds, buckets }: Overview): Counts[] {
   const from_ms = Date.parse(from);
   const bucket_ms = bucket_seconds * 1000;
@@ -121,7 +121,7 @@ export function DecisionsChart({ overview }: { readonly overview: Overview }) {
   );
 }
 
-/** The bar of one interval: a rectangle for each verdict, one upon the other. */
+/** The bar of one interval: stacked rectangles, one for each verdict. */
 function Stack({
   counts,
   x,
@@ -156,7 +156,7 @@ function Stack({
   });
 }
 
-/** How many decisions have which risk. */
+/** Number of decisions by risk. */
 export function RiskChart({ risk }: { readonly risk: readonly number[] }) {
   const { ref, width } = useWidth();
   const max = niceMax(Math.max(1, ...risk));

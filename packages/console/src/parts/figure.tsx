@@ -1,4 +1,4 @@
-/** One number of a page, with its name above and a note below. */
+/** One number with its name and a note. */
 import type { ReactNode } from "react";
 
 export function Figure({

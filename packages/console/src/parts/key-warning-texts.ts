@@ -1,9 +1,8 @@
-/** Warnings about API keys in words. */
 import type { KeyWarning } from "@countersign/contract";
 
-/** What a warning says, in a few words. */
+/** Short texts for warnings about API keys. */
 export const warningTexts: Readonly<Record<KeyWarning, string>> = {
   unbound: "unbound while a membrane is live",
-  admin_submits: "an admin key that submits",
+  admin_submits: "an admin key that submits actions",
   expires_soon: "expires soon",
 };

@@ -1,30 +1,33 @@
 /**
- * Finds what looks like something else: words that mix scripts, and letters that look like Latin ones where nobody would write
- * them. A text in Greek, Cyrillic or Japanese, with Latin words in it, has no such part.
+ * Finds look-alikes: words that mix scripts, and unexpected letters that look Latin. A text in Greek, Cyrillic or
+ * Japanese with Latin words has none.
  */
 import { looksLatin } from "./latin-look-alikes.ts";
 
-/** A part of a text that looks like something else. `end` is not included. */
+/** A look-alike part of a text. `end` is not included. */
 export interface LookAlike {
   readonly start: number;
   readonly end: number;
-  /** What it is, for people. */
+  /** A name for people. */
   readonly name: string;
-  /** True: it is a letter that looks Latin. False: it is a word that mixes scripts, without such letters. */
+  /** True: a letter that looks Latin. False: a word that mixes scripts, without such letters. */
   readonly is_letter: boolean;
 }
 
-/** A word, or an escape of JSON, whose letters belong to no word. */
+/** A word, or a JSON escape, whose letters are no word. */
 const wordOrEscape = /\\(?:u[0-9a-f]{4}|.)|[\p{L}\p{M}\p{N}]+/giu;
 
-/** Scripts that may stand in one word with Latin letters (UTS 39, moderately restrictive). Armenian is left out: its letters look Latin. */
+/**
+ * Scripts allowed in one word with Latin letters (UTS 39, moderately restrictive). Armenian is left out, because its
+ * letters look Latin.
+ */
 const mixable = [
   ...["Arabic", "Bengali", "Bopomofo", "Devanagari", "Ethiopic", "Georgian", "Gujarati", "Gurmukhi", "Han", "Hangul"],
   ...["Hebrew", "Hiragana", "Kannada", "Katakana", "Khmer", "Lao", "Malayalam", "Myanmar", "Oriya", "Sinhala", "Tamil"],
   ...["Telugu", "Thaana", "Thai", "Tibetan"],
 ];
 const familiar = ["Latin", "Common", "Inherited", ...mixable].map((script) => `\\p{Script=${script}}`).join("");
-/** A letter of a script that must not stand in one word with Latin letters. */
+/** A letter of a script that must not share a word with Latin letters. */
 const foreign = new RegExp(`(?=\\p{L})[^${familiar}]`, "u");
 const latin = /\p{Script=Latin}/u;
 const eastAsian = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
@@ -53,7 +56,7 @@ export function lookAlikesIn(text: string): LookAlike[] {
   const words = [...text.matchAll(wordOrEscape)].flatMap(({ 0: found, index }) =>
     found.startsWith("\\") ? [] : [wordOf(found, index)],
   );
-  // A word with letters that do not look Latin shows that the text is written in its script, also where others look Latin.
+  // A word with a letter that does not look Latin proves its script, even if its other letters look Latin.
   const written = new Set(
     words.flatMap((word) => (word.foreign_letters.every((each) => looksLatin.test(each)) ? [] : [...word.scripts])),
   );
@@ -72,7 +75,7 @@ function wordOf(text: string, start: number): Word {
   return { start, text, foreign_letters, scripts: new Set(foreign_letters.map(scriptOf)) };
 }
 
-/** Whether a word is part of a domain or an address with a Latin word. */
+/** Returns whether a word is part of a domain or an address with a Latin word. */
 function isJoinedToLatin(text: string, { start, text: { length } }: Word): boolean {
   const [before, after] = [text.slice(Math.max(0, start - 3), start), text.slice(start + length, start + length + 3)];
   return /\p{Script=Latin}[.@]$/u.test(before) || /^[.@]\p{Script=Latin}/u.test(after);
@@ -80,7 +83,10 @@ function isJoinedToLatin(text: string, { start, text: { length } }: Word): boole
 
 const isForeignLookAlike = (char: string): boolean => foreign.test(char) && looksLatin.test(char);
 
-/** Returns the look-alike letters of a word that mixes scripts; without any, the word. Latin names with Greek signs (Δt) are usual. */
+/**
+ * Returns the look-alike letters of a word that mixes scripts, or else the word. Latin names with Greek signs (Δt) are
+ * common.
+ */
 function mixedWord(word: Word): LookAlike[] {
   const letters = lettersOf(word, isForeignLookAlike);
   if (letters.length > 0) return letters;
@@ -90,10 +96,10 @@ function mixedWord(word: Word): LookAlike[] {
   return [{ start: word.start, end: word.start + word.text.length, name, is_letter: false }];
 }
 
-/** Returns letters that only look like those of ASCII, such as mathematical ones. Full-width ones are usual in East Asian texts. */
+/** Returns letters that imitate ASCII, such as mathematical ones. Full-width letters are common in East Asian texts. */
 function styledLetters(word: Word, east_asian: boolean): LookAlike[] {
   return lettersOf(word, (char) => {
-    // The dotless i is a letter of Turkish, and ordinals (1º) are letters without case.
+    // The dotless i is Turkish, and ordinals (1º) are letters without case.
     if (!looksLatin.test(char) || !/\p{Lu}|\p{Ll}/u.test(char) || char === "ı") return false;
     return !(east_asian && fullWidth.test(char));
   });

@@ -1,4 +1,4 @@
-/** The facts that rules asked for and nobody supplied, and what to do about them. */
+/** Facts that rules asked for and nobody supplied, with advice. */
 import type { Overview } from "@countersign/contract";
 import { HorizontalBars } from "./charts.tsx";
 import { Data } from "./tables/data.tsx";

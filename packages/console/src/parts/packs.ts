@@ -1,8 +1,8 @@
-/** The packs that come with the service, read once for all places that look something up in them. */
+/** The service's packs, read once for all their users. */
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
 
-/** `wanted`: false where nothing is to be looked up. */
+/** `wanted`: false if nothing needs them. */
 export function usePacks(wanted = true) {
   const client = useClient();
   return useQuery({

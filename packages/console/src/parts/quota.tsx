@@ -1,8 +1,8 @@
-/** How near an organization is to the limit of its plan. */
+/** How close an organization is to its plan's limit. */
 import type { Usage } from "@countersign/contract";
 import { Meter } from "./records/decision-parts.tsx";
 
-/** From this share of the limit on people are warned: there is still time to ask for more. */
+/** Share of the limit from which people are warned, early enough to ask for more. */
 const near_share = 0.9;
 
 type Standing = "roomy" | "near" | "reached";
@@ -15,7 +15,7 @@ function standingOf({ used_actions, hard_limit }: Usage): Standing {
 
 const number = (count: number) => count.toLocaleString("en");
 
-/** A bar up to the limit, and from nine tenths on what is to be done. Nothing on a plan without a limit. */
+/** A bar up to the limit, and advice from 90 % on. Nothing on an unlimited plan. */
 export function QuotaMeter({ usage }: { readonly usage: Usage }) {
   const { used_actions, hard_limit } = usage;
   if (hard_limit === null) return null;
@@ -32,14 +32,14 @@ export function QuotaMeter({ usage }: { readonly usage: Usage }) {
         <div className="banner warn" role="status">
           <div>
             <strong>{`Near the limit: ${left === 1 ? "one live decision is" : `${number(left)} live decisions are`} left this month`}</strong>
-            After that new intents are refused. Ask the operator of this service for a larger plan in time.
+            After that, the service refuses new intents. Ask the operator of this service for a larger plan in time.
           </div>
         </div>
       )}
       {standing === "reached" && (
         <div className="banner bad" role="status">
           <div>
-            <strong>The limit is reached: new intents are refused</strong>
+            <strong>The limit is reached: the service refuses new intents</strong>
             Ask the operator of this service for a larger plan, or wait for the next period.
           </div>
         </div>

@@ -1,4 +1,4 @@
-/** Says loudly where decisions are made and nothing is held. */
+/** Warns where decisions are made but not enforced. */
 import type { Membrane } from "@countersign/contract";
 import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
@@ -6,7 +6,7 @@ import { Link } from "@tanstack/react-router";
 import { useClient } from "../api/session.tsx";
 import { Data } from "./tables/data.tsx";
 
-/** All of them: a page of large catalogues is shorter than was asked for. */
+/** Returns all membranes. With large catalogues, a page is shorter than requested. */
 async function allMembranes(client: Client): Promise<readonly Membrane[]> {
   const membranes: Membrane[] = [];
   for await (const page of pagesOf((place) => client.listMembranes({ limit: 200, ...place })))
@@ -35,9 +35,9 @@ export function ShadowBanner({ where }: { readonly where: "queue" | "overview" }
         )}
         .
         {where === "queue"
-          ? " Their agents go on whatever the verdict, and nothing of theirs comes to this queue. "
-          : " Their decisions are made and recorded, and agents go on whatever the verdict. "}
-        <Link to="/membranes">See what would have been held</Link>
+          ? "Their agents continue whatever the verdict, and none of their actions come to this queue."
+          : "Their decisions are made and recorded, and agents continue whatever the verdict."}
+        <Link to="/membranes">See what would have been stopped</Link>
       </div>
     </div>
   );

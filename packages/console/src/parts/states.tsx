@@ -1,4 +1,4 @@
-/** What stands where data is not there: yet, at all, or because something failed. */
+/** Shown in place of data that is loading, absent or failed. */
 import { ApiError } from "@countersign/sdk";
 import type { ReactNode } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -25,7 +25,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const { title, todo, request_id } = adviceOn(error);
-  // What is not there is not there the next time either.
+  // Retrying does not help for data that does not exist.
   const again = error instanceof ApiError && error.code === "not_found" ? undefined : retry;
   return (
     <div className="state" role="alert">
@@ -41,7 +41,7 @@ export function Failed({ error, retry }: { readonly error: unknown; readonly ret
   );
 }
 
-/** The usual three: loading, failed, or what there is. */
+/** Shows loading, failure, or the data. */
 export function Loaded<T>({
   query,
   what,

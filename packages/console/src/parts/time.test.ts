@@ -12,7 +12,7 @@ test.each([
   [90, "1 min", "2 min"],
   [59, "59 s", "59 s"],
   [5.4, "5 s", "5 s"],
-])("%s s are told as %s when they are over and as %s when they are left", (seconds, over, left) => {
+])("rounds %s s to %s for past times and to %s for remaining times", (seconds, over, left) => {
   expect(roughText(seconds)).toBe(over);
   expect(roughText(seconds, Math.round)).toBe(left);
 });

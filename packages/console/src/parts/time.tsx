@@ -1,4 +1,4 @@
-/** Times as people say them, with the exact one at hand. */
+/** Relative times, with the exact time in the title. */
 import { useNow } from "../browser/clock.ts";
 
 const units: readonly [string, number][] = [
@@ -8,7 +8,7 @@ const units: readonly [string, number][] = [
   ["s", 1],
 ];
 
-/** A length of time in its two largest units: `3 h 20 min`. */
+/** Returns a length of time in its two largest units: `3 h 20 min`. */
 export function spanText(seconds: number): string {
   const parts: string[] = [];
   let rest = Math.max(0, Math.round(seconds));
@@ -21,28 +21,28 @@ export function spanText(seconds: number): string {
   return parts.length === 0 ? "0 s" : parts.join(" ");
 }
 
-/** Only the largest unit of a length of time: what is over is told as ages are, what is left to the nearest. */
+/** Returns a length of time in its largest unit. Rounds past times down and remaining times to the nearest. */
 export function roughText(seconds: number, whole: (count: number) => number = Math.floor): string {
   const [unit, size] = units.find(([, size]) => seconds >= size) ?? ["s", 1];
   return `${whole(seconds / size)} ${unit}`;
 }
 
 /**
- * One for all: `toLocaleString` makes one for each call, which takes 0.2 ms, not 0.001 (measured), and a queue of 500 tells
- * 1,000 times anew every five seconds.
+ * Shared: `toLocaleString` creates one for each call, which takes 0.2 ms instead of 0.001 (measured). A queue of 500
+ * formats 1,000 times every five seconds.
  */
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** The moment in the reader's zone. */
+/** Returns the moment in the reader's time zone. */
 function exactText(at: string): string {
   const time = new Date(at);
   return Number.isNaN(time.getTime()) ? at : exact.format(time);
 }
 
-/** The same, and as logs and the API have it. */
+/** Returns the same, and the form of logs and the API. */
 const titleOf = (at: string) => `${exactText(at)} (${at})`;
 
-/** `5 min ago`, `in 2 h`; the exact time stands in the title. */
+/** `5 min ago`, `in 2 h`; the title has the exact time. */
 export function Time({ at }: { readonly at: string }) {
   const seconds = (useNow() - Date.parse(at)) / 1000;
   const text =
@@ -58,7 +58,7 @@ export function Time({ at }: { readonly at: string }) {
   );
 }
 
-/** The moment itself, in the reader's zone. */
+/** The moment in the reader's time zone. */
 export function ExactTime({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={at} className="nowrap">
@@ -67,7 +67,7 @@ export function ExactTime({ at }: { readonly at: string }) {
   );
 }
 
-/** How long until a deadline; red in the last tenth of an hour and after it. */
+/** Time until a deadline; red in the last six minutes and after it. */
 export function TimeLeft({ until }: { readonly until: string }) {
   const seconds = (Date.parse(until) - useNow()) / 1000;
   return (

@@ -1,4 +1,4 @@
-/** Messages that come and go. All but good ones stay until they are read. */
+/** Short messages. All but successes stay until the reader closes them. */
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { Data } from "./tables/data.tsx";
@@ -12,7 +12,7 @@ interface Toast {
 
 export interface Toasts {
   done(title: string, text?: string): void;
-  /** What is neither done nor an error as it came; stays until it is read. */
+  /** Neither a success nor an error; stays until the reader closes it. */
   told(title: string, text: string): void;
   failed(error: unknown): void;
 }

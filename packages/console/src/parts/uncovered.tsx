@@ -1,4 +1,4 @@
-/** What agents asked a membrane for and no rule names: the rules may know it by another word. */
+/** Actions that agents asked for and no rule names. The rules may use another word for them. */
 import { type Coverage, foldName, type Membrane, unclassified_action_type } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,16 +9,16 @@ import { Loaded } from "./states.tsx";
 import { Data } from "./tables/data.tsx";
 import { ListTable } from "./tables/list-table.tsx";
 
-/** So many are listed; the interface gives more. */
+/** At most this many are listed; the API returns more. */
 const shown_max = 20;
 
-/** Of the last 31 days, under the membrane's card. Read once it is seen. */
+/** Shows the last 31 days, under the membrane's card. Reads them when they are on the screen. */
 export function Uncovered({ membrane }: { readonly membrane: Membrane }) {
   const { membrane_id } = membrane;
   const client = useClient();
   const [element, seen] = useSeen<HTMLDivElement>();
   const query = useQuery({
-    // Read again with the membranes: what is changed there changes which rules there are, and what a tool is.
+    // Read again with the membranes, because their rules and catalogue change the result.
     queryKey: ["membranes", membrane_id, "coverage"],
     enabled: seen,
     queryFn: () => client.getCoverage(membrane_id),
@@ -26,8 +26,8 @@ export function Uncovered({ membrane }: { readonly membrane: Membrane }) {
   });
   return (
     <div className="stack tight" ref={element}>
-      <h3>What no rule is about</h3>
-      <Loaded query={query} what="what no rule is about">
+      <h3>Actions without a rule</h3>
+      <Loaded query={query} what="actions without a rule">
         {(coverage) => <Report coverage={coverage} membrane={membrane} />}
       </Loaded>
     </div>
@@ -45,21 +45,21 @@ function Report({
   const [asked_of, setAskedOf] = useState<Coverage["actions"][number] | null>(null);
   const unnamed = actions.filter(({ rules }) => rules.length === 0);
   const count = unnamed.reduce((sum, each) => sum + each.count, 0);
-  const asked = `${complete ? "" : "the newest "}${intents.toLocaleString("en")} actions of the last 31 days`;
-  if (intents === 0) return <p className="muted">Nothing was asked for in the last 31 days.</p>;
-  if (count === 0) return <p className="muted">{`Of ${asked} each is named by a rule that is in force.`}</p>;
-  const others = every_action.length === 0 ? "" : `${rulesText(every_action.length)} about every action, and `;
+  const asked = `${complete ? "" : "the newest "}${intents.toLocaleString("en")} actions in the last 31 days`;
+  if (intents === 0) return <p className="muted">There were no actions in the last 31 days.</p>;
+  if (count === 0) return <p className="muted">{`Each of ${asked} matched an active rule.`}</p>;
+  const others = every_action.length === 0 ? "" : `${rulesText(every_action.length)} about every action applied. `;
   return (
     <>
       <p>
-        <strong>{`Of ${asked} no rule names ${count.toLocaleString("en")}.`}</strong>
-        {` All that judges such an action is ${others}what holds when no rule fires: ${default_verdict}. Where a rule should have known it, have the agent call it by the rule’s words, or say what the tool is.`}
+        <strong>{`${count.toLocaleString("en")} of ${asked} matched no rule.`}</strong>
+        {` ${others}The default decides these: ${default_verdict}. If a rule should match, let the agent use the rule’s words, or describe the tool.`}
       </p>
       <ListTable
         heads={["Tool", "Action type", "Data classes", "Asked for", "Held"]}
         numbers={2}
         actions={may}
-        caption="What no rule is about"
+        caption="Actions without a rule"
       >
         {unnamed.slice(0, shown_max).map((action) => {
           const { verb, type, data_classes, count, held } = action;
@@ -77,7 +77,7 @@ function Report({
               {may && (
                 <td>
                   <button type="button" className="button small" onClick={() => setAskedOf(action)}>
-                    Say what it is
+                    Describe the tool
                   </button>
                 </td>
               )}

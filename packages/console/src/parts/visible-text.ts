@@ -1,15 +1,15 @@
 /**
- * Text that others wrote, made visible: what could hide, reorder or restyle its neighbours, and letters that look like others, are
- * shown as escapes instead of taking effect. Markup needs no care here: React never makes any from a text.
+ * Makes untrusted text visible: shows characters that hide, reorder or restyle, and look-alike letters, as escapes.
+ * React escapes markup.
  */
 
 import { hiddenCharacter, jsonEscapeOf } from "@countersign/contract";
 import { lookAlikesIn } from "./look-alikes.ts";
 
-/** A part of a text: shown as it is, or marked, mostly as an escape, with the name of what it stands for. */
+/** A part of a text: shown unchanged, or marked, mostly as an escape, with the name of its character. */
 export interface TextPart {
   readonly text: string;
-  /** Null: nothing, it is plain. */
+  /** Null: plain text. */
   readonly hides: string | null;
 }
 
@@ -40,7 +40,7 @@ const names: Readonly<Record<string, string>> = {
   "\ufeff": "zero-width no-break space",
 };
 
-/** How a character is written where it may not act. */
+/** Returns the escape of a character. */
 function escapeOf(char: string): string {
   const code = char.codePointAt(0) ?? 0;
   if (code === 9) return "\\t";
@@ -48,36 +48,36 @@ function escapeOf(char: string): string {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** More combining marks than this on one letter are a tower over the lines around it. */
+/** More combining marks on one letter would cover neighbouring lines. */
 const marks_max = 3;
 
-/** The text on one line with nothing in it that acts, for where its parts cannot be told apart. */
+/** Returns the text on one line with all escapes, for places that cannot mark parts. */
 export function visibleText(text: string): string {
   return textParts(text, false)
     .map((part) => part.text)
     .join("");
 }
 
-/** What stands for a character that does not show or reorders, and its name. */
+/** Returns the display and the name of a character that is invisible or reorders. */
 export function shownFor(code: number): { readonly text: string; readonly hides: string } {
   const char = String.fromCodePoint(code);
   return { text: escapeOf(char), hides: hiddenName(char) };
 }
 
-const hiddenName = (char: string) => names[char] ?? "character that does not show";
+const hiddenName = (char: string) => names[char] ?? "invisible character";
 
-/** A JSON value as the text of a field: what hides or reorders in its texts stands there as an escape of JSON. */
+/** Returns a JSON value for a text field. Characters that hide or reorder become JSON escapes. */
 export function editableJson(value: unknown): string {
   return textParts(JSON.stringify(value, null, 2), true, jsonEscapeOf)
     .map((part) => part.text)
     .join("");
 }
 
-/** The parts of a text. Line breaks and tabs stay when `lines`. */
+/** Returns the parts of a text. `lines` keeps line breaks and tabs. */
 export function textParts(text: string, lines: boolean, written: (char: string) => string = escapeOf): TextPart[] {
   const parts: TextPart[] = [];
   let plain = "";
-  /** What the plain text so far is marked as. */
+  /** The mark of the plain text so far. */
   let mark: string | null = null;
   const flush = () => {
     if (plain !== "") parts.push({ text: plain, hides: mark });
@@ -87,7 +87,7 @@ export function textParts(text: string, lines: boolean, written: (char: string) 
   let at = 0;
   const alike = lookAlikesIn(text);
   let next = 0;
-  // As the name of an agent or the title of a policy it would be a link that nobody sees and no screen reader names.
+  // A blank agent name or policy title would be an invisible link without a name for screen readers.
   const blank = text.trim() === "";
   for (const char of text) {
     while ((alike[next]?.end ?? Infinity) <= at) next += 1;

@@ -1,6 +1,6 @@
 /**
- * The text editor of policies. It is in a shadow root, because there the editor uses constructed style sheets, which the
- * content security policy allows. In the document it would add a style element, which the policy refuses.
+ * The text editor of policies. It is in a shadow root, because there the editor uses constructed style sheets, which
+ * the content security policy allows. In the document it would add a style element, which the policy forbids.
  */
 import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -46,7 +46,10 @@ const theme = EditorView.theme({
   ".tok-comment": { color: "var(--muted)", fontStyle: "italic" },
 });
 
-/** Shows invisible and reordering characters as escapes, so that a rule reads as it decides. The text does not change. */
+/**
+ * Shows invisible and reordering characters as escapes, so that readers see what the rule compares. The text does not
+ * change.
+ */
 const escapes = highlightSpecialChars({
   addSpecialChars: new RegExp(`(?!\\t)(?:${hiddenCharacter.source})`, "gu"),
   render(code) {
@@ -59,19 +62,19 @@ const escapes = highlightSpecialChars({
   },
 });
 
-/** The parser of YAML is recursive: a document that nests too deep exhausts the stack. Such a document is plain text. */
+/** The YAML parser is recursive and exhausts the stack on deep nesting. Such a document is plain text. */
 const language = new Compartment();
 const highlighted: Extension = yaml();
 const plain: Extension = [];
 
-/** Before the parser sees it: with the change that makes the document too deep, the editor shows plain text. */
+/** Switches to plain text in the same change that makes the document too deep, before the parser sees it. */
 const leaveLanguage = EditorState.transactionExtender.of(({ docChanged, newDoc, startState }) =>
   docChanged && language.get(startState) === highlighted && nestsTooDeep(newDoc.toString())
     ? { effects: language.reconfigure(plain) }
     : null,
 );
 
-/** After the change that makes it shallow again: in the same transaction, the new parser would read the old document. */
+/** Switches back after the change, because in the same transaction the new parser would read the old document. */
 const returnToLanguage = EditorView.updateListener.of(({ docChanged, state, view }) => {
   if (docChanged && language.get(state) === plain && !nestsTooDeep(state.doc.toString()))
     view.dispatch({ effects: language.reconfigure(highlighted) });
@@ -86,7 +89,7 @@ const iconOf = {
   value: "enum",
 } as const;
 
-/** Completes fields, functions and the words for actions at the cursor. */
+/** Completes fields, functions and action words at the cursor. */
 function complete(context: CompletionContext) {
   const before = context.matchBefore(/[A-Za-z_][\w.]*/);
   if (before === null && !context.explicit) return null;
@@ -132,7 +135,7 @@ export function CodeEditor({ text, onChange, marks, label, readOnly = false }: E
   return <div className="editor" ref={place} />;
 }
 
-/** Makes the view in the shadow root of `place`, and again when `label` or `readOnly` changes. */
+/** Creates the view in the shadow root of `place`, and again when `label` or `readOnly` changes. */
 function useEditorView({
   text,
   onChange,
@@ -188,7 +191,7 @@ function extensionsFor(doc: string, label: string): Extension {
   ];
 }
 
-/** The marks inside the text that the editor shows, which may be shorter than the checked one. */
+/** Returns the marks inside the displayed text, which may be shorter than the checked one. */
 function diagnosticsOf(marks: readonly Mark[], { doc }: EditorState): Diagnostic[] {
   return marks.map(({ from, to, message, severity }) => ({
     from: Math.min(from, doc.length),

@@ -1,8 +1,8 @@
-/** Between the YAML that people write and the JSON that the API takes; and where in the YAML a diagnostic points. */
+/** Converts between YAML in the editor and JSON of the API, and places diagnostics in the YAML. */
 import { limits, type PolicyDiagnostic, yamlFinding } from "@countersign/contract";
 import { isNode, isScalar, parseDocument, stringify, visit } from "yaml";
 
-/** The fields of a document in the order in which people read them; the service keeps its keys sorted. */
+/** A document's fields in reading order, because the service sorts its keys. */
 export const documentFields: readonly string[] = [
   ...["apiVersion", "kind", "metadata", "name", "title", "description", "tags", "severity", "citations"],
   ...[
@@ -61,23 +61,23 @@ function ordered(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, ordered(each)]));
 }
 
-/** A document as text. Long texts are folded nowhere: an expression stays as it was written. */
+/** Returns a document as text. Does not fold long lines, so that expressions stay as written. */
 export function textOf(document: unknown): string {
   return stringify(ordered(document), { lineWidth: 0 });
 }
 
-/** Something to underline: from one character to another of the text. */
+/** A range of the text to underline. */
 export interface Mark {
   readonly from: number;
   readonly to: number;
   readonly message: string;
-  /** A warning refuses nothing. */
+  /** A warning does not prevent saving. */
   readonly severity: "error" | "warning";
 }
 
 const mistake = (from: number, to: number, message: string): Mark => ({ from, to, message, severity: "error" });
 
-/** What the text is: a document to send, or marks where it is no YAML. */
+/** The parsed text: a document, or marks if it is not valid YAML. */
 export type Read =
   | {
       readonly policy: Record<string, unknown>;
@@ -86,26 +86,26 @@ export type Read =
     }
   | { readonly marks: readonly Mark[] };
 
-/** Who has more mistakes than these mends the first ones first. */
+/** At most this many marks are shown. */
 const marks_max = 50;
 
-/** Brackets that are open at once. */
+/** Limit of simultaneously open brackets. */
 const depth_max = 500;
-/** Lists in lists on one line, or a line that stands as far in as levels of one space would take it. */
+/** Lists in lists on one line, or a line indented as deep as that many levels of one space. */
 const blocksTooDeep = /^(?: *[-?:] ){500}|^ {500}/m;
 
-/** Reads the text. `tests` stands beside the policy in the API. */
+/** Reads the text. In the API, `tests` is beside the policy. */
 export function readText(text: string): Read {
-  // Reading megabytes as YAML would keep the page from answering, and the service would not take them.
+  // Parsing megabytes of YAML would block the page, and the service refuses them.
   if (text.length > limits.body_bytes_max)
-    return { marks: [mistake(0, 1, "This is more than 1 MB: the service does not take it.")] };
+    return { marks: [mistake(0, 1, "This is more than 1 MB. The service does not accept it.")] };
   if (nestsTooDeep(text)) return { marks: [mistake(0, text.length, "The document is nested too deeply.")] };
   return readYaml(text);
 }
 
 /**
- * Whether it goes deeper than any policy does. The library reads by recursion: at some 800 levels it takes the page with it, or
- * tells of every level that it left open.
+ * Returns whether the text is nested deeper than any policy. The library reads by recursion: at about 800 levels it
+ * crashes the page, or reports every open level.
  */
 export function nestsTooDeep(text: string): boolean {
   let depth = 0;
@@ -131,7 +131,8 @@ function readYaml(text: string): Read {
   try {
     value = parsed.toJS({ maxAliasCount: 20 });
   } catch (error) {
-    // Names that no anchor has (`*.transfer` without quotes is one), or that would make a short text huge.
+    // An alias without an anchor (`*.transfer` without quotes is one), or one that would expand a short text
+    // enormously.
     const at = /\*(\S+)/.exec(text)?.index ?? 0;
     return {
       marks: [mistake(at, at + 1, `${(error as Error).message}. Quote a text that begins with *.`)],
@@ -165,7 +166,7 @@ const partsOf = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** Where diagnostics of the API stand in the text. `sent` is what they were given for. */
+/** Returns the places of the API's diagnostics in the text. `sent` is the text they belong to. */
 export function marksOf(
   text: string,
   sent: unknown,
@@ -191,7 +192,7 @@ function endOfWord(text: string, from: number): number {
   return from + (/^[\w.]*/.exec(text.slice(from))?.[0].length ?? 0);
 }
 
-/** The node at a path, or the nearest one above that exists. */
+/** Returns the range of the node at a path, or of the nearest existing one above. */
 function rangeOf(parsed: ReturnType<typeof parseDocument>, path: readonly string[]) {
   for (let length = path.length; length >= 0; length -= 1) {
     const at = path.slice(0, length).map((part) => (/^\d+$/.test(part) ? Number(part) : part));
@@ -203,7 +204,10 @@ function rangeOf(parsed: ReturnType<typeof parseDocument>, path: readonly string
   return null;
 }
 
-/** How far into the text value at its place a diagnostic points; it counts in the JSON with two spaces that was checked. */
+/**
+ * Returns the offset of a diagnostic within its text value. Its position counts in the checked JSON, indented by two
+ * spaces.
+ */
 function offsetInValue(sentText: string, { line, column }: PolicyDiagnostic): number | null {
   if (line === null || column === null) return null;
   const written = sentText.split("\n")[line - 1];
@@ -217,7 +221,7 @@ function offsetInValue(sentText: string, { line, column }: PolicyDiagnostic): nu
   }
 }
 
-/** The same in a text in quotes, where an escape stands for one character; null: it runs over several lines. */
+/** Returns the same offset in a quoted text, where an escape is one character; null if it spans several lines. */
 function placeInQuotes(source: string, offset: number): number | null {
   if (source.includes("\n")) return null;
   const unit = source.startsWith("'") ? /''|./y : /\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\.|./y;
@@ -226,7 +230,7 @@ function placeInQuotes(source: string, offset: number): number | null {
   return Math.min(unit.lastIndex, source.length - 1);
 }
 
-/** The place of a character of the value in the source of its scalar; null: it cannot be told. */
+/** Returns the place of a value's character in the source of its scalar; null if unknown. */
 function placeInScalar(source: string, type: string, value: string, offset: number): number | null {
   if (type === "PLAIN") return source.includes("\n") ? null : Math.min(offset, source.length - 1);
   if (type === "QUOTE_DOUBLE" || type === "QUOTE_SINGLE") return placeInQuotes(source, offset);
@@ -240,7 +244,7 @@ function placeInScalar(source: string, type: string, value: string, offset: numb
   return Math.min(start + indent + (before.at(-1)?.length ?? 0), source.length - 1);
 }
 
-/** A policy to begin with. */
+/** Initial text of a new policy. */
 export const starter = `apiVersion: countersign/v1
 kind: Policy
 metadata:

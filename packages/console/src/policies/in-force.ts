@@ -1,8 +1,7 @@
-/** The document that a policy decides by. */
 import { limits, type Policy } from "@countersign/contract";
 import type { Client } from "@countersign/sdk";
 
-/** The document of the version that is live; null: none is, or only in shadow. */
+/** Returns the document of the live version; null if no version is live. */
 export async function documentInForce(client: Client, policy_id: string): Promise<Policy["document"] | null> {
   const { status, version, active_version, document } = await client.getPolicy(policy_id);
   if (status !== "live") return null;

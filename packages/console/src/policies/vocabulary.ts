@@ -1,8 +1,8 @@
-/** What can be written in a policy, for completion. test/console holds functions and fields together with the engine's. */
+/** Words for completion in policies. A test compares functions and fields with the engine's. */
 import { actionTypes, dataClasses, factCategories } from "@countersign/contract";
 import { documentFields } from "./document-text.ts";
 
-/** One thing that can be completed. */
+/** One completion. */
 export interface Word {
   readonly label: string;
   readonly kind: "variable" | "fact" | "function" | "field" | "value";
@@ -60,7 +60,7 @@ const functionWords: readonly (readonly [name: string, detail: string])[] = [
   ["known", "(x) neither missing nor stale"],
 ];
 
-/** CEL's own, the usual ones. */
+/** Common functions of CEL. */
 const celFunctions: readonly (readonly [string, string])[] = [
   ["has", "(x.y) the field is there"],
   ["size", "(x) length"],
@@ -76,7 +76,7 @@ const celFunctions: readonly (readonly [string, string])[] = [
 
 const types = Object.entries(actionTypes);
 
-/** What may follow `path.` (empty: at the beginning of a word). */
+/** Returns the words that may follow `path.` (empty: at the beginning of a word). */
 export function wordsAfter(path: readonly string[]): Word[] {
   const [root, category] = path;
   if (root === undefined) {

@@ -1,4 +1,4 @@
-/** The approval by people that a decision rests on: until when it lives, and the way to revoke it before anybody claims it. */
+/** The approval behind a decision: its expiry, and a button to revoke it before an agent claims it. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,7 +9,7 @@ import { Failed } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 
-/** Whether nobody has claimed the action, so that its approval can still be used. */
+/** Returns whether the action is unclaimed, so that its approval can still be used. */
 const isOpen = ({ execution }: Decision) => execution?.status === "none" || execution?.status === "skipped";
 
 export function ApprovalNote({ decision }: { readonly decision: Decision }) {
@@ -43,7 +43,7 @@ function RevokeDialog({ escalation_id, onClose }: { readonly escalation_id: stri
   const revoke = useMutation({
     mutationFn: () => client.revokeApproval(escalation_id, reason.trim() === "" ? {} : { reason: reason.trim() }),
     onSuccess: () => {
-      toasts.done("Approval revoked", "Nobody can claim this action any more.");
+      toasts.done("Approval revoked", "Nobody can claim this action now.");
       onClose();
     },
     onSettled: () => {

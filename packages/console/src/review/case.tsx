@@ -1,4 +1,4 @@
-/** One case in short: what it is about, what reviewers changed, and how it ended. */
+/** One case in short: its action, the reviewers' changes, and its result. */
 import type { Escalation } from "@countersign/contract";
 import { useSession } from "../api/session.tsx";
 import { atPointer } from "../parts/records/json-lines.ts";
@@ -19,10 +19,10 @@ export function CaseLine({ escalation: { agent_id, action } }: { readonly escala
   );
 }
 
-/** What a reviewer changed of an action. */
+/** A reviewer's changes of an action. */
 export type Changes = NonNullable<Escalation["votes"][number]["modifications"]>;
 
-/** The changes, each at its place in `content`. */
+/** The changes, each with its place in `content`. */
 export function ChangesOf({ changes, content }: { readonly changes: Changes; readonly content: unknown }) {
   const before = changes.flatMap(({ op, path }) => (op === "add" ? [] : [[path, atPointer(content, path)]]));
   const after = changes.flatMap(({ op, path, value }) => (op === "remove" ? [] : [[path, value]]));
@@ -39,8 +39,8 @@ const ends = {
 } as const;
 
 /**
- * How and by whom it was closed; nothing while it is open. `meanwhile`: somebody is still at a ruling of their own, and does
- * not see the votes with their comments.
+ * Shows how and by whom a review was closed; nothing while it is open. `meanwhile`: the reader is still deciding, and
+ * does not see votes and comments.
  */
 export function Ending({
   escalation: { status, resolution, withdrawn_by },

@@ -1,4 +1,4 @@
-/** The parameters of an action as text that a reviewer changes, and what came of it. */
+/** The parameters of an action as text for a reviewer to edit, and the parsed result. */
 import { type Decision, limits } from "@countersign/contract";
 import { useMemo, useRef } from "react";
 import { TextArea } from "../parts/forms/field.tsx";
@@ -7,21 +7,22 @@ import { JsonDiff } from "../parts/records/json-view.tsx";
 import { editableJson } from "../parts/visible-text.ts";
 import { fillIn } from "./fill-in.ts";
 
-/** The changes under which policies would have approved; null: none are known. */
+/** Changes with which policies would have approved; null: none are known. */
 export type Offered = Decision["would_approve_if"];
 
-/** What the edited text stands for: a patch, of no steps where it says the same, and what it makes; or what is wrong with it. */
+/** The result of the edited text: a patch (empty if nothing changed) with its result, or a problem. */
 export type Edited =
   | { readonly steps: readonly PatchStep[]; readonly document: Readonly<Record<string, unknown>> }
   | { readonly problem: string };
 
 /** Reads the edited text. */
 export function readEdited(content: unknown, text: string): Edited {
-  if (text.length > limits.body_bytes_max) return { problem: "This is more than 1 MB: the service does not take it." };
+  if (text.length > limits.body_bytes_max)
+    return { problem: "This is more than 1 MB. The service does not accept it." };
   try {
     const document: unknown = JSON.parse(text);
     if (typeof document !== "object" || document === null || Array.isArray(document))
-      return { problem: "The parameters have to be one JSON object." };
+      return { problem: "The parameters must be one JSON object." };
     const problem = problemOf(text);
     if (problem !== null) return { problem };
     return { steps: patchBetween(content, document), document: { ...document } };
@@ -33,8 +34,8 @@ export function readEdited(content: unknown, text: string): Edited {
 const namesAndBrackets = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]/g;
 
 /**
- * Why the service would not take a JSON text that `JSON.parse` reads; null: it would. Of a name that stands twice in one object
- * that keeps the last without a word, and a text that nests by the thousand would take the page with it.
+ * Returns why the service refuses a JSON text that `JSON.parse` accepts; null: it does not. `JSON.parse` silently keeps
+ * the last of two equal names, and thousands of levels would crash the page.
  */
 function problemOf(json: string): string | null {
   const open: Set<string>[] = [];
@@ -44,21 +45,24 @@ function problemOf(json: string): string | null {
     else if (colon !== undefined) {
       const names = open.at(-1);
       const plain = JSON.stringify(JSON.parse(name));
-      if (names?.has(plain)) return `${plain} stands twice in one object: only one of the two can be meant.`;
+      if (names?.has(plain)) return `${plain} occurs twice in one object: remove one of them.`;
       names?.add(plain);
     }
-    if (open.length > limits.json_depth_max) return `At most ${limits.json_depth_max} levels stand inside one another.`;
+    if (open.length > limits.json_depth_max) return `At most ${limits.json_depth_max} levels of nesting are allowed.`;
   }
   return null;
 }
 
-/** Why it cannot be sent; null: it can. */
+/** Returns why it cannot be sent; null: it can. */
 export function whyUnready(edited: Edited): string | null {
   if ("problem" in edited) return edited.problem;
-  return edited.steps.length === 0 ? "The parameters are as they were." : null;
+  return edited.steps.length === 0 ? "The parameters are unchanged." : null;
 }
 
-/** The edited parameters as policies would approve them; null: no change of parameters does that, or they are so already. */
+/**
+ * Returns the parameters that policies would approve; null if no change of parameters achieves this, or they already
+ * have it.
+ */
 function whatToFillIn(edited: Edited, offered: Offered): unknown {
   if ("problem" in edited || offered === null) return null;
   const filled = fillIn(edited.document, offered);
@@ -99,7 +103,7 @@ export function EditParameters({
             className="button small"
             onClick={() => {
               onText(editableJson(filled));
-              // The button goes once it has done that.
+              // The button disappears after its use.
               field.current?.focus();
             }}
           >

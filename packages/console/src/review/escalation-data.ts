@@ -1,4 +1,4 @@
-/** What the review pages read. */
+/** Data of the review pages. */
 import type { Escalation, IntentRecord } from "@countersign/contract";
 import { type InfiniteData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../api/session.tsx";
@@ -6,12 +6,12 @@ import { shownAnswer, shownIntent } from "../parts/records/shown.ts";
 import { asked, whatDiffers } from "./what-differs.ts";
 
 /**
- * How often an open escalation is looked at again. Unchanged ones answer 304, which costs no budget. The first look is also when the
- * service notes that the case was shown (decision 0039).
+ * Milliseconds between two reads of an open escalation. Unchanged ones answer 304, which costs no budget. With the
+ * first read the service notes that the case was shown (decision 0039).
  */
 const watch_ms = 3_000;
 
-/** The key under which the queue is read, whatever its filters. */
+/** The query key of the queue, for all filters. */
 export const queueKey = ["escalations", "queue"] as const;
 
 type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
@@ -19,7 +19,7 @@ type QueuePages = InfiniteData<{ readonly rows: readonly Escalation[] }>;
 export function useEscalation(escalation_id: string) {
   const client = useClient();
   const queries = useQueryClient();
-  /** The newest list that has it: who goes through the queue has just read it there. */
+  /** The newest list that contains it, because the queue has just read it. */
   const listed = () =>
     queries
       .getQueryCache()
@@ -40,21 +40,21 @@ export function useEscalation(escalation_id: string) {
   });
 }
 
-/** What an escalation is about. Reviewers may change it, so it is read again once the escalation is closed, by whomever. */
+/** Reads the intent of an escalation. Reviewers may change it, so it is read again after the escalation closes. */
 export function useIntent({ intent_id, status }: Escalation) {
   const client = useClient();
   return useQuery({
     queryKey: ["intents", "one", intent_id, status],
     queryFn: async () => shownAnswer(await client.getIntent(intent_id)),
-    // What stands on the screen of it stays until then, with the dialog in which somebody writes.
+    // Keeps the old data on the screen during the read, with the dialog in which someone writes.
     placeholderData: (before, query) => (query?.queryKey[2] === intent_id ? before : undefined),
   });
 }
 
-/** How many decided escalations of an agent are looked through for similar ones. */
+/** Number of an agent's decided escalations searched for similar ones. */
 export const similar_among = 100;
 
-/** Other escalations of the same agent and tool that were decided, newest first; `all`: there are no further ones. */
+/** Reads other decided escalations of the same agent and tool, newest first. `all`: there are no further ones. */
 export function useSimilar({ agent_id, action: { type, verb }, escalation_id }: Escalation) {
   const client = useClient();
   return useQuery({
@@ -72,13 +72,13 @@ export function useSimilar({ agent_id, action: { type, verb }, escalation_id }: 
   });
 }
 
-/** Escalations of one agent, tool, kind of target and reason, whatever the numbers in it; their parameters may differ. */
+/** Escalations of one agent, tool, kind of target and reason, ignoring numbers in it. Their parameters may differ. */
 export interface Group {
   readonly key: string;
   readonly members: readonly Escalation[];
 }
 
-/** Groups near-identical ones; the order of the first of each stays. */
+/** Groups near-identical ones, in the order of each group's first. */
 export function groupsOf(escalations: readonly Escalation[]): Group[] {
   const groups = new Map<string, Escalation[]>();
   for (const each of escalations) {
@@ -93,21 +93,21 @@ export function groupsOf(escalations: readonly Escalation[]): Group[] {
   return [...groups].map(([key, members]) => ({ key, members }));
 }
 
-/** Pages of 200 that are looked through before what is missing is read one by one. */
+/** Pages of 200 to search before reading missing ones singly. */
 const pages_max = 10;
-/** So few are read one by one at once: between them there may be thousands of the same agent. */
+/** At most this many are read singly at first, because the list may have thousands of the same agent between them. */
 const few = 10;
 const a_minute_ms = 60_000;
 
 /**
- * The differences of these escalations' intents, by intent; whether a rule withholds some of what they might differ in; and
- * whether rules change what is let through of the oldest or the newest: of their versions in between each got its own.
+ * Returns the differences between these escalations' intents, by intent; whether a rule redacts possible differences;
+ * and whether rules change the oldest or newest action. Those between got some version in between.
  */
 export function useDifferences(members: readonly Escalation[]) {
   const client = useClient();
   return useQuery({
     queryKey: ["intents", "alike", members.map(({ intent_id }) => intent_id)],
-    // What was submitted never changes.
+    // A submission never changes.
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async () => {
       const wanted = new Set(members.map(({ intent_id }) => intent_id));

@@ -1,4 +1,4 @@
-/** One escalation: everything a reviewer needs to rule on it, and the buttons to do it. */
+/** One escalation: all that a reviewer needs, with the buttons. */
 import type { Decision, Escalation } from "@countersign/contract";
 import { useEffect, useId, useRef, useState } from "react";
 import { focusIsLost } from "../browser/focus.ts";
@@ -13,7 +13,7 @@ import { useEscalation, useIntent } from "./escalation-data.ts";
 import { type Act, ActDialog } from "./ruling.tsx";
 import { useKeys } from "./shortcuts.tsx";
 
-/** `called`: the reviewer came by keyboard. The focus then goes to the case, and a screen reader says which one it is. */
+/** `called`: the reviewer came by keyboard. The focus then goes to the case, and a screen reader announces it. */
 export function EscalationDetail({
   escalation_id,
   called = false,
@@ -100,14 +100,16 @@ function useArticleFocus(called: boolean, act: Act | null) {
     if (called) article.current?.focus({ preventScroll: true });
   }, [called]);
   useEffect(() => {
-    // After a ruling, the button that opened the dialog is gone or disabled, so it cannot get the focus back.
+    // After a ruling, the button of the dialog is gone or disabled, so it cannot get the focus back.
     if (act === null && acted.current && focusIsLost()) article.current?.focus({ preventScroll: true });
     acted.current = act !== null;
   }, [act]);
   return article;
 }
 
-/** What reviewers change: the action as policies let it through. For a closed review only the submitted action is known. */
+/**
+ * Returns what reviewers edit: the action as policies allow it. For a closed review only the submitted action is known.
+ */
 function baseOf({ status }: Escalation, decision: Decision, content: unknown): unknown {
   return (status === "pending" ? decision.modified_content : null) ?? content;
 }

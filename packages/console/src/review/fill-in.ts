@@ -1,12 +1,12 @@
-/** What a reviewer may take over from a decision's `would_approve_if`. */
+/** Changes that a reviewer may take from a decision's `would_approve_if`. */
 import type { ApprovalChange } from "@countersign/contract";
 import { isObject } from "../parts/records/json-lines.ts";
 
 type Content = Readonly<Record<string, unknown>>;
 
 /**
- * The parameters with the changes made. Null where reviewers cannot make them: facts are not theirs to change, of `present`
- * the value is an example only, and what stands above a place may be no object.
+ * Returns the parameters with the changes; null if reviewers cannot make them. They cannot change facts, `present` has
+ * only an example value, and a parent may not be an object.
  */
 export function fillIn(content: Content, changes: readonly ApprovalChange[]): Content | null {
   let filled: Content | null = changes.length === 0 ? null : content;
@@ -18,7 +18,9 @@ export function fillIn(content: Content, changes: readonly ApprovalChange[]): Co
   return filled;
 }
 
-/** With `value` at the place; undefined: without the place. Null: there is no such place. */
+/**
+ * Returns the parameters with `value` at the place, or without the place if undefined. Null: the place cannot exist.
+ */
 function changed(content: Content, [name = "", ...names]: readonly string[], value: unknown): Content | null {
   const { [name]: before, ...rest } = content;
   if (names.length === 0) return value === undefined ? rest : { ...content, [name]: value };

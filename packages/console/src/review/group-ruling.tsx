@@ -1,4 +1,4 @@
-/** One ruling on several near-identical escalations: which ones, its progress, and the result of each. */
+/** One ruling on several near-identical escalations: the selection, its progress, and each result. */
 import { useEffect, useRef } from "react";
 import { adviceOn } from "../api/advice.ts";
 import { focusIsLost } from "../browser/focus.ts";
@@ -13,13 +13,13 @@ import { waiting } from "./group-run.ts";
 import { NeverShown } from "./ruling/dialog-parts.tsx";
 import { RulingTexts } from "./ruling/ruling-texts.tsx";
 
-/** Rules on the members that the group had when the dialog opened, because the reviewer has not seen later ones. */
+/** Decides the members that the group had when the dialog opened, because the reviewer has not seen later ones. */
 export function GroupRuling({
   group,
   onClose,
 }: {
   readonly group: Group;
-  /** Gets the ids of the escalations that are closed now. */
+  /** Gets the ids of the closed escalations. */
   readonly onClose: (closed: readonly string[]) => void;
 }) {
   const { members } = group;
@@ -28,9 +28,9 @@ export function GroupRuling({
   const { data: compared, error, refetch } = useDifferences(members);
   const { left_out, tell } = useCountLeftOut();
   return (
-    <Dialog title={`Rule on ${members.length} alike`} onClose={run.running ? run.stop : form.close} broad>
+    <Dialog title={`Decide ${members.length} similar actions`} onClose={run.running ? run.stop : form.close} broad>
       <div className="stack">
-        <p aria-live="polite">{`The same agent, tool and reason. ${inDetail(compared)} Each gets a vote of yours of its own.`}</p>
+        <p aria-live="polite">{`The same agent, tool and reason. ${inDetail(compared)} Each gets its own vote from you.`}</p>
         {compared === undefined && error !== null && <Failed error={error} retry={() => void refetch()} />}
         <ul className="plain group-members">
           <CountsLeftOut tell={tell}>
@@ -127,21 +127,17 @@ function RunButtons({ form: { run, finished, goOn, close } }: { readonly form: G
   );
 }
 
-/** Says what the escalations differ in. Approving waits for it. */
+/** Returns the differences of the escalations in words. Approving waits for them. */
 function inDetail(compared: ReturnType<typeof useDifferences>["data"]): string {
-  if (compared === undefined) return "What they differ in is not known yet; approving needs it.";
+  if (compared === undefined) return "Their differences are not known yet; approving needs them.";
   const { differences, withheld, changed } = compared;
   const differ = [...differences.values()].some(({ places }) => places.length > 0);
   const let_through = changed
-    ? " Rules change what is let through, each as they were at its time: see its own page."
+    ? "Rules change the allowed parameters, each by the rules of its time: see its own page."
     : "";
   if (withheld)
-    return `${differ ? "What they differ in stands with each, as far as it may be shown" : "What may be shown of them is exactly the same"}. What a rule withholds is not compared: there they may differ.${let_through}`;
-  return `${
-    differ
-      ? "What they differ in stands with each; everything else that they ask for is the same in all."
-      : "They ask for exactly the same."
-  }${let_through}`;
+    return `${differ ? "Each one shows its differences, except redacted ones" : "Their visible parts are equal"}. Redacted values are not compared and may differ.${let_through}`;
+  return `${differ ? "Each one shows its differences; all else is equal." : "They are exactly equal."}${let_through}`;
 }
 
 function Held({ error, resting }: { readonly error: unknown; readonly resting: boolean }) {
@@ -151,8 +147,8 @@ function Held({ error, resting }: { readonly error: unknown; readonly resting: b
       <div>
         <strong>{title}</strong>
         {resting
-          ? "It goes on by itself as soon as there is room; what is done stays done."
-          : `${todo} What is done stays done, and nothing counts twice when you go on.`}
+          ? "It continues when the rate limit allows; finished rulings stay."
+          : `${todo} Finished rulings stay, and no vote counts twice when you continue.`}
       </div>
     </div>
   );

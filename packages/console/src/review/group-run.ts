@@ -1,4 +1,4 @@
-/** Rules on several escalations, one after the other. Each gets its own vote through the operation of a single ruling. */
+/** Decides several escalations, one after the other. Each gets its own vote, as a single ruling does. */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { ApiError, ConnectionError, newIdempotencyKey } from "@countersign/sdk";
 import { useQueryClient } from "@tanstack/react-query";
@@ -6,13 +6,15 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { createRest, secondsToRest } from "../api/rest.ts";
 import { useClient } from "../api/session.tsx";
 
-/** The state of one escalation. `unknown`: no answer came, so the vote may have counted; the next run sends it again. */
+/**
+ * The state of one escalation. `unknown`: no answer came, so the vote may have counted; the next run sends it again.
+ */
 export type Item =
   | { readonly state: "waiting" | "sending" | "unknown" }
   | { readonly state: "ruled"; readonly after: Escalation }
   | { readonly state: "refused"; readonly error: unknown };
 
-/** Whether the service cannot answer for now. Every other error is a refusal of this one ruling. */
+/** Returns whether the service is temporarily unable to answer. Any other error refuses this ruling only. */
 function isPassing(error: unknown): boolean {
   if (error instanceof ConnectionError) return true;
   return error instanceof ApiError && (error.status >= 500 || error.status === 401);
@@ -20,13 +22,13 @@ function isPassing(error: unknown): boolean {
 
 export const waiting: Item = { state: "waiting" };
 
-/** Nothing is sent before `begin`. Leaving the page ends the run after the current request. */
+/** Sends nothing before `begin`. Leaving the page ends the run after the current request. */
 export function useGroupRun() {
   const queries = useQueryClient();
   const vote = useVote();
   const { items, stateOf, set } = useItems();
   const [running, setRunning] = useState(false);
-  /** Why the run pauses or has ended early; null: it goes on, or the reviewer stopped it. */
+  /** Why the run pauses or has ended early; null: it runs, or the reviewer stopped it. */
   const [held, setHeld] = useState<unknown>(null);
   const stopped = useRef(false);
   const [rest] = useState(createRest);
@@ -80,7 +82,7 @@ export function useGroupRun() {
   return { items, running, held, begin, stop };
 }
 
-/** The items of a run. `stateOf` knows a new state at once, before the page renders it. */
+/** The items of a run. `stateOf` returns a new state before the page renders it. */
 function useItems() {
   const [items, setItems] = useState<ReadonlyMap<string, Item>>(new Map());
   const known = useRef(new Map<string, Item>());
@@ -92,7 +94,7 @@ function useItems() {
   return { items, stateOf, set };
 }
 
-/** Sends a vote. A vote that is sent again keeps its idempotency key, so the service counts it once. */
+/** Sends a vote. A repeated vote keeps its idempotency key, so the service counts it once. */
 function useVote() {
   const client = useClient();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-/** The override of one blocked decision: how it stands, and the way to approve it, alone or as the second person. */
+/** The override of one blocked decision: its state, and buttons to approve it, alone or as the second person. */
 import { type Decision, limits, type Override, type Reason } from "@countersign/contract";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -15,7 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { useToasts } from "../parts/toasts.tsx";
 import { documentInForce } from "../policies/in-force.ts";
 
-/** How often an override that waits for its second person is looked at again. */
+/** Milliseconds between two reads of an override that waits for its second person. */
 const watch_ms = 5_000;
 
 export function OverrideOf({ decision }: { readonly decision: Decision }) {
@@ -54,12 +54,12 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
   );
 }
 
-/** A rule of a pack has an id of its name; one's own policy may have the same name. */
+/** A pack's rule has an id made from its name; an organization's policy may have the same name. */
 const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
 
 /**
- * The rules which stopped it that let nobody override them, as they are now. Undefined: not known yet. What cannot be found
- * out forbids nothing here: the service is asked in the end.
+ * Returns the blocking rules that currently forbid overrides; undefined: not known yet. If a rule cannot be read, the
+ * button stays, and the service decides.
  */
 function useForbidding({ reasons }: Decision, wanted: boolean): readonly string[] | undefined {
   const client = useClient();
@@ -101,13 +101,13 @@ function Standing({ override, mine }: { readonly override: Override; readonly mi
             {mine ? "It was you. " : "By "}
             {!mine && people}
             {mine
-              ? "Another person with the role of an operator has to approve it here, too, within a day."
-              : ". The block stands until a second, different person approves it, too."}
+              ? "Another person with the role operator must approve it here, too, within a day."
+              : ". The action stays blocked until a second person approves it, too."}
           </>
         )}
         {status === "active" && (
           <>
-            <strong>Overridden: the agent’s next try of the same action passes, once</strong>
+            <strong>Overridden: the agent’s next attempt of the same action passes, once</strong>
             {"By "}
             {people}
             {expires_at !== null && (
@@ -127,7 +127,7 @@ function Standing({ override, mine }: { readonly override: Override; readonly mi
               <>
                 {"; "}
                 <Link to="/decisions/$intent_id" params={{ intent_id: consumed_by }}>
-                  the try that passed
+                  the attempt that passed
                 </Link>
               </>
             )}
@@ -162,8 +162,8 @@ function OverrideDialog({
     mutationFn: () => client.overrideBlock(decision.intent_id, { reason: reason.trim() }),
     onSuccess: (override) => {
       if (override.status === "pending_second")
-        toasts.done("Approved by you", "This rule asks for two people: another one has to override it, too.");
-      else toasts.done("Overridden", "The agent’s next try of the same action within 24 hours passes, once.");
+        toasts.done("Approved by you", "This rule asks for two people: another person must override it, too.");
+      else toasts.done("Overridden", "The agent’s next attempt of the same action within 24 hours passes, once.");
       onClose();
     },
     onSettled: () => {
@@ -180,10 +180,7 @@ function OverrideDialog({
           if (!act.isPending) act.mutate();
         }}
       >
-        <p>
-          The agent’s next try of the very same action within 24 hours passes, once. Rules other than those above still
-          count.
-        </p>
+        <p>The agent’s next attempt of the same action within 24 hours passes, once. Other rules still apply.</p>
         <TextArea
           label="Reason (kept in the audit trail)"
           required

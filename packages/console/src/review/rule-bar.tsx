@@ -1,7 +1,7 @@
-/** The buttons of an open case, which stand at the edge of the screen. */
+/** The buttons of an open case, at the edge of the screen. */
 import { type ReactNode, useEffect, useRef } from "react";
 
-/** Says how high it is, in as many lines as its buttons take: messages stand above it. */
+/** Reports its height, because messages appear above it and its buttons may wrap. */
 export function RuleBar({ children }: { readonly children: ReactNode }) {
   const bar = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -1,11 +1,11 @@
-/** How a reviewer rules: approve, approve with changes, block; and what operators may do besides. */
+/** The dialogs of a ruling: approve, approve with changes, block; and the operators' actions. */
 import type { Escalation } from "@countersign/contract";
 import type { Changes } from "./case.tsx";
 import type { Offered } from "./edit-parameters.tsx";
 import { CancelDialog, ReassignDialog } from "./ruling/operator-dialogs.tsx";
 import { RulingDialog } from "./ruling/ruling-dialog.tsx";
 
-/** What the reviewer is about to do. */
+/** The action of the dialog. */
 export type Act = "approve" | "approve_same" | "approve_modified" | "block" | "cancel" | "reassign";
 
 /** The dialog of one act. */
@@ -21,13 +21,13 @@ export function ActDialog({
 }: {
   readonly act: Act;
   readonly escalation: Escalation;
-  /** The parameters that an approval would let through. Changes apply to them. */
+  /** The parameters that an approval would allow. Changes apply to them. */
   readonly content: unknown;
-  /** How many characters of the action were never on the screen. */
+  /** Number of the action's characters never shown on the screen. */
   readonly left_out: number;
-  /** The changes under which others approved, for `approve_same`. */
+  /** The changes that others approved, for `approve_same`. */
   readonly same: Changes | null;
-  /** The changes under which policies would have approved. */
+  /** Changes with which policies would have approved. */
   readonly offered: Offered;
   readonly onClose: () => void;
   readonly onDone: (after: Escalation) => void;

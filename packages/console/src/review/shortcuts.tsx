@@ -1,21 +1,21 @@
-/** Single-key shortcuts: off in text fields and dialogs, and off altogether for who switched them off (WCAG 2.1.4). */
+/** Single-key shortcuts: off in text fields and dialogs, and for people who switched them off (WCAG 2.1.4). */
 import { useEffect, useRef, useState } from "react";
 import { preference, setPreference } from "../browser/storage.ts";
 import { Dialog } from "../parts/forms/dialog.tsx";
 
 let enabled = preference("shortcuts") !== "off";
 
-/** For how long keys that go on with a text are none of ours. */
+/** Milliseconds after typing during which keys count as typing. */
 const pause_ms = 1_000;
 
-/** The field that was typed into last, while it is not left. */
+/** The field of the last input, until its user leaves it. */
 let writing: Element | null = null;
 let went_on_at = -Infinity;
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:input|textarea|select)$/i.test(target.tagName));
 
-/** Whether this key goes on with a text whose field is gone without the writer's doing. */
+/** Returns whether this key continues a text whose field disappeared. */
 function goesOn(event: KeyboardEvent): boolean {
   const gone = writing !== null && !writing.isConnected;
   writing = null;
@@ -24,7 +24,7 @@ function goesOn(event: KeyboardEvent): boolean {
   return true;
 }
 
-/** Runs what belongs to a key while `active`. */
+/** Runs the function of a key while `active`. */
 export function useKeys(keys: Readonly<Record<string, () => void>>, active = true): void {
   const current = useRef(keys);
   current.current = keys;
@@ -61,7 +61,7 @@ const help: readonly (readonly [string, string])[] = [
   ["a", "approve"],
   ["m", "approve with changes"],
   ["b", "block"],
-  ["g", "rule on all that are alike"],
+  ["g", "decide all similar actions"],
   ["Ctrl + Enter", "confirm in the dialog"],
   ["Esc", "leave the dialog"],
   ["?", "this help"],

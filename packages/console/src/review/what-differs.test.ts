@@ -1,4 +1,4 @@
-/** What several actions of a group differ in. */
+/** Differences between several actions of a group. */
 import { describe, expect, test } from "vitest";
 import { whatDiffers } from "./what-differs.ts";
 
@@ -9,11 +9,11 @@ describe("what several differ in", () => {
   const texts = (...contents: readonly unknown[]) =>
     apart(...contents).map(({ places }) => places.map(({ path, text }) => `${path} ${text}`));
 
-  test("is nothing where they are the same, whatever the order of keys", () => {
+  test("is empty for equal actions, whatever the order of keys", () => {
     expect(texts({ a: [1, { b: 2 }], c: {} }, { c: {}, a: [1, { b: 2 }] })).toEqual([[], []]);
   });
 
-  test("is a list where another has an object with numbers for names, or a single value", () => {
+  test("is a list where another has an object with numeric names, or a single value", () => {
     expect(texts({ to: ["eve"] }, { to: { 0: "eve" } })).toEqual([["/to [ … ]"], ["/to { … }"]]);
     expect(texts({ to: ["eve"] }, { to: "eve" })).toEqual([
       ["/to [ … ]", '/to/0 "eve"'],
@@ -22,12 +22,12 @@ describe("what several differ in", () => {
     expect(texts({ a: 1, to: ["eve"] }, { a: 1 })).toEqual([['/to/0 "eve"'], ["/to/0 null"]]);
   });
 
-  test("is a value under a name that objects have of themselves", () => {
+  test("is a value under a name that objects inherit", () => {
     const named = (value: number) => JSON.parse(`{"__proto__":${value},"constructor":1}`);
     expect(texts(named(1), named(2))).toEqual([["/__proto__ 1"], ["/__proto__ 2"]]);
   });
 
-  test("begins with what each has itself, and names little of what thousands of other places hold", () => {
+  test("begins with an action's own values, and names few of thousands of other places", () => {
     const contents = Array.from({ length: 100 }, (_, n) =>
       Object.fromEntries(Array.from({ length: 100 }, (_each, at) => [`n${n}_${at}`, at])),
     );

@@ -1,24 +1,24 @@
-/** What near-identical actions differ in, for one ruling on all of them. */
+/** Differences between near-identical actions, for one ruling on all of them. */
 import type { IntentRecord } from "@countersign/contract";
 import { jsonLines } from "../parts/records/json-lines.ts";
 
-/** A value in one action where not all have the same. `path`: JSON Pointer; `text` as JSON, null: there is none. */
+/** A value that not all actions share. `path`: JSON Pointer; `text`: as JSON; null: absent. */
 interface Difference {
   readonly path: string;
   readonly text: string | null;
 }
 
-/** What sets one action apart from any of the others: what it has itself, then what only others have. */
+/** The differences of one action: its own values, then those that only others have. */
 export interface Apart {
   readonly places: readonly Difference[];
-  /** Further places that only others have; they stand with those. */
+  /** Number of further places that only others have, shown with those. */
   readonly elsewhere: number;
 }
 
-/** Of each action what sets it apart; nothing for all of them when they ask for the same. */
+/** The differences of each action; empty if all are equal. */
 export type Differences = ReadonlyMap<string, Apart>;
 
-/** Of what only others have so much is named: an agent may name its parameters differently in every action. */
+/** Limit of places that only others have, because an agent may name its parameters differently in every action. */
 const elsewhere_named_max = 100;
 
 const begins: Readonly<Record<string, string>> = { "{": "{ … }", "[": "[ … ]" };
@@ -27,11 +27,11 @@ const ends = new Set(["}", "]"]);
 interface Place {
   count: number;
   readonly text: string;
-  /** More than one text stands there. */
+  /** The place has more than one text. */
   mixed: boolean;
 }
 
-/** Compares documents by their leaves, and where a list stands in one and an object in another, by that. */
+/** Compares documents by their leaves, and lists with objects by their kind. */
 export function whatDiffers(documents: ReadonlyMap<string, unknown>): Differences {
   const places = new Map<string, Place>();
   for (const document of documents.values())
@@ -45,7 +45,7 @@ export function whatDiffers(documents: ReadonlyMap<string, unknown>): Difference
       }
     }
   const differing = new Set<string>();
-  // A branch that is missing somewhere shows by its leaves.
+  // The leaves of a missing branch show it.
   for (const [path, { count, text, mixed }] of places)
     if (mixed || (count < documents.size && !Object.hasOwn(begins, text))) differing.add(path);
   return new Map([...documents].map(([id, document]) => [id, apart(document, differing)]));
@@ -69,7 +69,7 @@ function apart(document: unknown, differing: ReadonlySet<string>): Apart {
   return { places, elsewhere };
 }
 
-/** What is done, to what, for whom, and with what; without what tells every action from every other. */
+/** Returns the action, its target, its agent and its parameters, without fields that always differ. */
 export function asked({ agent, action, estimated_impact, decided_as, payload }: IntentRecord): unknown {
   const { on_behalf_of, framework } = agent;
   const { target, ...deed } = action;

@@ -1,4 +1,4 @@
-/** Whom a review is handed to: everybody of a role, or certain people and keys. */
+/** Chooses the reviewers of a review: everyone of a role, or certain people and keys. */
 import { type Reviewer, roleMeets } from "@countersign/contract";
 import { useState } from "react";
 import { SelectField, TextField } from "../parts/forms/field.tsx";
@@ -6,10 +6,10 @@ import { useEverybody } from "../parts/records/who.tsx";
 import { Loaded } from "../parts/states.tsx";
 import { Data } from "../parts/tables/data.tsx";
 
-/** What is chosen before anybody chooses. */
+/** The initial choice. */
 export const everyReviewer: readonly Reviewer[] = [{ type: "role", id: "reviewer" }];
 
-/** `onChoose` gets what stands there after each change; nobody, while no person and no key is named. */
+/** `onChoose` gets the choice after each change; empty if no person and no key is named. */
 export function WhoDecides({ onChoose }: { readonly onChoose: (reviewers: readonly Reviewer[]) => void }) {
   const [role, setRole] = useState("reviewer");
   const [people, setPeople] = useState<ReadonlySet<string>>(new Set());
@@ -70,7 +70,7 @@ function People({
       <Loaded query={query} what="the people">
         {(everybody) => {
           const able = [...everybody.values()].filter(({ role }) => roleMeets(role, ["reviewer"]));
-          if (able.length === 0) return <p className="small">Nobody here may decide: invite somebody first.</p>;
+          if (able.length === 0) return <p className="small">Nobody here may decide: invite someone first.</p>;
           return able.map(({ user_id, email, role }) => (
             <label key={user_id} className="check small">
               <input type="checkbox" checked={chosen.has(user_id)} onChange={() => onToggle(user_id)} />

@@ -1,4 +1,4 @@
-/** What every page says about a caller in open mode or with a test key. */
+/** Banners for open mode and test keys. */
 import type { CallerInfo } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 
@@ -8,9 +8,9 @@ export function CallerBanners({ caller }: { readonly caller: CallerInfo }) {
       {caller.type === "open_mode" && (
         <div className="banner warn">
           <div>
-            <strong>Open mode: everybody on this machine is admin</strong>
-            No API key exists yet. <Link to="/welcome">Create your organization</Link> to get the first key; it ends
-            open mode for good. Who has an account may <Link to="/login">sign in</Link>.
+            <strong>Open mode: everyone on this machine is admin</strong>
+            No API key exists yet. <Link to="/welcome">Create your organization</Link> to get the first key, which ends
+            open mode permanently. If you have an account, <Link to="/login">sign in</Link>.
           </div>
         </div>
       )}
@@ -18,7 +18,7 @@ export function CallerBanners({ caller }: { readonly caller: CallerInfo }) {
         <div className="banner shadow">
           <div>
             <strong>Test key</strong>
-            What you submit is decided in test mode and held by nobody.
+            Your submissions are decided in test mode, and nothing waits.
           </div>
         </div>
       )}

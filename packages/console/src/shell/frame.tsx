@@ -20,7 +20,7 @@ export function Frame() {
   const main = useMainFocus(name);
   if (caller === null) return <NobodySignedIn />;
   return (
-    // Another caller gets new pages: nothing of the former caller's reading or writing stays on the screen.
+    // Another caller gets new pages, so that nothing of the previous caller stays on the screen.
     <div className="shell" key={name}>
       <a className="skip" href="#main">
         Skip to the page

@@ -1,4 +1,4 @@
-/** Signs out, or forgets the key of this tab; asks first if that drops drafts. */
+/** Signs out, or forgets the tab's key. Asks first if drafts would be lost. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { adviceOn } from "../api/advice.ts";
@@ -43,14 +43,14 @@ export function LeaveButton({ leave }: { readonly leave: Leave }) {
 export function LeaveQuestion({ leave }: { readonly leave: Leave }) {
   return (
     <Confirm
-      title="What you wrote in this tab is not saved"
+      title="Your text in this tab is not saved"
       action={`${leave.label} and lose it`}
       tone="bad"
       busy={leave.isPending}
       onConfirm={leave.confirm}
       onClose={leave.cancel}
     >
-      <p>Nobody who uses this browser after you shall find it, so leaving drops it.</p>
+      <p>Leaving deletes the text, so that later users of this browser cannot find it.</p>
     </Confirm>
   );
 }

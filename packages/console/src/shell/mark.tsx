@@ -1,4 +1,4 @@
-/** The product's mark, and the word about a lost connection: on every page, also outside the frame. */
+/** The product's mark, and the connection banner, on every page. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useConnection } from "../api/connection.ts";
@@ -15,7 +15,7 @@ export function Mark() {
 
 const ask_again_ms = 3_000;
 
-/** Said while the service does not answer; asks again until it does. */
+/** Shown while the service does not answer; retries until it does. */
 export function ConnectionBanner() {
   const connection = useConnection();
   const queries = useQueryClient();
@@ -34,7 +34,7 @@ export function ConnectionBanner() {
     <div className="banner bad" role="alert">
       <div>
         <strong>No connection to the service</strong>
-        What you see may be old. Nothing you typed is lost; the page goes on by itself when the service answers again.
+        The page may show old data. Your text is kept, and the page continues when the service answers again.
       </div>
     </div>
   );

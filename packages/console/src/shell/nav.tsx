@@ -1,4 +1,4 @@
-/** Where one can go; only what the caller's role may see. */
+/** The menu, with pages that the caller's role may see. */
 import type { Role } from "@countersign/contract";
 import { roleMeets } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
@@ -43,8 +43,8 @@ const groups = [
 }[];
 
 /**
- * How many escalations of the queue's first hundred wait for the caller: what is in other hands and what the caller has
- * voted on already waits for others. `0+`: none of these, and there are more. Whoever reads without deciding is told of all.
+ * Returns how many of the queue's first 100 escalations wait for the caller. Escalations assigned to others or already
+ * voted on do not count. `0+`: none of these, but there are more. A caller who only reads gets the number of all.
  */
 function usePending(): string | null {
   const client = useClient();
@@ -84,7 +84,7 @@ export function Nav({ onGo }: { readonly onGo: () => void }) {
                   <Link
                     to={to}
                     activeOptions={{ exact: to === "/", includeSearch: false }}
-                    // A case on a page of its own is one of the queue.
+                    // The page of a single case belongs to the queue.
                     {...(to === "/review" && pathname.startsWith("/escalations/") ? { "aria-current": "page" } : {})}
                     onClick={onGo}
                   >

@@ -1,4 +1,4 @@
-/** A governor whose both sides, and whose service, are the test's. */
+/** A governor between a client, a server and a service, which the test plays. */
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import { vi } from "vitest";
 import { createGovernor, type GovernorOptions } from "../governor.ts";
@@ -9,8 +9,8 @@ type Answering = (submission: IntentSubmission) => Partial<Decision>;
 const tools = ["pay", "look", "peek", "other", "send_money"].map((name) => ({ name }));
 
 /**
- * A governor whose service gives what `answering` says; without it every call is approved. Its client has listed the server's
- * tools, unless the test has a server of its own (`toServer`).
+ * Returns a governor whose service decides by `answering`; by default it approves every call. Its client has listed the
+ * server's tools, unless the test has its own server (`toServer`).
  */
 export function governed(answering: Answering = () => ({ outcome: "approve" }), terms: Partial<GovernorOptions> = {}) {
   const toServer: string[] = [];

@@ -1,4 +1,4 @@
-/** Holds every answer that a test gets against openapi.json: status, headers and body. */
+/** Checks every answer in the tests against openapi.json: status, headers and body. */
 import {
   openapiDocument,
   operationRows,
@@ -24,10 +24,10 @@ interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Times that the service writes itself, as opposed to those that it was given. */
+/** Times that the service writes itself, unlike times from requests. */
 const ownTime = "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$";
 
-// Through text and back: `$ref`s stay, and every time that the service writes gets its pattern.
+// Copied as text: `$ref`s stay, and every time of the service gets its pattern.
 const document = JSON.parse(JSON.stringify(openapiDocument()), (_, value) =>
   value?.format === "date-time" && value.maxLength === 27 ? { ...value, pattern: ownTime } : value,
 ) as {
@@ -40,7 +40,7 @@ formats.default(ajv, ["date", "email", "uri"]);
 ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 ajv.addSchema(document, "openapi");
 
-/** Paths without parameters first, as the router has it. */
+/** Paths without parameters first, as in the router. */
 const rows = operationRows
   .map(([id, operation]) => ({
     id,
@@ -49,25 +49,24 @@ const rows = operationRows
   }))
   .sort((a, b) => a.operation.path.split("{").length - b.operation.path.split("{").length);
 
-/** Headers that an answer of an operation carries only sometimes. */
+/** Headers that only some answers of an operation have. */
 const sometimes: ReadonlySet<string> = new Set(["X-Service-Key-Expired", "Idempotent-Replayed"]);
 
-/** Bases of nodes whose operations are stand-ins: only what the gate answers is the service's own there. */
+/** Bases of nodes with stand-in operations. Only answers of the gate are the service's own there. */
 const standIns = new Set<string>();
 
-/** Marks a node as one of stand-ins. */
 export function exemptStandIns(base: string): void {
   standIns.add(base);
 }
 
 const compiled = new Map<string, ValidateFunction>();
 
-/** Throws when the answer is not one that openapi.json describes. Requests of no operation are let be. */
+/** Throws if openapi.json does not describe the answer. Ignores requests without an operation. */
 export function checkAnswer(base: string, method: string, target: string, answer: SeenAnswer): void {
   const path = target.split("?", 1)[0] as string;
   const own = rows.filter((each) => each.operation.path === path);
   const row = (own.length > 0 ? own : rows).find((each) => each.operation.method === method && each.pattern.test(path));
-  // What the parser refuses has reached no operation.
+  // A request that the parser refuses reaches no operation.
   const unparsed = answer.status === 431 || answer.status === 408;
   if (row === undefined || unparsed || (answer.status < 400 && standIns.has(base))) return;
   const { id, operation } = row;
@@ -114,7 +113,7 @@ export function checkAnswer(base: string, method: string, target: string, answer
     throw new Error(`${said}: error.request_id ${named} is not X-Request-Id ${answer.headers.get("x-request-id")}`);
 }
 
-/** Whether docs/errors.md says what the code of a detail means. What is wrong with a policy has codes of its own. */
+/** Returns whether docs/errors.md explains the code of a detail. Problems of policies have their own codes. */
 function isDocumented(status: number, error: string | undefined, code = ""): boolean {
   if (status === 400) return Object.hasOwn(error === "invalid_agent_token" ? tokenProblems : problemCodes, code);
   if (code === "" || error === "policy_invalid") return true;

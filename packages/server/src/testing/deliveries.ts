@@ -1,4 +1,4 @@
-/** What tests of the queue of deliveries share: room for everything, organizations that hear, and counts of what was leased. */
+/** Shared parts of tests of the delivery queue: unlimited room, organizations with webhooks, and counts of leases. */
 import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -15,7 +15,7 @@ export const roomy: Room = {
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
-/** A new organization with webhooks that watch `quota.exceeded`; their ids are in order, and end their URLs. */
+/** Creates an organization with webhooks that watch `quota.exceeded`. Their ids are in order, and end their URLs. */
 export async function hearingOrganization(db: Database, webhooks: number) {
   const { org_id } = await testOrganization(db);
   const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
@@ -30,7 +30,7 @@ export async function hearingOrganization(db: Database, webhooks: number) {
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }
 
-/** How many were leased for each webhook. */
+/** Counts the leases of each webhook. */
 export function byWebhook(leased: readonly LeasedDelivery[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { webhook_id } of leased) counts[webhook_id] = (counts[webhook_id] ?? 0) + 1;

@@ -1,23 +1,22 @@
-/** Statements that meet in the database: what one finds after it has waited for another. */
+/** Makes statements meet in the database, where one waits for another. */
 import { expect } from "vitest";
 import type { Query } from "../ports.ts";
 import type { Database } from "../store/database/db.ts";
 
-/** Passwords are hashed before anything waits. */
+/** Passwords are hashed before the statement waits. */
 const patience = { timeout: 30_000 };
 
 /**
- * The sessions that wait for a lock on `table`, as SQL: of this database only, since the databases of other files are on the same
- * server and may have given their tables the same numbers. Every role sees locks; what another role's session waits for it
- * does not.
+ * Returns SQL for the sessions that wait for a lock on `table`. Limited to this database, because other databases on
+ * the server may use the same numbers. Every role sees locks, but not the wait events of other roles' sessions.
  */
 export const waitingFor = (table: string): string =>
   `select pid from pg_locks where not granted and relation = '${table}'::regclass
    and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * Begins all of `begun` while another transaction has done `work`, each once the one before waits or is done; resolves when all
- * are done after that one has committed. Whoever waits for the same row gets it in this order.
+ * Begins all of `begun` while another transaction has done `work`, each after the previous one waits or is done.
+ * Resolves when all are done, after that transaction commits. Sessions that wait for the same row get it in this order.
  */
 export async function meanwhile(
   db: Database,

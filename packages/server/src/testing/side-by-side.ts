@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 
-/** How many calls run at once. Each needs a connection, and the connections of one file stay few. */
+/** Number of parallel calls. Each needs a connection, and a file should use few. */
 const at_once_max = 24;
 
 /** Calls `work` for every entry, at most 24 calls at a time, and returns the results in the order of `all`. */

@@ -1,8 +1,8 @@
-/** What is found after a change that is undone. */
+/** Looks at the database after a change, and undoes the change. */
 import { expect } from "vitest";
 import type { Db, Query } from "../ports.ts";
 
-/** Ends a transaction whose changes are to be undone. */
+/** Ends a transaction to undo its changes. */
 class Undone extends Error {}
 
 /** Returns what `look` finds after `change`, and undoes the change. */

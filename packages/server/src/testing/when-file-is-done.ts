@@ -1,12 +1,12 @@
-/** What a test file leaves behind is taken down when it is done, wherever it was made. */
+/** Cleans up after a test file, wherever the cleanup was registered. */
 const cleanups: (() => Promise<void>)[] = [];
 
-/** Has `cleanup` run after the file's tests. Vitest forgets hooks that are registered inside hooks; this may be called there. */
+/** Registers `cleanup` for the end of the file's tests. Works inside hooks, where Vitest ignores nested hooks. */
 export function whenFileIsDone(cleanup: () => Promise<void>): void {
   cleanups.push(cleanup);
 }
 
-/** Undoes all in reverse order. For the setup of test files. */
+/** Runs all cleanups in reverse order. For the setup of test files. */
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }

@@ -42,7 +42,7 @@ test.each([
     const org_id = ids.next("organization");
     await db.tenant(org_id, (query) => createHead(query, org_id, "2026-11"));
     const connect = connectCommit(server.connection, { quick_flush_ms });
-    // Long enough for any restart: whoever is told `unavailable` would know nothing.
+    // Longer than any restart, because a caller with `unavailable` would know nothing.
     const writer = createCommitWriter({ connect, log: silentLog, clock, timers, give_up_ms: 120_000 });
 
     const answered: string[] = [];

@@ -27,7 +27,7 @@ describe("facts_from", () => {
     expect(agent.decision.reasons[0].message).toContain("a source that does not count here");
     for (const key of [own.admin, await own.key("operator"), await own.key("host", "a1")])
       expect((await own.submit(key, limit(1_000))).decision.verdict).toBe("approve");
-    // What an agent says to its own disadvantage counts.
+    // An agent's own statement counts if it is to the agent's disadvantage.
     expect((await own.submit(await own.key("agent"), limit(100))).decision.verdict).toBe("block");
   });
 

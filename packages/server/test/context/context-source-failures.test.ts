@@ -23,7 +23,9 @@ import { call } from "../../src/testing/nodes/http-node.ts";
 import type { Reviewed } from "../../src/testing/people/review.ts";
 
 const database = await testDatabase();
-/** The node's clock stands still, so that a slow machine uses up no question's time. Short time limits run on real timers. */
+/**
+ * The node's clock is stopped, so that a slow machine uses up no query's time. Short time limits run on real timers.
+ */
 const now_us = Date.now() * 1000;
 let url: string;
 beforeAll(async () => {

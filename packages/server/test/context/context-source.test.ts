@@ -1,4 +1,4 @@
-/** Facts pulled from the customer's own endpoint, on whole nodes with real HTTPS. Source: api.md §5, docs/decisions/0015. */
+/** Facts pulled from the customer's own endpoint, on whole nodes with real HTTPS. Source: decision 0015. */
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";

@@ -11,7 +11,7 @@ beforeAll(async () => {
   ({ url } = await serviceNode(database));
 });
 
-/** What nobody but people may read: it is in no other text of a test. */
+/** A text for people only. No other text of a test contains it. */
 const [secret, secret_word] = [4_217.5, "quarantined-lot"];
 
 async function organization() {
@@ -101,7 +101,7 @@ test("nor where somebody else submitted, in a claim that is refused, in a withdr
   expect([withdrawn.status, tells(withdrawn.json)]).toEqual([200, false]);
 });
 
-test("an agent is told what else it could send, and never by a stored value", async () => {
+test("an agent gets other values that it could send, and never a stored value", async () => {
   const own = await organization();
   await own.rule("cap", { when: "params.amount > 8000", effect: "block" });
   await own.rule("stored-cap", {

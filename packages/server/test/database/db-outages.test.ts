@@ -1,4 +1,4 @@
-/** What sessions come to while the network, the server or its disk fails. */
+/** Sessions during failures of the network, the server or its disk. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -44,7 +44,7 @@ test("a machine that is gone without a word is asked once: for an answer, and th
   expect(network.asked() - asked).toBe(2);
 });
 
-test("a server that is starting is waited for by time, however long each of its refusals takes", async () => {
+test("waits for a starting server by time, however long each of its refusals takes", async () => {
   let refused = 0;
   const server = createServer((socket) => {
     refused += 1;

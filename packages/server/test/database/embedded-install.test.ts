@@ -101,7 +101,7 @@ describe("the npm package's server", () => {
 
 describe("without the npm package", () => {
   test.skipIf(system.length === 0)(
-    "a PostgreSQL 15 or newer of the system is found and used, and goes on with its database beside the package",
+    "finds and uses a PostgreSQL 15 or newer of the system, and keeps its database beside the package",
     async () => {
       const data_dir = await temporaryDir();
       const first = await started({ data_dir, search: { package_dir: null } });

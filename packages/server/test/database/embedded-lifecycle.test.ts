@@ -72,7 +72,7 @@ describe("the embedded database", () => {
     const tries: string[] = [];
     const error = (_fields: object, message: string) => {
       tries.push(message);
-      // Told right before the pause that comes before the second try.
+      // Reported just before the pause that precedes the second attempt.
       if (tries.length === 3) stopped = server.stop();
     };
     const server = await startEmbedded({ data_dir }, { ...silentLog, error });
@@ -177,7 +177,8 @@ describe("kill -9", () => {
     await sql(answer.connection, "create table t as select generate_series(1, 100000) as n");
     child.kill("SIGKILL");
     const { connection } = await started({ data_dir });
-    // Taken over, it may still be told to stop by the watchdog of the dead process: then it is started again, and the pool goes on.
+    // The watchdog of the dead process may still stop the server after the takeover. Then it starts again, and the pool
+    // continues.
     const db = openDb(connection, silentLog);
     onTestFinished(() => db.close());
     expect(await db.system((query) => query("select count(*)::int as n from t"))).toEqual([{ n: 100_000 }]);
@@ -240,7 +241,7 @@ describe("kill -9", () => {
 });
 
 describe("a server that cannot start", () => {
-  test("is told of at once, with its last words, and not tried again and again", async () => {
+  test("is reported at once, with its last words, and not retried repeatedly", async () => {
     const data_dir = await madeDir();
     const wal = join(data_dir, "postgres/db/pg_wal");
     for (const name of await readdir(wal)) if (name.startsWith("0")) await rm(join(wal, name));

@@ -83,7 +83,7 @@ test("a replica serves what it has, to each organization its own, and the primar
   const writing = db.reading(org_id, { seq: 0 }, (query) => query("delete from org_heads where org_id = $1", [org_id]));
   await expect(writing).rejects.toThrow(/read-only transaction/);
   await expect(db.reading("org'", { seq: 0 }, seen)).rejects.toThrow("not an organization id");
-  // What the work itself throws is not taken for a failure of the replica.
+  // An error of the work itself does not count as a failure of the replica.
   const failing = db.reading(org_id, { seq: 0 }, () => Promise.reject(new Error("of the work")));
   await expect(failing).rejects.toThrow("of the work");
 
@@ -187,7 +187,7 @@ test("a promoted standby is not read as a replica, nor with a history of its own
   await change(db, org_id);
   await split.close();
   await pair.demote();
-  // It says that it is a standby, and has records with the wanted numbers.
+  // A fake that reports itself as a standby, with records of the wanted numbers.
   const again = openWith(pair.primary.connection, pair.standby);
   for (const wanted of [{ seq }, { seq: here }, { within_s: 3_600 }]) {
     expect(await onStandby(again.db, org_id, wanted)).toBe(false);

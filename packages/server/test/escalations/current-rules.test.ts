@@ -64,7 +64,7 @@ test("a policy activated since refuses the approval, the record says so to revie
   expect((await other.vote(other.of.reviewer, { outcome: "block" })).json.escalation.resolution.outcome).toBe("block");
 });
 
-test("stored facts of now count", async () => {
+test("current stored facts count", async () => {
   const { of, vote } = await held();
   await activate(of, "frozen", {
     when: "facts.identity.account_status == 'frozen'",

@@ -116,7 +116,7 @@ test("a page of what reviewers made large ends after 4 MiB, of escalations and o
   for (let n = 0; n < 4; n++) {
     const escalation_id = await held(own);
     ids.unshift(escalation_id);
-    // It stands in the vote and in the resolution, and in the decision twice.
+    // The vote, the resolution and (twice) the decision contain it.
     const modifications = [{ op: "add", path: "/text", value: "x".repeat(1_000_000) }];
     const body = { outcome: "approve_modified", modifications };
     expect((await post(`/v1/escalations/${escalation_id}/decision`, own.reviewer, body)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** What a reviewer writes reaches whom it is for. Source: decision 0011. */
+/** A reviewer's texts reach their addressees only. Source: decision 0011. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** What a review lets through of an action that policies modify. Source: docs/decisions/0011. */
+/** Reviews of actions that policies modify. Source: docs/decisions/0011. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

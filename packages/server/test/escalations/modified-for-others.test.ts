@@ -1,4 +1,7 @@
-/** What a reviewer may make of an action: nothing that policies hold for others, or for more people. Source: docs/decisions/0011. */
+/**
+ * Reviewers' changes: never into an action that policies reserve for others, or for more people. Source:
+ * docs/decisions/0011.
+ */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -39,7 +42,7 @@ const refusal = async (path: string, key: string, value: unknown) => {
   return [status, json.error?.code, ...(json.error?.details ?? []).map((each: { policy: string }) => each.policy)];
 };
 
-test("a change that another policy holds for others is refused to whoever is none of them", async () => {
+test("refuses a change that another policy reserves for others, unless the reviewer is one of them", async () => {
   const path = await held(9);
   expect(await refusal(path, org.reviewer, 2_000)).toEqual([422, "modified_action_blocked", "large"]);
   const { escalation } = (await call(url, "GET", path, { key: org.admin })).json;
@@ -66,7 +69,7 @@ test("a change that a blocking policy cannot read, or of a value's JSON type, is
   ]);
 });
 
-test("what held the action before is what the review is about, whoever it was handed to", async () => {
+test("a review is about the action's first reasons, also after a reassignment", async () => {
   const path = await held(2_000);
   expect((await raise(path, org.reviewer, 3_000)).status).toBe(403);
   const reviewers = [{ type: "role", id: "reviewer" }];

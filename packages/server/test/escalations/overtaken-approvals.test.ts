@@ -50,7 +50,7 @@ async function activated(name: string, spec: object): Promise<string> {
 const less = { op: "replace", path: "/amount", value: 5 };
 const modify = (...changes: object[]) => ({ effect: "approve_modified", modify: changes });
 
-test("end where policies add to what was approved: whoever gave them votes again, and the trail says whose they were", async () => {
+test("end if policies add to the approved action: their voters vote again, and the trail names them", async () => {
   const { vote, content_of, voided, read } = await held({ amount: 50 });
   for (const n of [0, 1]) expect((await vote(n, less)).json.escalation.quorum.approvals).toBe(n + 1);
   const [first, second] = (await read()).votes;
@@ -89,7 +89,7 @@ test("stand where policies change nothing of what was approved", async () => {
   expect(await voided()).toEqual([]);
 });
 
-test("are replaced by no approval of what is told of them: what was hidden then may be let through now", async () => {
+test("are not replaced by an approval of a redacted change, because a redacted value may be allowed meanwhile", async () => {
   const hide = await activated("hide", { when: "true", ...modify({ op: "redact", path: "/to" }) });
   const { vote, content_of, voided } = await held({ amount: 50, to: "Ann Miller" });
   const change = { op: "replace", path: "/to", value: "Mallory Jones" };
@@ -109,7 +109,7 @@ test("are replaced by no approval of what is told of them: what was hidden then 
   expect(await content_of()).toEqual({ amount: 50, to: "Mallory Jones" });
 });
 
-test("what policies hide only by the time of a ruling stands in nothing that tells of it", async () => {
+test("values that policies redact only at the time of a ruling appear in no event of it", async () => {
   const name = "Ann Oxford";
   const payload = { summary: `Pay ${name}`, content: { amount: 50, note: name } };
   const intent = {
@@ -129,12 +129,12 @@ test("what policies hide only by the time of a ruling stands in nothing that tel
     status: "decided",
     action: { summary: "Pay [redacted]", target: { identifier: "[redacted]" } },
   });
-  const [told] = await database.db.query<{ text: string }>(
+  const [heard] = await database.db.query<{ text: string }>(
     `select text from (select body::text as text from events where org_id = $1
-       union all select body::text from deliveries where org_id = $1) as told
+       union all select body::text from deliveries where org_id = $1) as heard
      where text::json ->> 'event_type' = 'escalation.decided' and text::json ->> 'escalation_status' = 'decided'`,
     [own.org.org_id],
   );
-  expect(told?.text).toContain("Pay [redacted]");
-  expect(told?.text).not.toContain(name);
+  expect(heard?.text).toContain("Pay [redacted]");
+  expect(heard?.text).not.toContain(name);
 });

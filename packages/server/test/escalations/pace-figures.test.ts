@@ -11,7 +11,7 @@ let org: Reviewed;
 
 const day_seconds = 86_400;
 
-/** A ruling so many seconds ago, so many seconds after the person saw the case. */
+/** A ruling this many seconds ago, and this many seconds after the person saw the case. */
 const ruled = (person: string, ago: number, seconds: number | null, approved = true, fast = false) =>
   database.db.query(
     `insert into reviewer_times (org_id, escalation_id, person, ruled_at, shown_at, approved, fast)

@@ -70,7 +70,7 @@ test("reviewers who are in the first panel approve first, and the record tells e
   expect(await read(path)).toEqual(escalation);
 });
 
-test("whoever is only in a later panel cannot approve before its turn, and is told why; a block waits for nobody", async () => {
+test("a member of a later panel only cannot approve before its turn, and gets the reason; a block needs no turn", async () => {
   const path = await held(2_000_000);
   const early = await post(`${path}/decision`, org.operator, { outcome: "approve" });
   expect([early.status, early.json.error.code]).toEqual([409, "state_conflict"]);

@@ -105,7 +105,7 @@ describe("a vote counts at the close only if its person still may vote", () => {
     expect(panels((await org.vote(path, ben)).json.escalation)).toEqual({ tiered: [ben.user_id], pair: [] });
   });
 
-  test("a demoted person's approval counts only where the panel takes the role of now, and the person may vote again later", async () => {
+  test("a demoted person's approval counts only where the panel accepts the current role, and the person may vote again later", async () => {
     const org = await organization();
     const ann = await org.join("operator");
     const [ben, cas] = [await org.join("operator"), await org.join("reviewer")];

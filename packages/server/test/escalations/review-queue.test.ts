@@ -1,4 +1,4 @@
-/** What one agent may put into the reviewers' queue, at the edge of it. Source: docs/decisions/0011. */
+/** The limit of one agent's actions in the review queue. Source: docs/decisions/0011. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -149,7 +149,7 @@ test(`one API key has at most ${keyMax} reviews open, whatever agents it names, 
   const { api_key } = (await call(urls[0], "POST", `/v1/api-keys/${key_id}/rotate`, { key: org.agent })).json;
   expect(codeOf(await submit(api_key, by("new-5")))).toBe("review_queue_full");
   expect(codeOf(await submit((await org.org.key({ role: "agent" })).api_key, by("new-6")))).toBe("escalate");
-  // What is closed, or of another mode, takes no place.
+  // Closed reviews, and those of another mode, take no place.
   const pending =
     "select escalation_id from escalations where org_id = $1 and agent_id = 'made-up-0' and status = 'pending' limit 1";
   await database.db.query(`update escalations set status = 'cancelled' where escalation_id = (${pending})`, [

@@ -64,7 +64,7 @@ test("the reviewers of one rule block alone", async () => {
   });
 });
 
-test("whoever it is handed to gives as many approvals as the rules demanded together", async () => {
+test("after a reassignment the new reviewers give as many approvals as the rules demanded together", async () => {
   const path = await held(90_000);
   const hand = (...reviewers: object[]) => post(`${path}/reassign`, org.operator, { reviewers });
   expect((await hand(named("bob"))).json.error.details[0]).toMatchObject({ path: "/reviewers", code: "out_of_range" });

@@ -18,7 +18,7 @@ const terms = (on_timeout: "approve" | "block") => ({
   escalation: { timeout_seconds: 600, on_timeout, reviewers: [], quorum: 1 },
 });
 
-/** What became of an action that was held under `first`, when its time was over after `change`. */
+/** Returns the outcome of an action held under `first`, whose time ends after `change`. */
 async function ended(first: "approve" | "block", change: (of: Reviewed) => Promise<unknown> = async () => {}) {
   const of = await reviewedOrganization(database.db, urls[0], terms(first));
   const held = await call(urls[1], "POST", "/v1/intents", { key: of.agent, body: heldBody });

@@ -1,4 +1,4 @@
-/** What webhooks hear of a review. Source: contract §6. */
+/** Webhook events of a review. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";
@@ -19,7 +19,7 @@ async function held(of: Reviewed) {
   return { intent_id, path: `/v1/escalations/${escalation_id}`, escalation_id };
 }
 
-test("each step that changes something is told to webhooks with the record as it then was", async () => {
+test("each step that changes something is sent to webhooks with the record at that step", async () => {
   const own = await reviewedOrganization(db, url);
   await listen(db, own.org.org_id);
   const first = await held(own);
@@ -38,7 +38,7 @@ test("each step that changes something is told to webhooks with the record as it
   expect(steps[0]).toMatchObject({ escalation_id: first.escalation_id, intent_id: first.intent_id, decision_id: null });
 });
 
-test("each vote is told; one that leaves the review open has nothing in it that could be read as an approval", async () => {
+test("each vote is sent; one that leaves the review open contains nothing that looks like an approval", async () => {
   const own = await reviewedOrganization(db, url, {
     escalation: { timeout_seconds: 600, on_timeout: "block", reviewers: [], quorum: 2 },
   });

@@ -23,7 +23,7 @@ const intent = (content: object) => ({
   intent: { agent: { id: "agent-1" }, action: { verb: "pay" }, payload: { content } },
 });
 
-/** What a client did once: when, and whether something of the agent passed by it. */
+/** One act of a client: its time, and whether it let an action of the agent pass. */
 interface Asked {
   readonly began: number;
   readonly ended: number;
@@ -53,7 +53,7 @@ test("64 clients on two nodes: nothing that began after a freeze was answered pa
   };
   const passes = (decision: { verdict: string }) => decision.verdict.startsWith("approve");
 
-  /** What a client does again and again, by its number: most submit, some approve reviews, some override blocks. */
+  /** The repeated act of a client, by its number: most submit, some approve reviews, some override blocks. */
   const acts: Record<string, (url: string, n: number) => Promise<boolean>> = {
     submits: async (url, n) => passes(await submit(url, "plain", n)),
     rules: async (url, n) => {

@@ -1,4 +1,4 @@
-/** What is connected when a node stops. Source: api.md §1. */
+/** Open connections when a node stops. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -91,7 +91,7 @@ test("requests one behind the other are all answered before their connection end
   expect(said().match(/HTTP\/1\.1 201/g)).toHaveLength(3);
 });
 
-test("a body that never comes is waited for a while, and then the node ends all the same", async () => {
+test("waits a while for a body that never comes, and then ends the node", async () => {
   const { url, close, app, api_key } = await node();
   const head = `POST /v1/intents HTTP/1.1\r\nHost: x\r\nX-API-Key: ${api_key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
   const asked = once(app.server, "request");

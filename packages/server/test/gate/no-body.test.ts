@@ -1,4 +1,4 @@
-/** What is sent where nothing is taken. Source: api.md §2 "so that a typo never weakens a request". */
+/** Bodies and parameters where an operation takes none, so that a typo never weakens a request. */
 import { operationRows, refusesBody } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

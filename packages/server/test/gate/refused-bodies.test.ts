@@ -1,4 +1,4 @@
-/** What follows a refused body on the same connection. Source: decision 0022. */
+/** Requests after a refused body on the same connection. Source: decision 0022. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { rawRequest } from "../../src/testing/network/raw-http.ts";

@@ -41,7 +41,7 @@ async function activate({ admin }: Reviewed, name: string, spec: object) {
 }
 
 describe("execution", () => {
-  test("stands in the answer, in repeated answers, in the intent and in lists; the ETag covers it", async () => {
+  test("is in the answer, in repeated answers, in the intent and in lists; the ETag covers it", async () => {
     const headers = { "Idempotency-Key": "job-7" };
     const body = { intent, claim: "required" };
     const first = await send("POST", "/v1/intents", org.agent, body, 0, headers);
@@ -211,7 +211,7 @@ describe("what may be claimed", () => {
       { when: "true", effect: "approve_modified", modify: [{ op: "cap", path: "/amount", value: "10.0" }] },
       "This policy now changes",
     ],
-  ])("nothing that a rule of now %s; the first claim stands", async (_title, spec, message) => {
+  ])("refuses an action that a current rule %s; the first claim remains", async (_title, spec, message) => {
     const own = await reviewedOrganization(database.db, urls[0], { packs: [] });
     const [late, early] = [await submitted({ of: own }), await submitted({ of: own })];
     expect((await early.claim("n")).status).toBe(200);

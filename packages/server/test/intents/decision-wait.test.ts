@@ -1,4 +1,4 @@
-/** Who waits for a ruling and leaves. Source: api.md §4. */
+/** Callers that wait for a ruling, and leave. */
 import { expect, test, vi } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** What is under way when its key is revoked or its session ends makes nothing that outlasts it. Source: api.md §3 and §9. */
+/** Running requests of a revoked key or an ended session leave nothing that outlasts it. */
 
 import { request } from "node:http";
 import { domain_record_prefix } from "@countersign/contract";

@@ -1,4 +1,4 @@
-/** Batches over HTTP, on a whole node. Source: contract §8 rule 5, api.md §2 and §4. */
+/** Batches over HTTP, on a whole node. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
@@ -176,7 +176,7 @@ describe("POST /v1/intents/batch", () => {
     expect([none.status, none.json.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
-  test("an item that met a lost database is told so as a single intent is, and what fails by us stands in the log", async () => {
+  test("an item that meets a lost database gets the answer of a single intent, and our own failures are in the log", async () => {
     const { db } = database;
     const reviewed = await reviewedOrganization(db, url);
     const { intent_id } = (await call(url, "POST", "/v1/intents", { key: reviewed.agent, body: blockedBody })).json;
@@ -211,7 +211,7 @@ describe("POST /v1/intents/batch", () => {
     }
   });
 
-  test("a session that ends meanwhile is told as an ended key is: 401 where nothing is decided", async () => {
+  test("a session that ends meanwhile is answered like an ended key: 401, with nothing decided", async () => {
     const { db } = database;
     const { org_id } = await testOrganization(db);
     const [email, password] = ["ann@example.com", "correct horse battery staple"];

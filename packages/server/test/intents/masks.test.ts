@@ -1,4 +1,4 @@
-/** What a policy masks, and credentials, run whole and show nowhere. Source: decision 0035. */
+/** Values that a policy masks, and credentials, are executed whole and shown nowhere. Source: decision 0035. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** What a policy redacts or removes is in no event, mail, log line, audit row or escalation. Source: policies.md §3 rule 5. */
+/** Values that a policy redacts or removes are in no event, mail, log line, audit row or escalation. */
 import { beforeAll, expect, test } from "vitest";
 import type { Log } from "../../src/ports.ts";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -142,7 +142,8 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   const cancel = `/v1/escalations/${open.escalation_id}/cancel`;
   expect((await call(url, "POST", cancel, { key: admin, body: { reason: "not needed" } })).status).toBe(200);
 
-  // What a page hides is told with the intent, also after the review is closed; before it was recorded, the decision told it.
+  // The intent lists the values to redact on a page, also after the review is closed. Older records list them in the
+  // decision.
   const withheld = async () => {
     const of = async (id: string) => (await call(url, "GET", `/v1/intents/${id}`, { key: admin })).json.intent.withheld;
     return Promise.all(ids.map(of));
@@ -161,7 +162,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   for (const id of ids) shown.set(id, [(await call(url, "GET", `/v1/intents/${id}/audit`, { key: admin })).text]);
   shown.set("escalations read", [(await call(url, "GET", "/v1/escalations", { key: admin })).text]);
   shown.set("log", lines);
-  // An event that was dispatched stands in its delivery.
+  // A dispatched event is in its delivery.
   expect([...(shown.get("events") ?? []), ...(shown.get("deliveries") ?? [])].length).toBeGreaterThan(3);
   expect(shown.get("escalations")?.length).toBe(1);
   expect(shown.get("escalations")?.[0]).toContain("Share [redacted] and [redacted] of Ann");
@@ -173,7 +174,7 @@ test("a hidden value goes nowhere, whether the action is approved, escalated or 
   }
 });
 
-test("who is told that a change would be blocked is told no hidden value of the action", async () => {
+test("the report that a change would be blocked contains no redacted value of the action", async () => {
   const { decision } = (await submit({ ask: true, other: `see ${secret}` })).json;
   const body = { outcome: "approve_modified", modifications: [{ op: "add", path: "/copies", value: 10 }] };
   const path = `/v1/escalations/${decision.escalation_id}/decision`;
@@ -206,7 +207,7 @@ test("a hidden value goes nowhere when somebody quotes it: in a comment, a reaso
   expect(refused.escalation.resolution.comment).toBe(left);
   const cancelled = await post(`${await held()}/cancel`, { reason: remark });
   expect(cancelled.escalation.resolution.comment).toBe(left);
-  // What a reviewer puts in the place of a hidden value is hidden as well.
+  // A reviewer's replacement of a redacted value is redacted as well.
   const changed = await post(`${await held()}/decision`, {
     outcome: "approve_modified",
     modifications: [{ op: "replace", path: "/ssn", value: "987-65-4321-ZZ" }],
@@ -288,7 +289,7 @@ async function withTwoReviewers(
   expect((await set(1)).status).toBe(200);
 }
 
-test("what is hidden of a change that waits for a second reviewer is told in no comment or reason", () =>
+test("a change that waits for a second reviewer shows no redacted value in a comment or reason", () =>
   withTwoReviewers({ ask: true }, async (rule, intent_id, path) => {
     const [first, second] = [await reviewer(), await reviewer()];
     const number = "555-66-7777-XX";
@@ -308,7 +309,7 @@ test("what is hidden of a change that waits for a second reviewer is told in no 
     expect(text).not.toContain(number);
   }));
 
-test("a second reviewer approves the change of the first as it is told, whatever is hidden of it", () =>
+test("a second reviewer approves the first one's change as reported, whatever is redacted in it", () =>
   withTwoReviewers({ ask: true }, async (rule, intent_id) => {
     const [first, second, third] = [await reviewer(), await reviewer(), await reviewer()];
     // The policy that adds to this text does so once, not with each approval.
@@ -324,7 +325,7 @@ test("a second reviewer approves the change of the first as it is told, whatever
 test("a second reviewer approves nothing unseen that the first makes a policy hide, unless by sending it", () =>
   withTwoReviewers({ ask: true, recipient: "Ann" }, async (rule) => {
     const [first, second] = [await reviewer(), await reviewer()];
-    // Written where it is redacted anyway, it is struck out of what is told elsewhere, too, here in a name.
+    // A text at a redacted place is removed from other places, too, here from a name.
     const changes = [
       { op: "replace", path: "/ssn", value: "Mallory" },
       { op: "replace", path: "/recipient", value: "Ann" },

@@ -149,7 +149,7 @@ describe("an approval that nobody claimed", () => {
     const first = await approved();
     const next = await submit({ claim: undefined });
     expect([next.outcome, await claim(first)]).toEqual(["approve", "handed_on"]);
-    // It may have been carried out by now.
+    // The action may already have been executed.
     expect((await submit()).status).toBe("pending");
     expect(await claim(next)).toBe("claimed");
   });
@@ -218,7 +218,7 @@ describe("is asked about again:", () => {
     expect(await claim(first)).toBe("blocked_now");
   });
 
-  test("one that the facts of now block", async () => {
+  test("one that the current facts block", async () => {
     await approved();
     await activate("incident", {
       when: "facts.security.active_security_incident == true",
@@ -342,7 +342,7 @@ describe("revoking", () => {
   const revoke = (escalation_id: string, key = org.operator) =>
     send("POST", `/v1/escalations/${escalation_id}/revoke`, key, { reason: "wrong account" });
 
-  test("an unclaimed approval ends it for good, for each action that rests on it", async () => {
+  test("an unclaimed approval ends it permanently, for each action that rests on it", async () => {
     const first = await approved();
     expect((await revoke(first.escalation_id)).status).toBe(200);
     expect((await revoke(first.escalation_id)).status).toBe(200);

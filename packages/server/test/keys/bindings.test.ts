@@ -1,4 +1,4 @@
-/** What a key is bound to holds for each submission, on every node, from the next request on. Source: decision 0041. */
+/** A key's bindings hold for each submission, on every node, from the next request on. Source: decision 0041. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

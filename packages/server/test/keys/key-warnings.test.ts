@@ -51,7 +51,7 @@ test("an unbound agent key is named while a membrane is live, in the list, in th
   await call(url, "POST", `/v1/membranes/${membrane_id}/return-to-shadow`, { key: admin });
   expect(await warnings(unbound.key_id)).toEqual([]);
   expect(await overview()).toEqual([]);
-  // What is revoked has no warning.
+  // A revoked key has no warning.
   await goLive();
   await call(url, "DELETE", `/v1/api-keys/${unbound.key_id}`, { key: admin });
   expect(await warnings(unbound.key_id)).toEqual([]);
@@ -67,7 +67,7 @@ test("an admin key is named as soon as it submits, and no other use of it counts
   ]);
   expect(await warnings(key_id)).toEqual([]);
   const intents = [{ intent: { agent: { id: "a" }, action: { verb: "v" } } }];
-  // The minute of the last use has been written by now.
+  // The minute of the last use is already written.
   await call(url, "POST", "/v1/intents/batch", { key: admin, body: { intents } });
   expect(await warnings(key_id)).toEqual(["admin_submits"]);
 });

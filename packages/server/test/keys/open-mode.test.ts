@@ -1,4 +1,4 @@
-/** Open mode: before the first key, from this machine only. Source: contract §5 rule 3, api.md §3. */
+/** Open mode: before the first key, from this machine only. */
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { request } from "undici";
@@ -20,7 +20,7 @@ describe("while no key was ever created", async () => {
     expect((await call(node.url, "GET", "/v1/api-keys")).status).toBe(200);
   });
 
-  test("a key that is sent all the same does no harm: none is required", async () => {
+  test("a key sent in open mode does no harm, because none is required", async () => {
     const answer = await call(node.url, "GET", "/v1/intents", { key: "some-placeholder" });
     expect([answer.status, answer.json.as.org_id]).toEqual([200, "org_local"]);
   });
@@ -106,7 +106,7 @@ describe("the first key", async () => {
   const { db } = await testDatabase();
   const nodes = [await httpNode(db), await httpNode(db)] as const;
 
-  test("ends open mode at once, on every node, for good", async () => {
+  test("ends open mode at once, on every node, permanently", async () => {
     const made = await call(nodes[0].url, "POST", "/v1/api-keys", { body: { role: "admin" } });
     expect(made.status).toBe(201);
     for (const node of nodes) {

@@ -1,4 +1,4 @@
-/** Revocation and rotation are linearizable over nodes. Source: api.md §3. */
+/** Revocation and rotation are linearizable over nodes. */
 import { Agent, request } from "undici";
 import { afterAll, expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";

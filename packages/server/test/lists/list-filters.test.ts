@@ -12,7 +12,7 @@ import type { EscalationFilter } from "../../src/store/escalations/escalations.t
 import type { IntentFilter } from "../../src/store/intents/intents.ts";
 import type { OverrideFilter } from "../../src/store/overrides/overrides.ts";
 
-/** What narrows each list, by operation. One that is not here has no filter. */
+/** The filters of each list, by operation. A list that is missing here has no filter. */
 interface Narrowing {
   listAudit: AuditFilter;
   listEscalations: EscalationFilter;

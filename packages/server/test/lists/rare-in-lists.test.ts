@@ -1,4 +1,4 @@
-/** What is rare in an organization's history is found without reading all of it. */
+/** Lists find rare entries of a history without reading all of it. */
 import { beforeAll, expect, test } from "vitest";
 import type { Query } from "../../src/ports.ts";
 import { readAuditPage, readTrailPage } from "../../src/store/audit/audit.ts";

@@ -1,4 +1,4 @@
-/** What the overview and going live say of facts that nobody supplied, over HTTP. */
+/** Reports of missing facts in the overview and before going live, over HTTP. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";

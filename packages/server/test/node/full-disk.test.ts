@@ -1,4 +1,4 @@
-/** What is left of files that could not be written to their end. */
+/** Files after an incomplete write. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ vi.doMock("node:fs/promises", async (original) => {
   }
   return { ...real, writeFile, cp };
 });
-// Loaded anew for these tests, and again for those of other files, which may share this process.
+// Loaded again for these tests, and later for other files, which may share this process.
 vi.resetModules();
 const { claim } = await import("../../src/store/embedded-postgres/claim.ts");
 const { usableBinaries } = await import("../../src/store/embedded-postgres/usable-binaries.ts");

@@ -1,4 +1,4 @@
-/** Readiness of a node whose database hangs. Source: api.md §1. */
+/** Readiness of a node whose database hangs. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { waitingFor } from "../../src/testing/meanwhile.ts";

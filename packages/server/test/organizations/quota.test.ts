@@ -1,4 +1,4 @@
-/** The hard limit over HTTP, on two nodes. Source: contract §2.7 and §3, api.md §7. */
+/** The hard limit over HTTP, on two nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createClock } from "../../src/edge/clock.ts";
 import { createIds } from "../../src/edge/ids.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const body = { intent: blockedBody.intent };
-/** A live organization with a webhook and so many decisions left. */
+/** A live organization with a webhook and this many decisions left. */
 async function limited(left: number): Promise<Reviewed> {
   const org = await reviewedOrganization(db, urls[0] ?? "");
   await listen(db, org.org.org_id);
@@ -140,7 +140,7 @@ describe("at the limit", () => {
     },
   );
 
-  test("a larger plan that is used up in the same month is told of, too, once; until then the usage says that no limit is met", async () => {
+  test("a larger plan that is used up in the same month is reported, too, once; until then the usage reports no limit", async () => {
     const org = await limited(1);
     const plan = (hard_limit: number | null) =>
       changePlan(

@@ -20,7 +20,7 @@ interface Answer {
   readonly json: { decision?: { verdict: string; reasons: { policy: string; effect: string }[] }; error?: unknown };
 }
 
-/** What the rule of the case alone came to among its pack, in the words of a verdict. */
+/** The result of the case's rule alone among its pack, as a verdict. */
 function ofRule(rule: string, { status, json }: Answer): string {
   if (json.decision === undefined) return `${status} ${JSON.stringify(json.error)}`;
   return json.decision.reasons.find(({ policy, effect }) => policy === rule && effect !== "none")?.effect ?? "approve";

@@ -1,4 +1,4 @@
-/** Attacks on accounts that have to go on failing: links, sessions, roles, tenants, addresses, odd input. Source: api.md §9. */
+/** Attacks on accounts that must keep failing: links, sessions, roles, tenants, addresses, odd input. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

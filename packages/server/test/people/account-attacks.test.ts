@@ -1,4 +1,4 @@
-/** What somebody who means harm tries on accounts, with real requests at two nodes. Source: api.md §9. */
+/** Attacks on accounts, with real requests at two nodes. */
 import { request } from "node:http";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Whose way in was changed is told by mail: whoever did it may not have been that person. Source: api.md §9. */
+/** People get a mail about each change of their sign-in, because another person may have made it. */
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -10,7 +10,7 @@ beforeAll(async () => {
   nodes = await peopleNodes(database);
 });
 
-/** What an address was told of changes, oldest first. */
+/** Returns the mails about changes to an address, oldest first. */
 const told = (to: string) =>
   nodes.mails.filter((mail) => mail.to === to && mail.subject === "How you sign in was changed");
 const toldOf = (to: string, changes: readonly RegExp[]) =>

@@ -1,4 +1,4 @@
-/** What signs people in ends at the moment that the database says, on nodes whose clocks are off by ten minutes. */
+/** Credentials of people end at the database's time, on nodes whose clocks are off by ten minutes. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const post = (url: string, path: string, body: object, cookie?: string) =>
   nodes.send("POST", `/v1/auth/${path}`, { body, ...(cookie === undefined ? {} : { cookie }) }, url);
-/** How far a time is from so many seconds from now. */
+/** Returns how far a time is from `now` plus this many seconds. */
 const away = (time: string, seconds: number) => Math.abs(Date.parse(time) - Date.now() - seconds * 1_000) / 1_000;
 
 test("a session, with its cookie", async () => {

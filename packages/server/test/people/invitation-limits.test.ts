@@ -1,4 +1,4 @@
-/** How many invitations an organization may have open, with real requests at two nodes. Source: api.md §9. */
+/** The limit of an organization's open invitations, with real requests at two nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -15,7 +15,7 @@ const max = limits.open_invitations_per_organization_max;
 const invite = (cookie: string, email: string, base = nodes.url) =>
   nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role: "reviewer" } }, base);
 
-/** An organization with so many invitations open and some that were left to expire. */
+/** An organization with this many open invitations and some expired ones. */
 async function organizationWith(open: number) {
   const admin = await nodes.signedUp();
   const fill = (kind: string, count: number, ends: string) =>

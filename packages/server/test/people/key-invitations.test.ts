@@ -1,4 +1,4 @@
-/** What becomes of the invitations that an API key sent, on two nodes. Source: api.md §3 and §9. */
+/** Invitations sent by an API key, after its end, on two nodes. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { type TestOrganization, testOrganization } from "../../src/testing/nodes/http-node.ts";
@@ -99,7 +99,7 @@ describe("a key that is revoked", () => {
       sending = nodes.send("POST", "/v1/auth/invitations", { key: former.api_key, body: { email, role: "admin" } });
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // What the revocation, which was at the head first, does to the key.
+      // The effect of the revocation on the key, after it got the head first.
       await query("update api_keys set revoked_at = now() where key_id = $1", [former.key_id]);
     });
     expect((await sending)?.code).toBe("invalid_api_key");

@@ -150,7 +150,7 @@ test('"*" revokes or keeps everything that is not named, also what the list did 
   expect(await accepted(later)).toBe(200);
 });
 
-test('with "*" nobody who made too much for a list, or nothing, stands in the way', async () => {
+test('with "*" neither a long list of things nor an empty one prevents the removal', async () => {
   const { admin, maker, webhook } = await withMade();
   const { cookie } = admin;
   await database.db.query(
@@ -164,7 +164,7 @@ test('with "*" nobody who made too much for a list, or nothing, stands in the wa
     limits.made_choices_max,
     expect.stringContaining('"*" is needed'),
   ]);
-  // What gains rights keeps what it made, whatever is sent.
+  // A person who gains rights keeps all things, whatever the request says.
   expect((await demote(cookie, maker.user_id, "admin", { "*": "revoke" })).status).toBe(200);
   expect((await nodes.send("GET", `/v1/escalations/webhooks/${webhook.id}`, { cookie })).status).toBe(200);
   expect((await remove(cookie, maker.user_id, { "*": "revoke" })).status).toBe(204);

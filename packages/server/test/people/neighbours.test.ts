@@ -1,4 +1,4 @@
-/** Two people of one organization: what one does to its account, or an admin to it, leaves the other's as it is. Source: api.md §9. */
+/** Two people of one organization: changes of one account, by its person or an admin, leave the other unchanged. */
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, expect, test } from "vitest";
 import { insertPasskey } from "../../src/store/people/passkeys.ts";

@@ -103,7 +103,7 @@ describe("solo mode", () => {
       });
   });
 
-  test("ends for good with the second person", async () => {
+  test("ends permanently with the second person", async () => {
     const { org_id, first } = await newcomer();
     const [agent, reviewer] = [await make(first, "agent"), await make(first, "reviewer")];
     const held = await ask(agent);

@@ -1,4 +1,7 @@
-/** Who was removed and never signed in at the provider before, on two nodes at a real OpenID provider. Source: decision 0017. */
+/**
+ * A removed person without an earlier sign-in at the provider, on two nodes at a real OpenID provider. Source: decision
+ * 0017.
+ */
 import { networkList } from "@countersign/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";

@@ -1,4 +1,4 @@
-/** What ends with a person that is removed, what stays, and what waits for others. Source: api.md §9 and §6. */
+/** Effects of a person's removal: what ends, what stays, and what waits for others. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { insertPerson } from "../../src/store/people/people.ts";
 import { deleteSessions } from "../../src/store/people/sessions.ts";
@@ -18,7 +18,7 @@ const invite = (cookie: string, email: string, role = "reviewer") =>
   nodes.send("POST", "/v1/auth/invitations", { cookie, body: { email, role } });
 const accept = (token: string) => nodes.send("POST", "/v1/auth/invitations/accept", { body: { token, password } });
 
-test("whoever is a member can leave, but the last admin cannot", async () => {
+test("every member can leave, but the last admin cannot", async () => {
   const admin = await nodes.signedUp();
   const { cookie, user_id, email } = await nodes.joined(admin.cookie, "reviewer");
   const left = await nodes.send("POST", "/v1/auth/leave", { cookie });
@@ -120,7 +120,7 @@ describe("ends with the person", () => {
       sending = invite(former.cookie, email, "admin");
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // What the removal, which was at the head first, does to the sessions.
+      // The effect of the removal on the sessions, after it got the head first.
       expect(await deleteSessions(query, org_id, former.user_id)).toBe(1);
     });
     expect((await sending)?.code).toBe("missing_api_key");

@@ -1,4 +1,4 @@
-/** What a mailed link for a forgotten password does, and when it is over. */
+/** Effects and expiry of a mailed link for a forgotten password. */
 import { beforeAll, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
 import { newPasswordLink } from "../../src/operations/people/passwords.ts";

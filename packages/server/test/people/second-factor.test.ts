@@ -1,4 +1,4 @@
-/** The second factor and passwords on whole nodes. Source: api.md §9. */
+/** The second factor and passwords on whole nodes. */
 import { limits } from "@countersign/contract";
 import { Secret, TOTP } from "otpauth";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -66,7 +66,7 @@ describe("second factor", () => {
     expect(again.code).toBe("state_conflict");
   });
 
-  test("switching it on begins another session here, with another text; every text of before is void on every node", async () => {
+  test("switching it on begins a new session here, with a new text; every earlier text is void on every node", async () => {
     const { before, second, cookie, set, session } = await enrolled();
     expect(set).toMatch(/^countersign_session=\w{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/);
     expect(cookie).not.toBe(before);
@@ -289,7 +289,7 @@ describe("a session that is ended while it is to be replaced", () => {
       answer = nodes.send("POST", path, { cookie, body });
       const waiting = "select from pg_locks where not granted and $1::integer = any(pg_blocking_pids(pid))";
       await expect.poll(async () => (await database.db.query(waiting, [me?.pid])).length).toBeGreaterThan(0);
-      // What ending it over HTTP writes.
+      // The rows that ending it over HTTP writes.
       expect(await deleteSessions(query, session.org_id, session.user.user_id)).toBe(1);
     });
     return answer as ReturnType<typeof nodes.send>;
@@ -384,7 +384,7 @@ describe("passwords", () => {
     expect((await nodes.send("GET", "/v1/me", { cookie: second })).status).toBe(200);
   });
 
-  test("whoever knows the old one changes it: this session goes on as another one, the others end", async () => {
+  test("the owner of the old password changes it: this session continues under a new text, the others end", async () => {
     const { email, cookie } = await nodes.signedUp();
     const second = await nodes.send("POST", "/v1/auth/login", { body: { email, password } });
     const change = (current_password: string) =>

@@ -1,4 +1,4 @@
-/** Signup, login and sessions on whole nodes. Source: api.md §9. */
+/** Signup, login and sessions on whole nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
@@ -37,7 +37,7 @@ describe("signup", () => {
     );
   });
 
-  test("an address with an account answers like any nodes.other; its owner is told by mail", async () => {
+  test("an address with an account gets the same answer as any other; its owner gets a mail", async () => {
     const { email } = await nodes.signedUp();
     const again = { org_name: "Evil", email: email.toUpperCase(), password: "another password" };
     const answer = await nodes.send("POST", "/v1/auth/signup", { body: again });
@@ -246,7 +246,7 @@ describe("sessions", () => {
     expect(
       (await nodes.send("GET", "/v1/me", { cookie: bob.cookie, headers: { "x-service-caller": id } })).status,
     ).toBe(200);
-    // Also where the other one's role would not do: what it may is no answer to whoever wrote.
+    // Also if the other person's role is too weak, because rights of the other are no answer to the sender.
     const { cookie } = await nodes.joined(ann.cookie, "reviewer");
     expect((await write(id, cookie)).json.error.details).toMatchObject([{ code: "another_caller" }]);
     // A key says whom it speaks for.
@@ -263,7 +263,7 @@ describe("sessions", () => {
     ).toBe(201);
   });
 
-  test("whoever has none, or one that is over, is told to sign in, not only to send a key", async () => {
+  test("a caller without a valid session is asked to sign in, not only to send a key", async () => {
     const { cookie } = await nodes.signedUp();
     expect((await nodes.send("DELETE", "/v1/auth/sessions", { cookie })).status).toBe(204);
     const over = { cookie };
@@ -278,11 +278,11 @@ describe("sessions", () => {
       expect([path, answer.status, answer.code]).toEqual([path, 401, "missing_api_key"]);
       expect(answer.json.error.details).toMatchObject([{ path: "", code: "no_session" }]);
     }
-    // Where a key would do, whoever sends neither is asked for one.
+    // Where a key is enough, a caller without either is asked for a key.
     expect((await nodes.send("GET", "/v1/me")).json.error.details).toEqual([]);
   });
 
-  test("a key stands before a cookie, and a key alone is no session", async () => {
+  test("a key takes precedence over a cookie, and a key alone is no session", async () => {
     const { cookie } = await nodes.signedUp();
     const org = await testOrganization(database.db);
     const key = (await org.key()).api_key;

@@ -1,4 +1,4 @@
-/** A signup is confirmed by who asked for it and has the address, never by one of the two alone. Source: api.md §9. */
+/** Confirming a signup takes its password and its address, never one of the two alone. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { password, peopleNodes } from "../../src/testing/nodes/people-nodes.ts";

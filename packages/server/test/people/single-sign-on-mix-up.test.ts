@@ -1,6 +1,6 @@
 /**
- * Providers of two organizations mixed up: whoever runs one of them must not get a code that the other gave.
- * Source: RFC 9700, section 4.4.
+ * Providers of two organizations mixed up: the operator of one must not get a code of the other. Source: RFC 9700,
+ * section 4.4.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

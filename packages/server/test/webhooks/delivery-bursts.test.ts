@@ -49,7 +49,7 @@ function machines({ hung = new Set(), giveWay }: Arranged = {}) {
   const counting: Pick<Db, "queued"> = {
     queued(statement, params) {
       if (statement.name === "deliveries-dispatch") sizes.dispatch.push(params[2] as number);
-      // The length of an array stands behind its dimensions, flags and type.
+      // The length of an array follows its dimensions, flags and type.
       if (statement.name === "deliveries-settle") sizes.settle.push((params[1] as Buffer).readInt32BE(12));
       return db.queued(statement, params);
     },
@@ -142,7 +142,7 @@ describe("a backlog", () => {
     await deliveries.stop();
   });
 
-  it("for a receiver that never answers is dispatched to its end, and others behind it are told", async () => {
+  it("for a receiver that never answers is dispatched to its end, and others behind it get their events", async () => {
     const [stuck, free] = [await organization(), await organization()];
     for (const org_id of [stuck, free]) await addEvents(org_id, 600);
     const { deliveries, attempted } = machines({ hung: new Set([stuck]) });

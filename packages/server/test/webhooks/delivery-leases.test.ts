@@ -99,7 +99,7 @@ test("an organization's receivers take turns, and of each what has been due for 
   await emptied();
 });
 
-test("a receiver that has more in flight than its share is by now gets nothing, and holds up nobody", async () => {
+test("a receiver with more in flight than its current share gets nothing, and delays nobody", async () => {
   const { org_id, webhook_ids } = await hearingOrganization(db, 2);
   const [over, other] = webhook_ids as [string, string];
   await add(org_id, over);

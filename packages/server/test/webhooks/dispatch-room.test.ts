@@ -93,7 +93,7 @@ test("a webhook receives nothing that happened before it was registered", async 
   await emptied();
 });
 
-test("an event of which a part was told goes on with the next webhook, and the events after it wait", async () => {
+test("a partly dispatched event continues with the next webhook, and later events wait", async () => {
   const { org_id } = await hearingOrganization(db, 40);
   await add(org_id, 1, 1_000_000);
   await add(org_id, 1);

@@ -62,7 +62,7 @@ describe("what failed is sent again", () => {
     );
     expect(told.map(({ of }) => of).sort()).toEqual([ids[2], ...ids].sort());
     expect(new Set(told.map(({ actor }) => actor))).toEqual(new Set([key_id]));
-    // What came home is not sent again.
+    // A delivered one is not sent again.
     expect(await walk("limit=200")).toEqual([]);
     expect(receiver.received).toHaveLength(before + 5);
   });

@@ -55,7 +55,7 @@ test("a rotation shows the new secret once; everything is signed with it from th
   expect(receiver.received.slice(3).map((each) => signedWith(each, [secret, renewed]))).toEqual([[1], [1]]);
 });
 
-test("each rotation gives another secret, is told in the trail without it, and makes no decision stale", async () => {
+test("each rotation gives another secret, is in the trail without it, and makes no decision stale", async () => {
   const org = await newOrg();
   const { id, secret } = await org.register("https://hooks.example.com/x");
   const epochs = () =>

@@ -49,7 +49,7 @@ test("null for an escalation is a webhook of the whole organization, as none is"
   expect([answer.status, answer.json.webhook.escalation_id]).toEqual([201, null]);
 });
 
-test("a repeated registration is answered as the first, also where its receiver would be refused by now", async () => {
+test("a repeated registration gets the first answer, even if its receiver would be refused meanwhile", async () => {
   const strict = await serviceNode(database);
   const { api_key: key } = await (await testOrganization(database.db)).key();
   const request = { key, body: { url: "https://127.0.0.1/x" }, headers: { "Idempotency-Key": "moved" } };
@@ -243,7 +243,7 @@ test("a change of a webhook that changes nothing leaves no audit row and makes n
   expect(await changes()).toEqual([{ webhook_id: id, active: false }]);
 });
 
-test("switched off and on again a webhook is sent nothing of before, also of what was queued while it was being switched off", async () => {
+test("after being off and on, a webhook gets no earlier event, not even one queued during the switch", async () => {
   const org = await webhookOrganization(database, url);
   const { id } = await org.register("https://receiver.test/");
   const change = (active: boolean) => org.api("PATCH", `/${id}`, { active });

@@ -22,7 +22,7 @@ export function addApprovals(program: Command, terminal: Terminal): void {
     .command("approvals")
     .description("approvals by people")
     .command("revoke <escalation_id>")
-    .description("revoke an approval before anybody claims the action")
+    .description("revoke an approval before an agent claims the action")
     .addOption(new Option("--reason <text>", "why; kept in the audit trail"))
     .addOption(urlOption())
     .addOption(keyOption("operator key"))

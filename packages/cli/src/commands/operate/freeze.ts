@@ -15,7 +15,7 @@ interface FreezeOptions extends ServiceOptions {
 
 type UnfreezeOptions = Pick<FreezeOptions, "url" | "apiKey" | "reason">;
 
-/** What a command freezes. */
+/** The target of a freeze. */
 interface Target {
   readonly kind: FreezeKind;
   /** Empty for the organization. */
@@ -23,11 +23,11 @@ interface Target {
 }
 
 const help = `
-A freeze is in force on every node once the command says so. With the mode block, nothing of the frozen passes, and its open
-reviews are closed. With the mode escalate, every action waits for an admin. Freezing again replaces mode and reason.`;
+A freeze takes effect on every node before the command ends. Mode block stops every action of the target and closes its open
+reviews. Mode escalate sends every action to an admin. Freezing again replaces mode and reason.`;
 
 const unfreeze_help = `
-If the organization asks for two people, a second, different person has to run the same command within 24 hours.`;
+If the organization asks for two people, a second person must run the same command within 24 hours.`;
 
 const kinds = [
   { kind: "agent", name: "agent <agent_id>", what: "an agent", example: "agent billing-bot" },
@@ -50,7 +50,11 @@ export function addFreeze(program: Command, terminal: Terminal): void {
       .command(name)
       .description(`freeze ${what}`)
       .addOption(reasonOption("why; shown to everybody whose action is stopped"))
-      .addOption(new Option("--mode <mode>", "what becomes of actions").choices(["block", "escalate"]).default("block"))
+      .addOption(
+        new Option("--mode <mode>", "block stops actions, escalate sends them to an admin")
+          .choices(["block", "escalate"])
+          .default("block"),
+      )
       .option("--dry-run", "count what the freeze would stop, and do nothing", false)
       .addOption(urlOption())
       .addOption(keyOption("operator key"))
@@ -62,7 +66,7 @@ export function addFreeze(program: Command, terminal: Terminal): void {
       .addOption(reasonOption("why"))
       .addOption(urlOption())
       .addOption(keyOption("admin key"))
-      .addHelpText("after", `${unfreeze_help}\n\nExample:\n  $ countersign unfreeze ${example} --reason "it is mended"`)
+      .addHelpText("after", `${unfreeze_help}\n\nExample:\n  $ countersign unfreeze ${example} --reason "it is fixed"`)
       .action((...args: unknown[]) => end(terminal, target(args), optionsIn<UnfreezeOptions>(kind, args)));
   }
   freeze
@@ -77,7 +81,7 @@ export function addFreeze(program: Command, terminal: Terminal): void {
 const reasonOption = (description: string): Option =>
   new Option("--reason <text>", description).makeOptionMandatory(true);
 
-/** Commander hands on the arguments of a command, then its options. */
+/** Commander passes the arguments of a command, then its options. */
 function optionsIn<T>(kind: FreezeKind, args: readonly unknown[]): T {
   return args[kind === "organization" ? 0 : 1] as T;
 }
@@ -109,9 +113,7 @@ async function end(terminal: Terminal, { kind, id }: Target, { reason, ...servic
     return kind === "key" ? client.unfreezeKey(id, { reason }) : client.unfreezeOrganization({ reason });
   });
   if (freeze === undefined) throw new CommandFailed(strangerText(""));
-  const said = unfrozen
-    ? "is not frozen any more"
-    : "is still frozen: a second, different person has to unfreeze it, too";
+  const said = unfrozen ? "is no longer frozen" : "is still frozen: a second, different person has to unfreeze it, too";
   terminal.print(visible(`${nameOf(freeze)} ${said}`));
 }
 

@@ -36,7 +36,7 @@ export function AuditPage() {
     <>
       <PageHead
         title="Audit"
-        about="Every change, newest first. Rows are numbered without gaps and chained by hash; nothing can change or remove one."
+        about="Every change, newest first. Rows are numbered without gaps and chained by hash. Nothing can change or remove one."
       />
       <form className="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         <SelectField
@@ -72,7 +72,7 @@ export function AuditPage() {
           what="rows"
           empty={
             <Empty title="No such rows">
-              <p>Take a filter away to see more.</p>
+              <p>Remove a filter to see more.</p>
             </Empty>
           }
         >

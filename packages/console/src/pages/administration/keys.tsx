@@ -36,13 +36,13 @@ export function KeysPage() {
       ...{ title: "The new key", about: "Store it now.", text: api_key, label: "Copy the key" },
       lost: "Revoke this key and create another one.",
     });
-    // The first key ends open mode, so this tab must go on with it.
+    // The first key ends open mode, so this tab must use it.
     if (caller?.type === "open_mode") void signIn(api_key).catch(toasts.failed);
     else void queries.invalidateQueries({ queryKey: ["keys"] });
   };
   return (
     <>
-      <PageHead title="API keys" about="What agents and integrations sign in with. Shown in full only once.">
+      <PageHead title="API keys" about="Agents and integrations sign in with keys. A key is shown in full only once.">
         {may && (
           <button type="button" className="button primary" onClick={() => setCreating(true)}>
             Create a key
@@ -55,7 +55,7 @@ export function KeysPage() {
           what="keys"
           empty={
             <Empty title="No keys yet">
-              <p>The first key ends open mode for good: from then on every request needs one.</p>
+              <p>The first key ends open mode permanently. After that, every request needs a key.</p>
             </Empty>
           }
         >

@@ -1,4 +1,4 @@
-/** The people of the organization, and who was invited. */
+/** The organization's people and open invitations. */
 import { useState } from "react";
 import { useClient, useMay } from "../../api/session.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -21,7 +21,7 @@ export function PeoplePage() {
   const change = usePersonChange(setAsked);
   return (
     <>
-      <PageHead title="People" about="Who may sign in, and as what.">
+      <PageHead title="People" about="Who may sign in, and with which role.">
         {may && (
           <button type="button" className="button primary" onClick={() => setInviting(true)}>
             Invite somebody

@@ -1,4 +1,4 @@
-/** The caller, the looks, and a first decision for those who are new. */
+/** The caller, the appearance, and a first decision for new users. */
 import { Security } from "../../account/security.tsx";
 import { SingleSignOnSettings } from "../../account/single-sign-on-settings.tsx";
 import { TokenIssuerSettings } from "../../account/token-issuer-settings.tsx";
@@ -14,9 +14,9 @@ import { TestIntent } from "../welcome.tsx";
 import { OwnPaceCard } from "./people/reviewer-pace.tsx";
 
 const roleMeanings: Readonly<Record<string, string>> = {
-  admin: "Keys, membranes, policies, webhooks, people; and all that an operator may.",
+  admin: "Keys, membranes, policies, webhooks, people; and everything an operator may do.",
   operator:
-    "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and all that a reviewer may.",
+    "Stored context, failed deliveries, cancelling and reassigning, overrides, freezes; and everything a reviewer may do.",
   reviewer: "Decides escalations.",
   agent: "Submits intents and reads its own.",
   auditor: "Reads everything and changes nothing.",
@@ -72,7 +72,7 @@ export function SettingsPage() {
             value={theme}
             onChange={(event) => applyTheme(event.target.value as Theme)}
             options={[
-              ["system", "As the system"],
+              ["system", "Same as the system"],
               ["light", "Light"],
               ["dark", "Dark"],
             ]}

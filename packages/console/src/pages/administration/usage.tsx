@@ -1,4 +1,3 @@
-/** This month's use of the plan. */
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
 import { PageHead } from "../../parts/page-head.tsx";

@@ -1,4 +1,4 @@
-/** Webhooks, and below them the deliveries that failed. */
+/** Webhooks, followed by failed deliveries. */
 import type { Webhook } from "@countersign/contract";
 import { useState } from "react";
 import { useClient, useMay } from "../../api/session.tsx";
@@ -40,7 +40,7 @@ export function WebhooksPage() {
           what="webhooks"
           empty={
             <Empty title="No webhooks">
-              <p>Add one to hear of decisions as they are made.</p>
+              <p>Add one to receive decisions as they are made.</p>
             </Empty>
           }
         >

@@ -1,4 +1,4 @@
-/** The form of a backtest: which rules decide which recorded actions again. */
+/** The form of a backtest: the rules, and the recorded actions to decide again. */
 import { limits } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useClient } from "../../api/session.tsx";
@@ -60,7 +60,7 @@ export function BacktestForm({
       {chosen.error !== null && <Failed error={chosen.error} retry={() => void chosen.refetch()} />}
       {policy_id !== "" && (
         <p className="small muted">
-          As if the newest version of this policy had been in force, in place of the one that was, beside all other
+          As if the newest version of this policy had been active instead of its version at the time, beside all other
           rules.
         </p>
       )}
@@ -68,7 +68,7 @@ export function BacktestForm({
   );
 }
 
-/** The policies to choose from, and the chosen one. */
+/** Returns the policies to choose from, and the chosen one. */
 function usePolicyOptions(policy_id: string) {
   const client = useClient();
   const policies = useQuery({

@@ -1,4 +1,4 @@
-/** Runs a backtest, and stops it when the form changes or the page is left. */
+/** Runs a backtest. Stops it when the form changes or the page closes. */
 import type { BacktestInput, BacktestProgress } from "@countersign/contract";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";

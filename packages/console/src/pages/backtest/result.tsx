@@ -1,4 +1,3 @@
-/** The result of a backtest. */
 import type { Backtest } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Figure } from "../../parts/figure.tsx";
@@ -13,7 +12,7 @@ export function Result({ result }: { readonly result: Backtest }) {
     return (
       <section className="card">
         <Empty title="Nothing was recorded in this time">
-          <p>Choose a longer time, or let agents ask for a while.</p>
+          <p>Choose a longer time, or let agents submit actions first.</p>
         </Empty>
       </section>
     );
@@ -26,7 +25,7 @@ export function Result({ result }: { readonly result: Backtest }) {
       </section>
       {result.not_reproduced.total > 0 && <NotReproduced not_reproduced={result.not_reproduced} />}
       <section className="card stack tight">
-        <h2>Verdicts that would be others</h2>
+        <h2>Changed verdicts</h2>
         <Flips flips={result.flips} total={result.flips_total} />
       </section>
       <div className="grid-2">
@@ -69,7 +68,7 @@ function Figures({ result }: { readonly result: Backtest }) {
         about={
           result.human_agreement === null
             ? "no person has ruled on any of these"
-            : "of what people ruled on and these rules would not ask about"
+            : "of the actions that people decided and these rules would not send to review"
         }
       />
     </div>
@@ -83,7 +82,7 @@ function NotReproduced({
 }) {
   return (
     <section className="card stack tight">
-      <h2>{`${total.toLocaleString("en")} could not be decided again as they were`}</h2>
+      <h2>{`${total.toLocaleString("en")} could not be replayed as recorded`}</h2>
       <ul className="plain stack tight small">
         {intents.slice(0, 20).map((each) => (
           <li key={each.intent_id}>

@@ -1,4 +1,4 @@
-/** What a backtest covers: rules, time, membrane and agent, as the address of the page has them. */
+/** The scope of a backtest in the page's address: rules, time, membrane and agent. */
 import { type Filters, useFilters } from "../../shell/filters.ts";
 
 /** How far back the recorded actions go, in days. */
@@ -19,7 +19,7 @@ export type Scope = ScopeFilters & { readonly policy_id: string; readonly days: 
 export function useScope(): [Scope, (change: ScopeFilters) => void] {
   const [filters, setFilters] = useFilters(names);
   const { policy_id = "", days = "" } = filters;
-  // The address may have any text.
+  // The address may contain any text.
   const known = windows.some(([value]) => value === days);
   return [{ ...filters, policy_id, days: known ? days : "7" }, setFilters];
 }

@@ -1,4 +1,4 @@
-/** Which recorded verdicts a backtest would change: as a matrix, and one by one. */
+/** The verdicts that a backtest would change: as a matrix, and one by one. */
 import type { Backtest, Verdict } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { ActionName } from "../../parts/records/action-name.tsx";
@@ -14,9 +14,9 @@ export function Matrix({ result }: { readonly result: Backtest }) {
   const count = (from: Verdict, to: Verdict) =>
     result.transitions.reduce((sum, each) => (each.from === from && each.to === to ? sum + each.count : sum), 0);
   return (
-    <Wide label="How many verdicts became which">
+    <Wide label="Number of verdicts by old and new verdict">
       <table className="list matrix">
-        <caption className="sr">How many verdicts became which</caption>
+        <caption className="sr">Number of verdicts by old and new verdict</caption>
         <thead>
           <tr>
             <td />
@@ -48,7 +48,7 @@ export function Matrix({ result }: { readonly result: Backtest }) {
 }
 
 export function Flips({ flips, total }: { readonly flips: Backtest["flips"]; readonly total: number }) {
-  if (flips.length === 0) return <p className="muted">No verdict would have been another.</p>;
+  if (flips.length === 0) return <p className="muted">No verdict would change.</p>;
   return (
     <div className="scroll">
       {total > 100 && <p className="small muted">{`The newest 100 of ${total.toLocaleString("en")}.`}</p>}

@@ -1,4 +1,4 @@
-/** One membrane: its settings, what it does, and the way to go live or back to shadow. */
+/** One membrane: its settings and results, with buttons to go live or return to shadow. */
 import type { Membrane } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -15,7 +15,7 @@ import { ShadowReport } from "./shadow-report.tsx";
 
 export function MembraneCard({ membrane, onEdit }: { readonly membrane: Membrane; readonly onEdit: () => void }) {
   const may = useMay("admin");
-  /** The status that the dialog asks about. It stays when somebody else changes the membrane meanwhile. */
+  /** The status in the dialog. It stays if someone else changes the membrane meanwhile. */
   const [asked, setAsked] = useState<Membrane["status"] | null>(null);
   const move = useMove(membrane, () => setAsked(null));
   const live = membrane.status === "live";
@@ -84,10 +84,10 @@ function useMove({ membrane_id }: Membrane, onSettled: () => void) {
 
 const share = (value: number | null) => (value === null ? "never" : `from risk ${value}`);
 
-/** The membrane blocks from `block_at` on. If `escalate_at` is not below it, no risk leads to a review. */
+/** The membrane blocks from `block_at` on. If `escalate_at` is not lower, no risk leads to a review. */
 function reviewShare({ escalate_at, block_at }: Membrane["thresholds"]): string {
   if (escalate_at === null || block_at === null || escalate_at < block_at) return share(escalate_at);
-  return `never: blocked from risk ${block_at} on, before it would be asked for (${escalate_at})`;
+  return `never: risk ${block_at} blocks before risk ${escalate_at} would escalate`;
 }
 
 function assuranceText(facts_from: Membrane["facts_from"]): string {
@@ -156,8 +156,8 @@ function MoveQuestion({
           <Data text={membrane.name} />
         </strong>
         {to === "shadow"
-          ? ": agents go on whatever the verdict. Reviews that are open stay open."
-          : ": blocked actions are refused and escalated ones wait for a person. Look first at what it would have held."}
+          ? ": agents continue whatever the verdict. Open reviews stay open."
+          : ": blocked actions are refused and escalated ones wait for a person. First look at what it would have stopped."}
       </p>
     </Confirm>
   );

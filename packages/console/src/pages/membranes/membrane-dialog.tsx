@@ -56,7 +56,7 @@ export function MembraneDialog({
 
 const riskOf = (text: string): number | null => (text.trim() === "" ? null : Number(text));
 
-/** The membrane as the form has it. Without `with_packs` the packs stay as they are. */
+/** Returns the membrane in the form. Without `with_packs` the packs stay unchanged. */
 function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean): MembraneChange & { name: string } {
   const text = (name: string) => String(form.get(name) ?? "");
   const pace = paceOf(text("min_seconds"), text("reason_from"));
@@ -80,7 +80,7 @@ function inputOf(form: FormData, membrane: Membrane | null, with_packs: boolean)
   };
 }
 
-/** Null: approvals may be as fast as they are. */
+/** Null: no pace limit. */
 function paceOf(min_seconds: string, reason_from: string): Pace | null {
   if (min_seconds === "" && reason_from === "") return null;
   return {
@@ -89,7 +89,7 @@ function paceOf(min_seconds: string, reason_from: string): Pace | null {
   };
 }
 
-/** `packs_shown`: the form has the packs. Before that, saving must not switch them off. */
+/** `packs_shown`: the form shows the packs. Before that, saving must not switch them off. */
 function useSave(membrane: Membrane | null, packs_shown: boolean, onSaved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -157,7 +157,7 @@ function RiskFields({ membrane }: FieldsProps) {
       />
       <TextField
         label="Block from risk"
-        hint="0 to 1; empty: never. From here on nobody is asked"
+        hint="0 to 1; empty: never. Blocked actions are not reviewed"
         name="block_at"
         {...range}
         defaultValue={membrane?.thresholds.block_at ?? ""}

@@ -1,4 +1,4 @@
-/** What a membrane in shadow would have held. */
+/** Actions that a membrane in shadow would have stopped. */
 import type { Membrane, Verdict } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -22,7 +22,7 @@ export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
   });
   return (
     <div className="stack tight" ref={element}>
-      <h3>What it would have held in the last 31 days</h3>
+      <h3>Actions it would have stopped in the last 31 days</h3>
       <Loaded query={query} what="the report">
         {(report) => {
           const count = (verdict: Verdict) =>
@@ -34,9 +34,9 @@ export function ShadowReport({ membrane }: { readonly membrane: Membrane }) {
             </Link>
           );
           if (!report.complete)
-            return <p className="muted">The service still counts earlier decisions. Come back in some minutes.</p>;
+            return <p className="muted">The service is still counting earlier decisions. Come back in some minutes.</p>;
           if (report.decisions === 0)
-            return <p className="muted">No decision in shadow so far: let agents ask for a while before going live.</p>;
+            return <p className="muted">No decision in shadow yet: let agents submit actions before you go live.</p>;
           return (
             <>
               <p>

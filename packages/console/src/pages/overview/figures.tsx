@@ -86,7 +86,7 @@ function Totals({ overview }: { readonly overview: Overview }) {
       />
       {overview.contradictions > 0 && (
         <Figure
-          name="Carried out, not allowed"
+          name="Executed, not allowed"
           value={overview.contradictions.toLocaleString("en")}
           about={
             <Link to="/audit" search={{ type: "contradicted" } as never}>
@@ -113,7 +113,7 @@ function StillCounting() {
   return (
     <section className="card">
       <Empty title="Still counting">
-        <p>The service counts earlier decisions, as after an upgrade. This page shows them when they are counted.</p>
+        <p>The service is counting earlier decisions, for example after an upgrade. This page shows them after that.</p>
       </Empty>
     </section>
   );

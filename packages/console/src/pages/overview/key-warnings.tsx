@@ -1,11 +1,11 @@
-/** Names the keys that an admin should do something about. */
+/** Names the keys that need an admin's attention. */
 import type { Overview } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "../../api/session.tsx";
 import { warningTexts } from "../../parts/key-warning-texts.ts";
 import { Data } from "../../parts/tables/data.tsx";
 
-/** So many keys are named. */
+/** At most this many keys are named. */
 const named_max = 5;
 
 export function KeyWarnings({ keys }: Pick<Overview, "keys">) {

@@ -1,4 +1,4 @@
-/** How fast the service decides, and how much of the quota is used. */
+/** Decision latency, and use of the quota. */
 import type { Overview } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -14,19 +14,19 @@ export function Latency({ latency }: { readonly latency: Overview["latency"] }) 
     <section className="card stack tight" aria-label="Latency">
       <h2>Latency</h2>
       {latency === null ? (
-        <p className="muted">The node that answers has not decided anything since it started.</p>
+        <p className="muted">The answering node has not decided anything since it started.</p>
       ) : (
         <>
           <dl className="pairs">
             <dt>Half within</dt>
             <dd>{milliseconds(latency.p50_ms)}</dd>
-            <dt>95 % within</dt>
+            <dt>p95</dt>
             <dd>{milliseconds(latency.p95_ms)}</dd>
-            <dt>99 % within</dt>
+            <dt>p99</dt>
             <dd>{milliseconds(latency.p99_ms)}</dd>
           </dl>
           <p className="small muted">
-            {`From submission to disk, ${latency.count === 1 ? "one decision" : `${latency.count.toLocaleString("en")} decisions`} in any mode, on the node that answers, since `}
+            {`From submission to disk, ${latency.count === 1 ? "one decision" : `${latency.count.toLocaleString("en")} decisions`} in any mode, on the answering node, since`}
             <Time at={latency.since} />
           </p>
         </>

@@ -16,7 +16,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
   const checked = useCheck(text);
   const { save, newer, setNewer } = useSavePolicy(policy, written);
   useBlocker({
-    shouldBlockFn: () => dirty && !confirm("Leave without saving what you wrote?"),
+    shouldBlockFn: () => dirty && !confirm("Leave without saving your text?"),
     enableBeforeUnload: () => dirty,
   });
   return (
@@ -42,7 +42,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
         )}
       </div>
       {restored && dirty && (
-        <p className="small">What you had written here and not saved is back. “Take back” drops it.</p>
+        <p className="small">Your unsaved text from an earlier visit is back. “Take back” drops it.</p>
       )}
       {may && dirty && checked.has_comments && (
         <p className="small">Comments are not saved: the service keeps the document, not its text.</p>
@@ -59,7 +59,7 @@ export function Editor({ policy }: { readonly policy: Policy | null }) {
       {save.error !== null && <SaveFailed error={save.error} />}
       {policy === null && (
         <p className="small muted">
-          Try it against what was decided already with a <Link to="/backtest">backtest</Link> once it is saved.
+          Test it on recorded decisions with a <Link to="/backtest">backtest</Link> after you save it.
         </p>
       )}
     </section>
@@ -92,18 +92,19 @@ function EditorButtons({
 }
 
 function statusText({ error, checking, marks, tests }: Checked): string {
-  if (error !== null && error !== undefined) return "It could not be checked; it is checked again when it is saved.";
+  if (error !== null && error !== undefined)
+    return "The check failed; the service checks the policy again when you save it.";
   return checking ? "Checking …" : foundIn(marks, tests);
 }
 
-/** Says what the check found; `tests`: how many tests the document has. */
+/** Returns the result of the check in words. `tests`: number of tests in the document. */
 function foundIn(marks: readonly Mark[], tests: number): string {
   const warnings = marks.filter(({ severity }) => severity === "warning").length;
-  const mistakes = marks.length - warnings;
-  if (mistakes > 0) return `${mistakes} ${mistakes === 1 ? "mistake" : "mistakes"}`;
+  const errors = marks.length - warnings;
+  if (errors > 0) return `${errors} ${errors === 1 ? "error" : "errors"}`;
   const tried = tests === 0 ? "there are no tests" : tests === 1 ? "its test passes" : `its ${tests} tests pass`;
-  if (warnings > 0) return `No mistakes; ${warnings} ${warnings === 1 ? "warning" : "warnings"}; ${tried}.`;
-  return `No mistakes; ${tried}.`;
+  if (warnings > 0) return `No errors; ${warnings} ${warnings === 1 ? "warning" : "warnings"}; ${tried}.`;
+  return `No errors; ${tried}.`;
 }
 
 function Marks({ marks, text }: { readonly marks: readonly Mark[]; readonly text: string }) {

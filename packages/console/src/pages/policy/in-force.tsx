@@ -1,4 +1,4 @@
-/** Which version of a policy is in force, and the buttons to change that. */
+/** The active version of a policy, with buttons to change it. */
 import type { Policy } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -7,7 +7,7 @@ import { useClient, useMay } from "../../api/session.tsx";
 import { Confirm } from "../../parts/forms/dialog.tsx";
 import { useToasts } from "../../parts/toasts.tsx";
 
-/** What the dialog asks about. It keeps the version on the screen, because a newer one may arrive meanwhile. */
+/** The question of the dialog. It keeps the displayed version, because a newer one may arrive. */
 interface Asked {
   readonly what: "live" | "shadow" | "retire";
   readonly version: number;
@@ -22,8 +22,8 @@ export function InForce({ policy }: { readonly policy: Policy }) {
     <section className="card row between" aria-label="In force">
       <p>
         {policy.active_version === null
-          ? "Not in force: it decides nothing."
-          : `Version ${policy.active_version} is in force${policy.status === "shadow" ? " in shadow: it is evaluated and recorded, and holds nothing" : ""}.`}
+          ? "Not active: it decides nothing."
+          : `Version ${policy.active_version} is active${policy.status === "shadow" ? " in shadow: it is evaluated and recorded, and stops nothing" : ""}.`}
         {policy.active_version !== null && !newest && ` Version ${policy.version} waits for activation.`}
       </p>
       {may && <Buttons policy={policy} onAsk={(what) => setAsked({ what, version: policy.version })} />}
@@ -53,8 +53,8 @@ function useAct({ policy_id }: Policy, onSettled: () => void) {
     onSuccess: ({ warnings, ...after }) => {
       queries.setQueryData(["policies", "one", after.policy_id], after);
       toasts.done(
-        after.status === "retired" ? "Retired" : `Version ${after.active_version} is in force (${after.status})`,
-        "Every decision committed from now on follows it.",
+        after.status === "retired" ? "Retired" : `Version ${after.active_version} is active (${after.status})`,
+        "Every later decision follows it.",
       );
       for (const { message } of warnings) toasts.told("Policies may cost too much together", message);
     },
@@ -94,9 +94,9 @@ function Buttons({ policy, onAsk }: { readonly policy: Policy; readonly onAsk: (
 
 const actions = { live: "Activate", shadow: "Activate in shadow", retire: "Retire" } as const;
 const consequences = {
-  live: "It governs every decision from the next one on, on every node.",
-  shadow: "It is evaluated and recorded from the next decision on, and holds nothing.",
-  retire: "It stops deciding with the next decision. It cannot be put in force again, and its name stays taken.",
+  live: "It applies from the next decision on, on every node.",
+  shadow: "It is evaluated and recorded from the next decision on, and stops nothing.",
+  retire: "It stops deciding with the next decision. You cannot activate it again, and its name stays taken.",
 } as const;
 
 function Question({
@@ -112,7 +112,7 @@ function Question({
 }) {
   return (
     <Confirm
-      title={what === "retire" ? "Retire this policy?" : `Put version ${version} in force?`}
+      title={what === "retire" ? "Retire this policy?" : `Activate version ${version}?`}
       action={actions[what]}
       tone={what === "retire" ? "bad" : "primary"}
       {...question}
@@ -121,7 +121,7 @@ function Question({
         {consequences[what]}
         {what === "shadow" &&
           policy.status === "live" &&
-          ` Version ${policy.active_version}, which is live, then holds nothing any more.`}
+          `Version ${policy.active_version}, which is live, then stops nothing.`}
       </p>
     </Confirm>
   );

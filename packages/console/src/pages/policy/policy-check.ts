@@ -1,4 +1,4 @@
-/** Checks the text of a policy while somebody writes it. */
+/** Checks the text of a policy during editing. */
 import type { PolicyCheck } from "@countersign/contract";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
@@ -11,13 +11,13 @@ export interface Checked {
   readonly checking: boolean;
   readonly error: unknown;
   readonly has_comments: boolean;
-  /** How many tests the text has. */
+  /** Number of tests in the text. */
   readonly tests: number;
 }
 
 const check_delay_ms = 350;
 
-/** Checks the text after nobody has typed for `check_delay_ms`. */
+/** Checks the text `check_delay_ms` after the last change. */
 export function useCheck(text: string): Checked {
   const client = useClient();
   const [settled, setSettled] = useState(text);

@@ -1,4 +1,4 @@
-/** The text of a policy in the editor: what is saved, what is written, and what an earlier visit left as a draft. */
+/** The text of a policy in the editor: the saved one, the edited one, and a draft of an earlier visit. */
 import type { Policy } from "@countersign/contract";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useDraftName } from "../../api/draft.ts";
@@ -12,13 +12,13 @@ export function usePolicyText(policy: Policy | null) {
   const [text, setText] = useState(restored ?? saved);
   const [base, setBase] = useState(saved);
   useEffect(() => {
-    // The service has a new version: the editor takes it unless somebody has changed the text here.
+    // The service has a new version. The editor shows it unless the text was edited.
     setText((now) => (now === base ? saved : now));
     setBase(saved);
   }, [saved, base]);
   const dirty = text !== base;
   useEffect(() => keepDraft(draft, dirty ? text : null), [draft, dirty, text]);
-  // The version that the changes began with. Saving asks before it replaces a newer one.
+  // The version on which the edit began. Saving asks before it replaces a newer one.
   const begun = useRef(policy?.version);
   useEffect(() => {
     if (!dirty) begun.current = policy?.version;
@@ -28,7 +28,7 @@ export function usePolicyText(policy: Policy | null) {
     setText,
     dirty,
     begun,
-    /** The text comes from a draft of an earlier visit. */
+    /** The text comes from an earlier visit's draft. */
     restored: restored !== null,
     takeBack: () => {
       setText(base);

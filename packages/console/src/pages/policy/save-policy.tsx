@@ -11,7 +11,10 @@ import { useToasts } from "../../parts/toasts.tsx";
 import { readText } from "../../policies/document-text.ts";
 import type { PolicyText } from "./policy-text.ts";
 
-/** `save` takes the version that it may replace. If the service has a newer one, it saves nothing and `newer` names it. */
+/**
+ * `save` takes the version that it may replace. If the service has a newer one, it saves nothing, and `newer` is that
+ * version.
+ */
 export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyText) {
   const client = useClient();
   const queries = useQueryClient();
@@ -21,7 +24,7 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   const save = useMutation({
     mutationFn: async (over: number | undefined) => {
       const read = readText(text);
-      if (!("policy" in read)) throw new Error("The text is no YAML.");
+      if (!("policy" in read)) throw new Error("The text is not valid YAML.");
       const input = { policy: read.policy, ...(read.tests.length === 0 ? {} : { tests: read.tests }) };
       if (policy === null) return client.createPolicy(input);
       const { version } = await client.getPolicy(policy.policy_id);
@@ -33,7 +36,7 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
       settle();
       queries.setQueryData(["policies", "one", after.policy_id], after);
       void queries.invalidateQueries({ queryKey: ["policies"] });
-      toasts.done(`Saved as version ${after.version}`, "It decides nothing until it is activated.");
+      toasts.done(`Saved as version ${after.version}`, "It decides nothing until you activate it.");
       if (policy === null)
         await navigate({ to: "/policies/$policy_id", params: { policy_id: after.policy_id }, ignoreBlocker: true });
     },
@@ -41,7 +44,7 @@ export function useSavePolicy(policy: Policy | null, { text, settle }: PolicyTex
   return { save, newer, setNewer };
 }
 
-/** Asks whether to replace a version that somebody else saved since the editor read it. */
+/** Asks whether to replace a version that someone saved after the editor read it. */
 export function NewerVersionQuestion({
   version,
   busy,
@@ -62,7 +65,7 @@ export function NewerVersionQuestion({
       onClose={onClose}
     >
       <p>
-        {`Version ${version} was saved while you wrote. What it changed is not in your text; it stays among the versions below.`}
+        {`Someone saved version ${version} while you wrote. Your text does not contain its changes; it stays among the versions below.`}
       </p>
     </Confirm>
   );
@@ -70,6 +73,6 @@ export function NewerVersionQuestion({
 
 export function SaveFailed({ error }: { readonly error: unknown }) {
   if (error instanceof ApiError && error.code === "policy_invalid")
-    return <p className="late">It was not saved: mend what is marked above.</p>;
+    return <p className="late">The policy was not saved: fix the places marked above.</p>;
   return <Failed error={error} />;
 }

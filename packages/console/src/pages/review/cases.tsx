@@ -1,4 +1,4 @@
-/** The list of the review queue: an entry for each case, and near-identical cases as one group. */
+/** The list of the review queue: an entry for each case, and a group for near-identical cases. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import type { MouseEvent, Ref } from "react";
@@ -19,12 +19,12 @@ export function Cases({
 }: {
   readonly queue: Queue;
   readonly current: ChosenCase;
-  /** Null: this caller, or this list, has nothing to rule on. */
+  /** Null: this caller, or this list, has nothing to decide. */
   readonly onRule: ((group: Group) => void) | null;
   readonly ref: Ref<HTMLElement>;
 }) {
   const onChoose: Choose = (id, event) => {
-    // A narrow screen has no room for both, so there the link opens the page of the case.
+    // A narrow screen shows one at a time, so there the link opens the case's page.
     if (!matchMedia("(min-width: 1081px)").matches || event.metaKey || event.ctrlKey) return;
     event.preventDefault();
     // A click without a pointer comes from the keyboard.
@@ -59,7 +59,7 @@ function NoCases({ status }: { readonly status: string }) {
       <Empty title={status === "pending" ? "Nothing waits" : "None found"}>
         <p>
           {status === "pending"
-            ? "When a rule asks for review, the action stands here until somebody decides or its time is over."
+            ? "When a rule escalates an action, it appears here until someone decides or its time is over."
             : "No escalation matches these filters."}
         </p>
       </Empty>
@@ -81,7 +81,7 @@ function GroupEntries({
   readonly open: boolean;
   readonly chosen: string | undefined;
   readonly onToggle: () => void;
-  /** Null: this caller, or this list, has nothing to rule on. */
+  /** Null: this caller, or this list, has nothing to decide. */
   readonly onRule: (() => void) | null;
   readonly onChoose: Choose;
 }) {
@@ -93,7 +93,7 @@ function GroupEntries({
       {others.length > 0 && (
         <div className="group-acts">
           <button type="button" className="button small quiet" aria-expanded={open} onClick={onToggle}>
-            {open ? "Hide the alike" : `and ${others.length} alike`}
+            {open ? "Hide similar ones" : `and ${others.length} similar`}
           </button>
           {onRule !== null && (
             <button type="button" className="button small quiet" onClick={onRule}>

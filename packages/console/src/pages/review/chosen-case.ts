@@ -1,21 +1,21 @@
-/** Which case of the queue the page shows, and which one comes after it. */
+/** The chosen case of the queue, and its successor. */
 import type { Escalation } from "@countersign/contract";
 import { useCallback, useEffect, useState } from "react";
 
-/** `chosen` comes from the address of the page, which `setFilters` changes. */
+/** `chosen` comes from the page's address, which `setFilters` changes. */
 export function useChosenCase(
   visible: readonly Escalation[],
   chosen: string | undefined,
   setFilters: (change: { readonly case: string }) => void,
 ) {
-  /** The case that the keyboard went to last. */
+  /** The case last chosen by keyboard. */
   const [called, setCalled] = useState<string>();
-  /** The cases of the last ruling on this page: the list may still have them. */
+  /** Cases of the last ruling on this page, which the list may still contain. */
   const [ruled, setRuled] = useState<readonly string[]>([]);
   const choose = useCallback((id: string | undefined) => setFilters({ case: id ?? "" }), [setFilters]);
   const first = visible.find(({ escalation_id }) => !ruled.includes(escalation_id))?.escalation_id;
   useEffect(() => {
-    // A chosen case stays on the screen when others arrive before it or somebody closes it.
+    // A chosen case stays on the screen when others arrive before it or someone closes it.
     if (chosen === undefined && first !== undefined && location.pathname === "/review") choose(first);
   }, [chosen, first, choose]);
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useChosenCase(
   }, [chosen]);
 
   const indexOf = (id: string | undefined) => visible.findIndex((each) => each.escalation_id === id);
-  /** Chooses a case for the keyboard: the focus goes to it, too. */
+  /** Chooses a case by keyboard, which also moves the focus to it. */
   const call = (id: string | undefined) => {
     setCalled(id);
     choose(id);
@@ -32,13 +32,13 @@ export function useChosenCase(
     const next = visible[Math.max(0, Math.min(visible.length - 1, indexOf(chosen) + step))];
     if (next !== undefined) call(next.escalation_id);
   };
-  /** Goes on to the neighbour of a case that was ruled on. */
+  /** Chooses the neighbour of a decided case. */
   const leave = (id: string) => {
     setRuled([id]);
     const at = indexOf(id);
     call((visible[at + 1] ?? visible[at - 1])?.escalation_id);
   };
-  /** Goes on to the first case that is still open if the group had the chosen one. Returns whether it had. */
+  /** Chooses the first open case if the group contained the chosen one. Returns whether it did. */
   const leaveGroup = (closed: readonly string[]): boolean => {
     setRuled(closed);
     if (chosen === undefined || !closed.includes(chosen)) return false;

@@ -1,4 +1,4 @@
-/** Keeps the focus in the list of cases when a ruling removes the element that had it. */
+/** Keeps the focus in the list of cases when a ruling removes the focused element. */
 import { useEffect, useRef } from "react";
 import { focusIsLost } from "../../browser/focus.ts";
 import type { Group } from "../../review/escalation-data.ts";
@@ -24,9 +24,9 @@ export function useListFocus({
     group_gone.current = false;
   }, [alike]);
   return {
-    /** Goes to the element of the list. */
+    /** Ref to the list's element. */
     place,
-    /** The closed dialog would give the focus back to a button of the group, and the group disappears. */
+    /** The closed dialog would return the focus to a button of the group, which disappears. */
     takeWhenGroupIsGone: () => {
       group_gone.current = true;
     },

@@ -1,4 +1,4 @@
-/** The escalations of the queue, in groups, as the filters ask for them. */
+/** The queue's escalations in groups, by the filters. */
 import type { Escalation } from "@countersign/contract";
 import { useMemo, useState } from "react";
 import { useClient } from "../../api/session.tsx";
@@ -10,19 +10,19 @@ const watch_ms = 3_000;
 
 const names = ["status", "agent_id", "reviewer", "mode", "case"] as const;
 
-/** The filters of the queue. `case` is the escalation that the page shows beside the list. */
+/** The queue's filters. `case` is the escalation beside the list. */
 export type QueueFilters = Filters<(typeof names)[number]>;
 
 export const useQueueFilters = () => useFilters(names);
 
-/** The status that the list is filtered by. The address leaves it out for open escalations. */
+/** The status in the filter. The address omits it for open escalations. */
 export const statusOf = ({ status }: QueueFilters): string => status ?? "pending";
 
 function queryOf(filters: QueueFilters) {
   const status = statusOf(filters);
   return {
     ...(status === "all" ? {} : { status: status as Escalation["status"] }),
-    // Open escalations: the one that expires first is on top.
+    // Open escalations: the first to expire is on top.
     ...(status === "pending" ? { order: "expires_at" as const } : {}),
     ...(filters.agent_id ? { agent_id: filters.agent_id } : {}),
     ...(filters.reviewer ? { reviewer: filters.reviewer } : {}),
@@ -30,7 +30,7 @@ function queryOf(filters: QueueFilters) {
   };
 }
 
-/** Reads the queue again and again. `visible` has the rows on the screen, in their order. */
+/** Reads the queue repeatedly. `visible` has the displayed rows in order. */
 export function useQueue(filters: QueueFilters) {
   const client = useClient();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());

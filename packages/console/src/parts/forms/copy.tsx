@@ -5,7 +5,7 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
   const [said, setSaid] = useState<string | null>(null);
   const copy = async () => {
     try {
-      // Rejects where the browser does not allow it, and is not there at all on a page that is neither https nor local.
+      // Rejects if the browser forbids it, and is undefined on a page that is neither https nor local.
       await navigator.clipboard.writeText(text);
       setSaid("Copied");
     } catch {

@@ -1,4 +1,4 @@
-/** A dialog: the browser's own, which keeps the focus inside, closes on Escape and gives the focus back. */
+/** The browser's own dialog: it keeps the focus inside, closes on Escape and returns the focus. */
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from "react";
 
 export function Dialog({
@@ -9,9 +9,9 @@ export function Dialog({
   children,
 }: {
   readonly title: string;
-  /** What Escape does; null: nothing, it closes by a button of its own only. */
+  /** Called on Escape; null: only the dialog's own button closes it. */
   readonly onClose: (() => void) | null;
-  /** What Ctrl+Enter does, wherever in the dialog the focus is: a click on its text takes it from the fields. */
+  /** Called on Ctrl+Enter anywhere in the dialog, because a click on its text moves the focus out of the fields. */
   readonly onConfirm?: () => void;
   readonly broad?: boolean;
   readonly children: ReactNode;
@@ -39,7 +39,7 @@ export function Dialog({
         onClose?.();
       }}
       onClose={({ currentTarget }) => {
-        // A second Escape is not asked about: the browser closes it itself.
+        // The browser closes the dialog itself on a second Escape.
         if (currentTarget.open) return;
         onClose?.();
         setClosed((times) => times + 1);
@@ -53,7 +53,7 @@ export function Dialog({
   );
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks before an action that cannot be undone. */
 export function Confirm({
   title,
   action,
@@ -86,7 +86,7 @@ export function Confirm({
   );
 }
 
-/** The end of a form in a dialog: the way out, and what sends it. */
+/** The buttons of a form in a dialog: cancel and submit. */
 export function FormActions({
   action,
   disabled,

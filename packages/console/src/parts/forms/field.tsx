@@ -3,7 +3,7 @@ import { limits } from "@countersign/contract";
 import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { visibleText } from "../visible-text.ts";
 
-/** Nothing that fits one line is longer; what is pasted beyond that is left out. */
+/** Limit of a line; longer pasted text is cut. */
 const line_chars_max = 2_048;
 
 interface Common {
@@ -39,7 +39,7 @@ function described(id: string, { hint, wrong }: Common) {
   };
 }
 
-/** The browser takes spaces for a text, the service does not: said where it is typed, it says of which field. */
+/** The browser accepts spaces as a text, the service does not. The field says so. */
 const notBlank = { pattern: String.raw`[\s\S]*\S[\s\S]*`, title: "Something other than spaces" } as const;
 
 export function TextField({ label, hint, wrong, ...input }: Common & ComponentProps<"input">) {
@@ -58,7 +58,7 @@ export function TextField({ label, hint, wrong, ...input }: Common & ComponentPr
   );
 }
 
-/** An e-mail address, that of whoever signs in unless `input` says otherwise. */
+/** An e-mail address, by default the caller's own. */
 export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
   return (
     <TextField
@@ -73,7 +73,7 @@ export function EmailField(input: Partial<ComponentProps<typeof TextField>>) {
   );
 }
 
-/** A text to filter by: counts once it is left or on Enter, and follows the filter when that changes elsewhere. */
+/** A text filter. It applies on blur or Enter, and follows changes of the filter elsewhere. */
 export function FilterField({
   filter,
   onFilter,
@@ -102,7 +102,7 @@ export function FilterField({
       onBlur={finish}
       onKeyDown={(event) => {
         if (event.key !== "Enter") return;
-        // The form around it would be sent before the filter counts.
+        // Otherwise the surrounding form would be sent before the filter applies.
         event.preventDefault();
         finish();
       }}
@@ -119,7 +119,7 @@ export function TextArea({ label, hint, wrong, ...input }: Common & ComponentPro
   );
 }
 
-/** One of `options`. A value that is none of them (an address may say anything) is shown as it is: nothing else is in force. */
+/** One of `options`. Shows an unknown value of the address unchanged, without any effect. */
 export function SelectField({
   label,
   hint,

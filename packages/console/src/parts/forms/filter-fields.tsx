@@ -1,10 +1,10 @@
-/** Filters that several pages have. */
+/** Filters that several pages share. */
 
 import { useMembranes } from "../shadow-banner.tsx";
 import { SelectField, TextField } from "./field.tsx";
 
 interface Filter {
-  /** Undefined, or empty: all of them. */
+  /** Undefined or empty: all. */
   readonly filter: string | undefined;
   readonly onFilter: (filter: string) => void;
 }
@@ -26,7 +26,6 @@ export function ModeFilter({ filter, onFilter }: Filter) {
   );
 }
 
-/** One of the organization's membranes. */
 export function MembraneFilter({ filter, onFilter }: Filter) {
   const membranes = useMembranes();
   return (
@@ -39,13 +38,16 @@ export function MembraneFilter({ filter, onFilter }: Filter) {
   );
 }
 
-/** A filter's time as the API takes it. In the address it stands so, too: whoever opens it sees the same, in any zone. */
+/**
+ * Returns a filter's time in the API's form. The address has this form, too, so that a shared address means the same in
+ * every time zone.
+ */
 export const asTime = (text: string | undefined): string | undefined => {
   const at = new Date(text ?? "");
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
 };
 
-/** What a datetime-local input shows: the reader's zone. */
+/** Returns the text for a datetime-local input, in the reader's time zone. */
 const asLocal = (text: string | undefined): string => {
   const time = asTime(text);
   if (time === undefined) return "";
@@ -55,7 +57,7 @@ const asLocal = (text: string | undefined): string => {
   return `${String(year).padStart(4, "0")}-${month}-${day}T${hours}:${minutes}`;
 };
 
-/** A moment, chosen in the reader's zone. */
+/** A moment, chosen in the reader's time zone. */
 export function TimeFilter({ label, filter, onFilter }: Filter & { readonly label: string }) {
   return (
     <TextField

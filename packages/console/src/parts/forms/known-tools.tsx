@@ -1,4 +1,4 @@
-/** What a membrane's tools are, whatever an agent says of them. */
+/** A membrane's action catalogue, which overrides agents' descriptions of tools. */
 import type { CatalogueEntry, Membrane } from "@countersign/contract";
 import { useState } from "react";
 import { useMay } from "../../api/session.tsx";
@@ -6,7 +6,7 @@ import { Data } from "../tables/data.tsx";
 import { ListTable } from "../tables/list-table.tsx";
 import { ToolDialog } from "./tool-dialog.tsx";
 
-/** The catalogue behind its number. There may be a thousand entries: they are drawn once they are asked for. */
+/** The catalogue, behind a button with its size. It may have 1,000 entries, so it is drawn on demand. */
 export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { readonly membrane: Membrane }) {
   const may = useMay("admin");
   const [open, setOpen] = useState(false);
@@ -14,7 +14,7 @@ export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { re
   return (
     <div className="stack tight">
       {action_catalogue.length === 0 ? (
-        <span>none: an action is what the agent says it is</span>
+        <span>none: agents describe their own actions</span>
       ) : (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>{action_catalogue.length.toLocaleString("en")}</summary>
@@ -40,7 +40,7 @@ export function KnownTools({ membrane: { membrane_id, action_catalogue } }: { re
   );
 }
 
-/** `onEdit`: null for those who may not. */
+/** `onEdit`: null if the caller may not edit. */
 function Tools({
   entries,
   onEdit,

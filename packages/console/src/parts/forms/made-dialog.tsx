@@ -1,4 +1,4 @@
-/** Asks what becomes of each thing that a person made, before the person is removed, demoted or leaves. */
+/** Asks what happens to each thing a person made, before the person is removed, demoted or leaves. */
 import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useState } from "react";
@@ -6,7 +6,7 @@ import { Data } from "../tables/data.tsx";
 import { Time } from "../time.tsx";
 import { Dialog } from "./dialog.tsx";
 
-/** Returns the things that a refused removal lists; null: the error is another one. */
+/** Returns the things listed in a refused removal; null for other errors. */
 export function undecidedThings(error: unknown): readonly MadeThing[] | null {
   if (!(error instanceof ApiError)) return null;
   const [detail] = error.details;
@@ -30,17 +30,17 @@ export function MadeDialog({
 }) {
   const [chosen, setChosen] = useState<MadeChoices>({});
   const [first] = useState(things);
-  // Another list came back, because the person goes on making things, or the list may not have all of them.
+  // Another list arrived, because the person still makes things or the list is incomplete.
   const may_be_more = things !== first || things.length >= limits.made_choices_max;
-  // A thing that ended since is not in the list any more: the service takes no choice for it.
+  // The service accepts no choice for a thing that has ended and left the list.
   const listed = new Set([all_others, ...things.map(({ id }) => id)]);
   const choices = Object.fromEntries(Object.entries(chosen).filter(([id]) => listed.has(id)));
   const whole = all_others in choices || Object.keys(choices).length === things.length;
   const all = (choice: MadeChoice) => setChosen(Object.fromEntries(things.map(({ id }) => [id, choice])));
   return (
-    <Dialog title="What becomes of what this person made?" onClose={onClose} broad>
-      <p>These go on without the person. Say for each whether it is kept or revoked.</p>
-      {may_be_more && <p>There may be more than this list shows. “Revoke all” revokes what it does not show, too.</p>}
+    <Dialog title="What happens to the things this person made?" onClose={onClose} broad>
+      <p>They remain without the person. Keep or revoke each one.</p>
+      {may_be_more && <p>This list may be incomplete. “Revoke all” also revokes things it does not show.</p>}
       <div className="actions start">
         <button
           type="button"
@@ -75,7 +75,7 @@ export function MadeDialog({
   );
 }
 
-/** One thing of the list, with what becomes of it. */
+/** One thing, with a choice. */
 function Choice({
   thing,
   chosen,

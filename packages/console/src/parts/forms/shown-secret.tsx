@@ -1,4 +1,4 @@
-/** A secret that is shown once, above every page: what its making changes (who is signed in, say) does not take it away. */
+/** A secret shown once, above every page, so that a change of caller does not remove it. */
 import { secret_mask } from "@countersign/contract";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { Secret } from "./copy.tsx";
@@ -6,12 +6,12 @@ import { Dialog } from "./dialog.tsx";
 
 interface Shown {
   readonly title: string;
-  /** What is to be done with it. */
+  /** Advice on its use. */
   readonly about: string;
   readonly text: string;
-  /** Of the button that copies it. */
+  /** Label of the copy button. */
   readonly label: string;
-  /** What to do if `text` is masked, because the first answer was lost. Absent: the service never masks it. */
+  /** Advice if `text` is masked, because the first answer was lost. Absent: the service never masks it. */
   readonly lost?: string;
 }
 
@@ -25,7 +25,7 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
       {shown !== null && (
         <Dialog title={shown.title} onClose={null}>
           {shown.text === secret_mask ? (
-            <p>{`The answer that showed it did not arrive, and it is shown only once. ${shown.lost}`}</p>
+            <p>{`The answer with the secret did not arrive, and it is shown only once. ${shown.lost}`}</p>
           ) : (
             <>
               <p>{`It is shown only here. ${shown.about}`}</p>
@@ -43,7 +43,7 @@ export function ShownSecretProvider({ children }: { readonly children: ReactNode
   );
 }
 
-/** Shows a secret until somebody closes it. */
+/** Returns a function that shows a secret until someone closes it. */
 export function useShowSecret(): (secret: Shown) => void {
   const show = useContext(ShownSecretContext);
   if (show === null) throw new Error("useShowSecret outside ShownSecretProvider");

@@ -1,4 +1,4 @@
-/** The form of one tool: an entry of a membrane's action catalogue, which overrules what agents say of the tool. */
+/** The form of one entry of a membrane's action catalogue, which overrides agents' descriptions of the tool. */
 import { actionTypes, type CatalogueEntry, dataClasses, foldName, limits } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId } from "react";
@@ -16,7 +16,7 @@ export function ToolDialog({
   onClose,
 }: {
   readonly membrane_id: string;
-  /** Null: a tool that the form asks the name of. */
+  /** Null: a new tool, whose name the form asks for. */
   readonly tool: CatalogueEntry | null;
   /** The catalogue has the tool, so it can forget it. */
   readonly known: boolean;
@@ -41,11 +41,11 @@ export function ToolDialog({
           />
         ) : (
           <p>
-            {"From now on every call of "}
+            {"From now on, rules judge every call of"}
             <strong className="mono">
               <Data text={tool.verb} />
             </strong>
-            {" is judged as what you say here, whatever the agent calls it."}
+            {"by this entry, whatever the agent calls it."}
           </p>
         )}
         <TypeField type={tool?.type ?? ""} />
@@ -53,7 +53,7 @@ export function ToolDialog({
           label="Data classes"
           name="data_classes"
           defaultValue={tool?.data_classes.join(", ") ?? ""}
-          hint={`With commas between them; empty: as the agent says. The packs know ${Object.keys(dataClasses).join(", ")}.`}
+          hint={`Separated by commas; empty: as the agent says. The packs know ${Object.keys(dataClasses).join(", ")}.`}
         />
         {save.error !== null && <Failed error={save.error} />}
         <div className="actions">
@@ -89,7 +89,7 @@ function entryOf(form: FormData, tool: CatalogueEntry | null): CatalogueEntry {
   };
 }
 
-/** Saves the entry of a verb; an entry of null removes it. */
+/** Saves the entry of a verb; null removes it. */
 function useSave(membrane_id: string, onSaved: () => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -105,14 +105,14 @@ function useSave(membrane_id: string, onSaved: () => void) {
       });
     },
     onSuccess: () => {
-      toasts.done("Saved", "Decisions from now on follow it.");
+      toasts.done("Saved", "Later decisions follow it.");
       void queries.invalidateQueries({ queryKey: ["membranes"] });
       onSaved();
     },
   });
 }
 
-/** Accepts any case and spaces around the type. `entryOf` removes both. */
+/** Accepts any case, and spaces around the type. `entryOf` removes both. */
 const actionType = {
   pattern: String.raw`\s*[A-Za-z][A-Za-z0-9_\-]*(\.[A-Za-z0-9_\-]+)*\s*`,
   title: "Letters, digits, _ and -, in parts with dots between them, such as payment.transfer",
@@ -130,7 +130,7 @@ function TypeField({ type }: { readonly type: string }) {
         defaultValue={type}
         maxLength={limits.action_type_chars_max}
         {...actionType}
-        hint="The packs know those that are offered. Others are for your own policies."
+        hint="The packs know the suggested types. Others are for your own policies."
       />
       <datalist id={types}>
         {Object.entries(actionTypes).map(([name, meaning]) => (

@@ -1,4 +1,4 @@
-/** What an agent does, in a list: the type of the action, and below it the tool that it calls. */
+/** An agent's action in a list: its type, and below it the tool. */
 import { Data } from "../tables/data.tsx";
 
 export function ActionName({ type, verb }: { readonly type: string; readonly verb: string }) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { auditNote } from "./audit-words.ts";
 
-test("a row says which policy, key, person or event it is about, and how it ended", () => {
+test("names the policy, key, person or event of a row, and its result", () => {
   const policy = { policy_id: "pol_1", name: "large-refunds", version: 3, sha256: "ab" };
   expect(auditNote({ type: "policy_saved", data: policy })).toBe("large-refunds, version 3");
   expect(auditNote({ type: "policy_activated", data: { ...policy, mode: "shadow" } })).toBe(
@@ -21,7 +21,7 @@ test("a row says which policy, key, person or event it is about, and how it ende
   );
 });
 
-test("a ruling is told by its outcome and comment; a row without words has no note", () => {
+test("describes a ruling by its outcome and comment, and adds no note to a row without words", () => {
   expect(auditNote({ type: "voted", data: { outcome: "block", comment: "twice" } })).toBe("blocked: twice");
   expect(auditNote({ type: "decided", data: { verdict: "approve" } })).toBe("approved");
   expect(auditNote({ type: "overridden", data: { reason: "the auditors asked", status: "active" } })).toBe(

@@ -1,4 +1,3 @@
-/** Rows of the audit trail in words. */
 import type { AuditRecord, AuditType, Decision } from "@countersign/contract";
 import { verdictWord } from "./badge.tsx";
 
@@ -7,9 +6,9 @@ const auditWords: Partial<Record<AuditType, string>> = {
   decided: "Decided",
   escalated: "Waits for review",
   voted: "A reviewer voted",
-  reassigned: "Handed to other reviewers",
+  reassigned: "Reassigned to other reviewers",
   reviewed: "Decided by review",
-  timed_out: "Time ran out",
+  timed_out: "Timed out",
   cancelled: "Review cancelled",
   overridden: "Approved by a person",
   override_spent: "Passed by an override",
@@ -18,12 +17,12 @@ const auditWords: Partial<Record<AuditType, string>> = {
   delivery_failed: "Webhook failed three times",
   delivery_retried: "Webhook sent again by hand",
   joined: "Waits for the review of an equal action",
-  resumed: "Rests on the approval of an equal action",
-  approval_handed_on: "Approval handed on to an equal action",
+  resumed: "Uses the approval of an equal action",
+  approval_handed_on: "Approval passed on to an equal action",
   approval_revoked: "Approval revoked",
-  claimed: "Claimed, to be carried out",
+  claimed: "Claimed for execution",
   observed: "The agent reported",
-  contradicted: "Carried out although that was not allowed",
+  contradicted: "Executed although not allowed",
 };
 
 export function auditWord(type: AuditType): string {
@@ -31,7 +30,7 @@ export function auditWord(type: AuditType): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What the row adds in words; the rest is in its data. Null: nothing. */
+/** Returns the row's note in words; null: none. Its data has the rest. */
 export function auditNote({ type, data }: Pick<AuditRecord, "type" | "data">): string | null {
   const text = (name: string) => (typeof data[name] === "string" && data[name] !== "" ? data[name] : null);
   const joined = (by: string, ...parts: readonly (string | null)[]) =>

@@ -1,4 +1,4 @@
-/** Short words with a colour and, for those who see none, a shape. */
+/** Short words with a colour and, for people who do not see colours, a shape. */
 import type { Escalation, PipelineMode, Verdict } from "@countersign/contract";
 
 const verdictWords: Record<Verdict, string> = {
@@ -22,14 +22,14 @@ export function ModeBadge({ mode, always = false }: { readonly mode: PipelineMod
   return <span className={`badge plain ${mode === "live" ? "live" : "shadow"}`}>{mode}</span>;
 }
 
-/** Where a review stands; of one that is closed also what came of it, which is what counts. */
+/** The status of a review; for a closed one also its result. */
 export function StatusBadge({ escalation: { status, resolution } }: { readonly escalation: Escalation }) {
   const word = status.replace("_", " ");
   if (resolution === null) return <span className="badge escalate">{word}</span>;
   return <span className={`badge ${resolution.outcome}`}>{`${word}: ${verdictWords[resolution.outcome]}`}</span>;
 }
 
-/** Says that the person who submitted the action ruled on it, which only an organization without a second person permits. */
+/** Shows that the submitter decided on the action, which requires an organization without a second person. */
 export function SelfReviewed({ escalation: { self_reviewed } }: { readonly escalation: Escalation }) {
   return self_reviewed ? <span className="badge shadow">self-reviewed</span> : null;
 }

@@ -1,8 +1,8 @@
-/** What a form changes of something that others change, too. */
+/** Limits a form's change to fields that its user changed, because others change the record, too. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Some of the fields, of one that is an object some of the members. */
+/** Changed fields; for an object only its changed members. */
 type ChangedOnly<T> = { [Field in keyof T]?: MembersOf<Exclude<T[Field], undefined>> };
 type MembersOf<V> = V extends readonly unknown[] | string | number | boolean | null
   ? V
@@ -16,9 +16,9 @@ const isFields = (value: unknown): value is Fields =>
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * The fields of `input` that are not as they were when its form opened (`before`): of an object only the members that were
- * changed, of a list of names what there is `now` with those that were added and without those taken away. What others
- * changed meanwhile stays.
+ * Returns the fields of `input` that differ from `before`, their values when the form opened. For an object: only
+ * changed members. For a list of names: the list `now`, with the added names and without the removed ones. So changes
+ * by others stay.
  */
 export function changedOnly<T extends object>(input: T, before: object, now: object): ChangedOnly<T> {
   const [was, is] = [before as Fields, now as Fields];
@@ -29,7 +29,7 @@ export function changedOnly<T extends object>(input: T, before: object, now: obj
   return Object.fromEntries(changed) as ChangedOnly<T>;
 }
 
-/** Undefined: it is as it was. */
+/** Undefined: unchanged. */
 function changeOf(value: unknown, before: unknown, now: unknown): unknown {
   if (isFields(value) && isFields(before)) {
     const members = Object.entries(value).filter(([name, each]) => !same(each, before[name]));

@@ -1,4 +1,4 @@
-/** The parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
+/** Parts of a decision: reasons, risk, facts, payload, audit. Shared by the review queue and the decision page. */
 import {
   type AuditRecord,
   assuranceMeanings,
@@ -17,7 +17,7 @@ import { Badge } from "./badge.tsx";
 import { JsonDiff, JsonView } from "./json-view.tsx";
 import { Who } from "./who.tsx";
 
-/** Policies of the organization have an id of their own; those of packs are named after the rule. */
+/** An organization's policies have their own ids. Those of packs are named after the rule. */
 const isOwnPolicy = (policy_id: string | null): policy_id is string =>
   policy_id !== null && /^pol_[0-9A-HJKMNP-TV-Z]{26}$/i.test(policy_id);
 
@@ -44,7 +44,7 @@ export function Reasons({ decision }: { readonly decision: Decision }) {
         </div>
       ))}
       {rules.length === 0 ? (
-        <p className="muted">No rule fired; the membrane’s default gave the verdict.</p>
+        <p className="muted">No rule matched; the membrane’s default gave the verdict.</p>
       ) : (
         <RuleReasons reasons={rules} />
       )}
@@ -83,7 +83,7 @@ function RuleReasons({ reasons }: { readonly reasons: readonly Reason[] }) {
           )}
           {reason.unknown_facts.length > 0 && (
             <p className="small">
-              {"It fired because something was not known: "}
+              {"It matched because facts were unknown:"}
               <Data text={reason.unknown_facts.map(unknownText).join(", ")} />
             </p>
           )}
@@ -170,7 +170,7 @@ const sourceWords = {
   inline: "sent with the intent",
 } as const;
 
-/** The facts with where they come from and how old they were and are. */
+/** Facts with their sources, and their ages at the decision and now. */
 export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readonly decided_at: string }) {
   const now = useNow();
   const rows = Object.entries(facts).flatMap(([category, fields]) =>
@@ -180,7 +180,7 @@ export function Facts({ facts, decided_at }: { readonly facts: UsedFacts; readon
   return (
     <Wide label="Facts">
       <table className="list facts-table">
-        <caption className="sr">Facts that the decision was made on</caption>
+        <caption className="sr">Facts of the decision</caption>
         <thead>
           <tr>
             <th scope="col">Fact</th>
@@ -236,7 +236,7 @@ const changeWords = {
   absent: "is left out",
 } as const;
 
-/** What would have to be otherwise for an approval; the service has verified it by deciding again. */
+/** Changes that would lead to an approval. The service verified them by deciding again. */
 export function WouldApprove({ changes }: { readonly changes: NonNullable<Decision["would_approve_if"]> }) {
   return (
     <>
@@ -262,7 +262,7 @@ export function WouldApprove({ changes }: { readonly changes: NonNullable<Decisi
   );
 }
 
-/** Who changed it: modifications without a policy are a person's. */
+/** Returns who changed the action: modifications without a policy are a person's. */
 function changersOf({ modifications }: Decision): string {
   if (modifications.every(({ policy_id }) => policy_id !== null)) return "Rules change";
   return modifications.some(({ policy_id }) => policy_id !== null)
@@ -276,7 +276,7 @@ export function Payload({ decision, content }: { readonly decision: Decision; re
     return <JsonView value={content} label="Parameters of the action" />;
   return (
     <div className="stack tight">
-      <p className="small muted">{`${changersOf(decision)} the action. Lines with − were asked for, lines with + would be done.`}</p>
+      <p className="small muted">{`${changersOf(decision)} the action. Lines with − are the request, lines with + would be executed.`}</p>
       <JsonDiff before={content} after={decision.modified_content} label="Changes to the parameters" />
     </div>
   );

@@ -1,4 +1,4 @@
-/** JSON as lines of text, alone or as the difference of two documents; and the patch that leads from one to the other. */
+/** JSON as lines, as the difference of two documents, and as a patch between them. */
 
 /** One line. `path` is the JSON Pointer of the value that begins in it. */
 export interface JsonLine {
@@ -12,14 +12,14 @@ export interface JsonLine {
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const pointerPart = (key: string | number) => String(key).replaceAll("~", "~0").replaceAll("/", "~1");
-/** Whether it is an object of JSON, no list and not null. */
+/** Returns whether the value is a JSON object: not a list and not null. */
 export const isObject = (value: unknown): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const entriesOf = (value: Json): [string, Json][] =>
   Array.isArray(value) ? value.map((each, index) => [String(index), each]) : Object.entries(value as object);
 const isBranch = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Equal as JSON, whatever the order of keys. */
+/** Compares as JSON, ignoring the order of keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b))
@@ -31,7 +31,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The lines of one value: all of them, for what is left out here nobody would miss. The API bounds what a body holds. */
+/** Returns all lines of a value, because nobody would notice a gap. The API limits a body's size. */
 export function jsonLines(value: unknown, sign: JsonLine["sign"] = "same"): JsonLine[] {
   const lines: JsonLine[] = [];
   write(lines, value as Json, null, 0, "", sign);
@@ -62,7 +62,7 @@ function write(
   lines.push({ depth, key: null, text: list ? "]" : "}", sign, path });
 }
 
-/** The lines of both: what is in `before` only is removed, what is in `after` only added. */
+/** Returns the lines of both: removed if only in `before`, added if only in `after`. */
 export function diffLines(before: unknown, after: unknown): JsonLine[] {
   const lines: JsonLine[] = [];
   compare(lines, before as Json, after as Json, null, 0, "");
@@ -93,7 +93,7 @@ function compare(lines: JsonLine[], a: Json, b: Json, key: string | null, depth:
   lines.push({ depth, key: null, text: list ? "]" : "}", sign: "same", path });
 }
 
-/** What changed of a difference, each line with the branches it stands in; of the rest, how many lines there are. */
+/** Returns the changed lines, each with its enclosing branches; counts the other lines. */
 export function changedLines(lines: readonly JsonLine[]): JsonLine[] {
   const kept = new Set<number>();
   const branches: number[] = [];
@@ -124,8 +124,8 @@ export interface PatchStep {
 }
 
 /**
- * The RFC 6902 patch that makes `after` of `before`. Of a list of another length entries are removed or added, if it is clear which;
- * otherwise it is replaced whole.
+ * Returns the RFC 6902 patch from `before` to `after`. Removes or adds entries of a list if their place is clear;
+ * otherwise replaces the list.
  */
 export function patchBetween(before: unknown, after: unknown, path = ""): PatchStep[] {
   if (sameJson(before, after)) return [];
@@ -144,7 +144,10 @@ export function patchBetween(before: unknown, after: unknown, path = ""): PatchS
   return moved ?? [{ op: "replace", path, value: after }];
 }
 
-/** The patch that removes or adds neighbours in a list; null: more than that has changed, or equal entries leave it open where. */
+/**
+ * Returns the patch that removes or adds neighbours in a list; null if more changed, or equal entries make the place
+ * unclear.
+ */
 function entriesBetween(before: readonly unknown[], after: readonly unknown[], path: string): PatchStep[] | null {
   const [long, short] = before.length > after.length ? [before, after] : [after, before];
   const count = long.length - short.length;
@@ -157,7 +160,7 @@ function entriesBetween(before: readonly unknown[], after: readonly unknown[], p
     : after.slice(at, at + count).map((value, n) => ({ op: "add", path: `${path}/${at + n}`, value }));
 }
 
-/** The value at a JSON Pointer, or undefined. */
+/** Returns the value at a JSON Pointer, or undefined. */
 export function atPointer(value: unknown, pointer: string): unknown {
   let at: unknown = value;
   for (const part of pointer.split("/").slice(1)) {
@@ -168,7 +171,7 @@ export function atPointer(value: unknown, pointer: string): unknown {
   return at;
 }
 
-/** The value with something else at a JSON Pointer that exists; otherwise as it is. */
+/** Returns the value with `put` at an existing JSON Pointer; otherwise unchanged. */
 export function withPointer(value: unknown, pointer: string, put: unknown): unknown {
   const [part, ...rest] = pointer.split("/").slice(1);
   if (part === undefined) return put;

@@ -1,16 +1,16 @@
-/** JSON on the screen: each line as data, long ones and many of them on demand. */
+/** Shows JSON: each line as data, long and many lines on demand. */
 import { useMemo, useState } from "react";
 import { Data } from "../tables/data.tsx";
 import { useLeftOut } from "../tables/left-out.tsx";
 import { changedLines, diffLines, type JsonLine, jsonLines } from "./json-lines.ts";
 
 const page_lines = 200;
-/** Of many lines, this many at the end stand on the screen, too. */
+/** Of many lines, this many at the end are shown, too. */
 const tail_lines = 40;
 const signs = { same: " ", added: "+", removed: "−" } as const;
 const spoken = { same: null, added: "added: ", removed: "removed: " } as const;
 
-/** `left_out`: the characters of further lines, which are on the screen after somebody asked for them. */
+/** `left_out`: characters of further lines, shown on demand. */
 function Lines({
   lines,
   label,
@@ -71,7 +71,7 @@ function Line({ line }: { readonly line: JsonLine }) {
   );
 }
 
-/** Returns the changed lines of a difference, and how many characters the others have. */
+/** Returns the changed lines, and the number of characters in the others. */
 function foldedLines(all: readonly JsonLine[]) {
   const changed = changedLines(all);
   const kept = new Set(changed);
@@ -88,7 +88,7 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
   return <Lines lines={lines} label={label} />;
 }
 
-/** The way from one document to another. Where it is long, what changed stands alone until all is asked for. */
+/** The difference of two documents. If it is long, shows only the changes until the reader asks for all. */
 export function JsonDiff({
   before,
   after,
@@ -107,7 +107,7 @@ export function JsonDiff({
       {folds ? <Lines lines={changed} label={label} left_out={left_out} /> : <Lines lines={all} label={label} />}
       {folds && (
         <button type="button" className="button small" onClick={() => setWhole(true)}>
-          {`Show all ${all.length} lines, also what stays`}
+          {`Show all ${all.length} lines, including unchanged ones`}
         </button>
       )}
     </div>

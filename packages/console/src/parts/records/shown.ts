@@ -1,4 +1,4 @@
-/** Intents and decisions as people may see them: what a rule removes or redacts shows nowhere. Source: policies.md §3 rule 5. */
+/** Redacts intents and decisions for people: values that a rule removes or redacts appear nowhere. */
 import {
   compacted,
   type Decision,
@@ -15,11 +15,11 @@ import {
 } from "@countersign/contract";
 import { atPointer, sameJson, withPointer } from "./json-lines.ts";
 
-const withheld_text = "(withheld: a rule removes or redacts this)";
+const withheld_text = "(redacted by a rule)";
 const struck_text = "[redacted]";
 const mask_text = "[masked]";
 
-/** The answer without what is withheld in any part of it, also where a reviewer wrote it into another field. */
+/** Returns the answer without redacted values, even where a reviewer wrote one into another field. */
 export function shownAnswer(answer: IntentAnswer): IntentAnswer {
   const { facts, decision } = answer;
   const intent = { ...answer.intent, withheld: withheldHere(answer.intent) };
@@ -35,8 +35,8 @@ export function shownAnswer(answer: IntentAnswer): IntentAnswer {
 }
 
 /**
- * The intent without what is withheld: an agent may say in any other field what is withheld in the content. Its own id, the
- * type and the verb stay, as in events.
+ * Returns the intent without redacted values. An agent may repeat a redacted value in any other field. The agent's id,
+ * the type and the verb stay, as in events.
  */
 export function shownIntent<T extends IntentRecord>(intent: T): T {
   const { agent, action, payload, decided_as, estimated_impact: impact, data_classes } = intent;
@@ -65,8 +65,9 @@ export function shownIntent<T extends IntentRecord>(intent: T): T {
 }
 
 /**
- * The facts without what is withheld, in texts and names; an agent sends facts, too. Of numbers only what somebody is known by
- * goes, whole: a balance that has the digits of a withheld amount is what the verdict rests on.
+ * Returns the facts without redacted values, in texts and names, because an agent also sends facts. Removes a number
+ * only if it identifies a person. A balance with the digits of a redacted amount stays, because the verdict rests on
+ * it.
  */
 function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
   if (hidden.length === 0) return facts;
@@ -93,15 +94,15 @@ function shownFacts(facts: UsedFacts, hidden: readonly string[]): UsedFacts {
 }
 
 /**
- * Returns the places that are withheld here. A value that the service masked stays as it came, so that an edit can leave it unchanged. To
- * whoever submitted the action, it came whole.
+ * Returns the places to redact here. A value that the service masked stays, so that an edit can leave it unchanged. The
+ * submitter gets values unmasked.
  */
 function withheldHere({ withheld, masked = [], payload }: IntentRecord): string[] {
   const here = new Set(masked.filter((path) => String(atPointer(payload?.content, path)).includes(mask_text)));
   return withheld.filter((path) => !here.has(path));
 }
 
-/** What texts and numbers of an action are withheld, and what its parameters show, the names of members too. */
+/** Redacted texts and numbers of an action, and the texts that its parameters show, names included. */
 interface Told {
   readonly hidden: readonly string[];
   readonly shown: ReadonlySet<string>;
@@ -119,9 +120,9 @@ function namesIn(value: unknown): string[] {
 }
 
 /**
- * A JSON value with none of the hidden texts in what somebody changed of its texts, numbers and names. What the parameters show
- * stays, also where a hidden text is a part of it: struck out here only, it would look taken out of what the agent may do, and
- * whoever edits around it would take it out.
+ * Returns a JSON value with redacted texts removed from its texts, numbers and names. A text that the parameters show
+ * stays, even if it contains a redacted one. Removing it only here would suggest that it is not executed, and an editor
+ * would then drop it.
  */
 function struckFrom(value: unknown, told: Told): unknown {
   if (told.hidden.length === 0) return value;
@@ -135,7 +136,7 @@ function struckFrom(value: unknown, told: Told): unknown {
   return named(value, struck, (item) => struckFrom(item, told));
 }
 
-/** An object with its names and items made anew. Names that become alike are counted, as the service counts them. */
+/** Returns an object with new names and items. Numbers equal names, as the service does. */
 function named(value: object, name: (name: string) => string, item: (item: unknown) => unknown): object {
   const times = new Map<string, number>();
   return Object.fromEntries(
@@ -148,7 +149,7 @@ function named(value: object, name: (name: string) => string, item: (item: unkno
   );
 }
 
-/** The text without the hidden texts in it, and without numbers of them in other groups. */
+/** Returns the text without redacted texts, and without their numbers in other groupings. */
 function cleaned(text: string, hidden: readonly string[]): string {
   const compact = compacted(text);
   const spans = hidden.flatMap((each) => [

@@ -1,4 +1,4 @@
-/** What an agent wants, in plain words made of its fields; what it merely says of itself is told to be that. */
+/** Describes an agent's action in plain words. Marks the agent's own claims. */
 import {
   type ActionType,
   type Escalation,
@@ -37,7 +37,7 @@ const words = {
 
 const deeds: ReadonlyMap<string, string> = new Map(Object.entries(words));
 
-/** The deed in words. If there are no words for the type, it names the tool, and the type unless that says nothing. */
+/** The deed in words. Without words for the type, shows the tool, and the type if it adds anything. */
 function DeedWords({ type, verb }: { readonly type: string; readonly verb: string }) {
   const words = deeds.get(type);
   if (words !== undefined) return words;
@@ -56,14 +56,14 @@ function DeedWords({ type, verb }: { readonly type: string; readonly verb: strin
   );
 }
 
-/** What stands where the agent names no target, so that no sentence ends with "to". */
+/** Shown if the agent names no target, so that no sentence ends with "to". */
 const nameless = "a target it does not name";
 
 const money = (usd: number) => usd.toLocaleString("en-US", { style: "currency", currency: "USD" });
 
 type Wanted = Pick<IntentRecord, "agent" | "action" | "estimated_impact" | "decided_as" | "data_classes">;
 
-/** One sentence. Everything in it that the agent chose is shown as data. */
+/** One sentence. Shows every part that the agent chose as data. */
 export function Wants({ intent }: { readonly intent: Wanted }) {
   const { agent, action, estimated_impact: impact, decided_as } = intent;
   const type = decided_as.type;
@@ -106,7 +106,7 @@ export function Wants({ intent }: { readonly intent: Wanted }) {
   );
 }
 
-/** What is done to which target, in short. */
+/** A short form of the action and its target. */
 export function Deed({ action: { type, verb, target: touched } }: { readonly action: Escalation["action"] }) {
   const target = touched?.identifier;
   return (

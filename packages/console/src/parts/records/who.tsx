@@ -1,4 +1,4 @@
-/** Who did something. */
+/** Names people and keys. */
 import { type Escalation, type Override, type Reviewer, roleMeets, roleNames, type User } from "@countersign/contract";
 import { type Client, pagesOf } from "@countersign/sdk";
 import { useQuery } from "@tanstack/react-query";
@@ -7,7 +7,7 @@ import { useClient, useMay, useReads, useSession } from "../../api/session.tsx";
 import { nowMs } from "../../browser/clock.ts";
 import { Data } from "../tables/data.tsx";
 
-/** The organization's people by their ids. */
+/** Returns the organization's people by id. */
 async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   const everybody = new Map<string, User>();
   for await (const { people } of pagesOf((place) => client.listPeople({ limit: 200, ...place })))
@@ -15,22 +15,19 @@ async function everybodyOf(client: Client): Promise<ReadonlyMap<string, User>> {
   return everybody;
 }
 
-/**
- * The same, read once for all places that name somebody. `wanted`: false where nobody is to be named. `anew`: also those who
- * have joined since.
- */
-export function useEverybody(wanted: boolean, anew = false) {
+/** Reads everyone once for all users. `wanted`: false if nobody is named. `fresh`: includes people who joined since. */
+export function useEverybody(wanted: boolean, fresh = false) {
   const client = useClient();
   const reads = useReads();
   return useQuery({
     queryKey: ["people", "everybody"],
     queryFn: () => everybodyOf(client),
     enabled: reads && wanted,
-    staleTime: anew ? 0 : 600_000,
+    staleTime: fresh ? 0 : 600_000,
   });
 }
 
-/** The names of the newest keys by their ids, for whoever may read them. */
+/** Returns the names of the newest keys by id, if the caller may read them. */
 function useKeyNames(wanted: boolean) {
   const client = useClient();
   const may = useMay("admin");
@@ -46,8 +43,8 @@ function useKeyNames(wanted: boolean) {
 }
 
 /**
- * A person by the e-mail address, a key by its name where the caller may know it; whoever is not of the organization any more,
- * and any other key, by the id.
+ * Shows a person's e-mail address, or a key's name if the caller may know it. Shows the id for former people and other
+ * keys.
  */
 export function Who({ id }: { readonly id: string }) {
   const everybody = useEverybody(id.startsWith("usr_"));
@@ -62,7 +59,7 @@ export function Who({ id }: { readonly id: string }) {
   );
 }
 
-/** Whoever approved an override: one person, or two. */
+/** The people who approved an override: one or two. */
 export function Approvers({ override: { approved_by, seconded_by } }: { readonly override: Override }) {
   return (
     <>
@@ -77,7 +74,7 @@ export function Approvers({ override: { approved_by, seconded_by } }: { readonly
   );
 }
 
-/** Those who decide: everybody of a role, and people one by one. */
+/** The reviewers: everyone of a role, and single people. */
 export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   if (reviewers.length === 0) return "every reviewer";
   return reviewers.map(({ type, id }, index) => (
@@ -88,7 +85,7 @@ export function Reviewers({ reviewers }: { readonly reviewers: readonly Reviewer
   ));
 }
 
-/** Whether the caller is among those who decide. Whose key it is that speaks the service alone knows: it says so when asked. */
+/** Returns whether the caller is among the reviewers. Only the service knows who owns the caller's key. */
 export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean {
   const { caller } = useSession();
   const decides = useMay("reviewer");
@@ -108,11 +105,11 @@ export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean 
   return ({ reviewers }) => reviewers.length === 0 || reviewers.some(fits);
 }
 
-/** Why somebody has no buttons for a review. */
+/** Explains why somebody has no buttons for a review. */
 export function InOtherHands({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   return (
     <>
-      {"In other hands: "}
+      {"Assigned to:"}
       <Reviewers reviewers={reviewers} />
       {reviewers.length > 1 ? " decide." : " decides."}
     </>

@@ -1,4 +1,4 @@
-/** Text from outside, shown as data. */
+/** Shows external text as data. */
 import { useState } from "react";
 import { textParts } from "../visible-text.ts";
 import { useLeftOut } from "./left-out.tsx";
@@ -7,9 +7,9 @@ const page_chars = 4_000;
 const tail_chars_max = 1_000;
 
 /**
- * Any text that an agent, an integrator or another person sent. `lines` keeps line breaks; otherwise it stays one line. Of a
- * text longer than `chars_max` its head and its tail stand, and how much lies between them; with `more` that is a button for it,
- * which must not stand in a link.
+ * A text from an agent, an integrator or another person. `lines` keeps line breaks; otherwise it is one line. A text
+ * longer than `chars_max` shows its head, its tail, and the number of characters between. With `more` the number is a
+ * button, which must not be in a link.
  */
 export function Data({
   text,
@@ -61,7 +61,7 @@ function Parts({ text, lines }: { readonly text: string; readonly lines: boolean
   );
 }
 
-/** What an agent chose inside a sentence of ours, set apart: otherwise it could go on with the sentence as it likes. */
+/** An agent's text inside one of our sentences, set apart so that it cannot continue the sentence. */
 export function Given(props: { readonly text: string; readonly chars_max?: number; readonly more?: boolean }) {
   return (
     <q className="given">

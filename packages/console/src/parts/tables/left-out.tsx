@@ -1,11 +1,13 @@
-/** How much of an action is not on the screen, because its long texts are cut until somebody asks for more. */
+/**
+ * Counts the characters of an action that are not displayed, because long texts are cut until a reader expands them.
+ */
 import { createContext, type ReactNode, useContext, useEffect, useId, useMemo, useState } from "react";
 
 type Tell = (place: string, chars: number) => void;
 
 const TellContext = createContext<Tell | null>(null);
 
-/** Tells the `CountsLeftOut` around it how many characters this place leaves out. */
+/** Reports the characters that this place leaves out to the enclosing `CountsLeftOut`. */
 export function useLeftOut(chars: number): void {
   const tell = useContext(TellContext);
   const place = useId();
@@ -15,7 +17,7 @@ export function useLeftOut(chars: number): void {
   }, [tell, place, chars]);
 }
 
-/** Returns how many characters are left out now, and what counts them: it goes to the `CountsLeftOut` around the texts. */
+/** Returns the current number of characters left out, and its counter for the `CountsLeftOut` around the texts. */
 export function useCountLeftOut(): { readonly left_out: number; readonly tell: Tell } {
   const [places, setPlaces] = useState<ReadonlyMap<string, number>>(new Map());
   const tell = useMemo<Tell>(
@@ -32,7 +34,7 @@ export function useCountLeftOut(): { readonly left_out: number; readonly tell: T
   return { left_out: [...places.values()].reduce((sum, chars) => sum + chars, 0), tell };
 }
 
-/** `tell` null: the texts are no part of the action, and count nothing. */
+/** `tell` null: the texts are not part of the action, and are not counted. */
 export function CountsLeftOut({ tell, children }: { readonly tell: Tell | null; readonly children: ReactNode }) {
   return <TellContext.Provider value={tell}>{children}</TellContext.Provider>;
 }

@@ -1,10 +1,10 @@
-/** The table that lists are shown in; it scrolls in a frame of its own where it is wider than the screen. */
+/** The table for lists. It scrolls in its own frame if it is wider than the screen. */
 import type { ReactNode } from "react";
 import { Wide } from "./scrolls.tsx";
 
 /**
- * `numbers`: so many of the last heads stand over numbers. `actions`: one more column, for buttons. `caption`: its name; one
- * without anything in it that can be focused needs it, or the keyboard does not get to what is outside the screen.
+ * `numbers`: the last columns with numbers. `actions`: one more column, for buttons. `caption`: its name. A table
+ * without focusable content needs it, so that the keyboard can scroll it.
  */
 export function ListTable({
   heads,

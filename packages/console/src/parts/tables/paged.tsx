@@ -1,4 +1,4 @@
-/** A list that is read page by page. One page at a time is in the document, so 100,000 rows cost what 50 do. */
+/** A list read page by page. The document holds one page at a time, so 100,000 rows cost the same as 50. */
 import { type InfiniteData, useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useRef } from "react";
 import { Failed, Loading } from "../states.tsx";
@@ -8,7 +8,7 @@ interface PageOf<T> {
   readonly next_cursor: string | null;
 }
 
-/** Where a page begins, and the page before it: the API's cursors lead one way only. */
+/** The begin of a page, and the previous page, because the API's cursors lead only forward. */
 interface Place {
   readonly cursor: string | undefined;
   readonly number: number;
@@ -18,11 +18,11 @@ interface Place {
 interface PagedOptions {
   readonly refetchInterval?: number;
   readonly enabled?: boolean;
-  /** Further pages join the ones that are there, for lists that are looked at as a whole. */
+  /** Appends further pages, for lists viewed as a whole. */
   readonly joins?: boolean;
 }
 
-/** Reads a list; `read` gives one page. */
+/** Reads a list; `read` returns one page. */
 export function usePaged<T>(
   queryKey: readonly unknown[],
   read: (cursor: string | undefined) => Promise<PageOf<T>>,
@@ -49,7 +49,7 @@ export function usePaged<T>(
 
 type List<T> = ReturnType<typeof usePaged<T>>;
 
-/** The list, or why there is none; below it the way to more. */
+/** The list, or the reason for none, followed by a link to more. */
 export function Paged<T>({
   list,
   what,
@@ -76,7 +76,7 @@ export function Paged<T>({
     <>
       <div ref={top} className="page-top" />
       {none ? empty : children(list.rows)}
-      {/* The same place for "none": what is told by a place that was not there before, a screen reader does not say. */}
+      {/* The element stays for "none", because a screen reader does not announce new places. */}
       <div className={none ? "sr" : "row between small muted"}>
         <span aria-live="polite">{none ? `No ${what}` : shownText(list)}</span>
         <span className="row">

@@ -1,4 +1,4 @@
-/** What scrolls in a frame of its own: the keyboard has to get there, so it can be focused and has a name. */
+/** Areas that scroll in their own frame. They can be focused and have a name, so that the keyboard reaches them. */
 import type { ReactNode } from "react";
 import { Data } from "./data.tsx";
 
@@ -12,7 +12,7 @@ export function Wide({ label, children }: { readonly label: string; readonly chi
   );
 }
 
-/** What the agent says of its action, told to be that. */
+/** The agent's description of its action, marked as such. */
 export function Said({ text }: { readonly text: string }) {
   return (
     <div className="stack tight">

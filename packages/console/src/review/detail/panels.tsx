@@ -1,4 +1,4 @@
-/** The panels of a review: whose rule asks for approvals, how many are given, and who is missing. */
+/** The panels of a review: their rules, their approvals, and missing reviewers. */
 import type { Escalation } from "@countersign/contract";
 import { Badge } from "../../parts/records/badge.tsx";
 import { Reviewers } from "../../parts/records/who.tsx";

@@ -1,4 +1,4 @@
-/** What the agent wants to do, why it waits, and what reviewers said so far. */
+/** The requested action, why it waits, and reviewers' comments. */
 import type { Escalation, IntentAnswer } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Facts, Payload, Reasons, Risk, WouldApprove } from "../../parts/records/decision-parts.tsx";
@@ -15,7 +15,7 @@ export function RequestedAction({
 }: {
   readonly escalation: Escalation;
   readonly answer: IntentAnswer;
-  /** The parameters that an approval would let through. */
+  /** The parameters that an approval would allow. */
   readonly content: unknown;
 }) {
   return (
@@ -24,7 +24,7 @@ export function RequestedAction({
         <div className="banner shadow">
           <div>
             <strong>Shadow: nothing is held</strong>
-            The agent went on without waiting for this decision.
+            The agent continued without this decision.
           </div>
         </div>
       )}

@@ -1,9 +1,9 @@
-/** What the signed-in caller may do with one escalation. */
+/** The rights of the caller on an escalation. */
 import type { Escalation } from "@countersign/contract";
 import { useMay, useSession } from "../../api/session.tsx";
 import { useInHands } from "../../parts/records/who.tsx";
 
-/** `loaded`: the action is on the screen. Nobody rules on an action before that. */
+/** `loaded`: the action is on the screen. Before that, nobody can decide. */
 export function useRulingRights(escalation: Escalation, loaded: boolean) {
   const reviews = useMay("reviewer");
   const operates = useMay("operator");
@@ -13,7 +13,7 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
   const inHands = useInHands();
   const mine = inHands(escalation);
   const awaited = panelAhead(escalation.panels, inHands);
-  // A second approval by one person does not count. That person may still change the action, or block it.
+  // A person's second approval does not count. That person may still change the action, or block it.
   const approved = escalation.votes.some((vote) => vote.reviewer === caller?.person && vote.outcome === "approve");
   const others = escalation.votes.filter((vote) => vote.reviewer !== caller?.person && vote.outcome !== "block");
   // All approvals must be for the same action.
@@ -28,15 +28,18 @@ export function useRulingRights(escalation: Escalation, loaded: boolean) {
     can: seen && mine,
     /** The caller has approved already. */
     approved,
-    /** The panel that must be met before the caller may approve; null: the caller's turn has come. Blocking needs no turn. */
+    /** The panel that must finish before the caller may approve; null: none. Blocking needs no turn. */
     awaited,
-    /** The changes under which others approved; null: nobody changed the action. */
+    /** The changes that others approved; null: nobody changed the action. */
     same,
     approval: same === null ? ("approve" as const) : ("approve_same" as const),
   };
 }
 
-/** Returns the panel ahead of all panels of the caller; null if one of the caller's panels has its turn, or none is known. */
+/**
+ * Returns the panel ahead of all panels of the caller; null if one of the caller's panels has its turn, or none is
+ * known.
+ */
 function panelAhead(panels: Escalation["panels"], inHands: ReturnType<typeof useInHands>): string | null {
   const own = panels.filter(inHands);
   return own.some(({ status }) => status !== "waiting") ? null : (own[0]?.after ?? null);

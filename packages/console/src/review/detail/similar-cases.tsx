@@ -1,4 +1,4 @@
-/** How reviewers decided similar escalations of the same agent. */
+/** Earlier rulings on similar escalations of the same agent. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { VerdictBadge } from "../../parts/records/badge.tsx";

@@ -1,12 +1,12 @@
-/** The top of an escalation: its status, its time limit, what blocks an approval now, and whether it is a test. */
+/** The top of an escalation: its status and time limit, what prevents an approval, and whether it is a test. */
 import type { Escalation } from "@countersign/contract";
 import { ModeBadge, SelfReviewed, StatusBadge } from "../../parts/records/badge.tsx";
 import { Data } from "../../parts/tables/data.tsx";
 import { Time, TimeLeft } from "../../parts/time.tsx";
 
 const nobodyWaitsTexts = {
-  key_revoked: "The key that submitted it is revoked, so the agent cannot hear the outcome.",
-  key_expired: "The key that submitted it has expired, so the agent cannot hear the outcome.",
+  key_revoked: "The key of the submission is revoked, so the agent cannot read the outcome.",
+  key_expired: "The key of the submission has expired, so the agent cannot read the outcome.",
   frozen:
     "Its agent, key or organization was frozen after this was raised. Nobody can approve it until the freeze ends. You can block it.",
 } as const satisfies Record<NonNullable<Escalation["nobody_waits"]>, string>;
@@ -31,7 +31,9 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
       {escalation.nobody_waits !== undefined && (
         <div className="banner warn">
           <div>
-            <strong>{escalation.nobody_waits === "frozen" ? "This cannot pass" : "Nobody waits for this"}</strong>
+            <strong>
+              {escalation.nobody_waits === "frozen" ? "Nobody can approve this" : "Nobody waits for this"}
+            </strong>
             {nobodyWaitsTexts[escalation.nobody_waits]}
           </div>
         </div>
@@ -49,15 +51,14 @@ export function StatusLine({ escalation }: { readonly escalation: Escalation }) 
         <div className="banner warn">
           <div>
             <strong>Self-reviewed: one person asked and decided</strong>
-            The organization had no second person. Invite one, and nobody decides on their own actions any more.
+            The organization had no second person. After you invite one, nobody decides on their own actions.
           </div>
         </div>
       )}
       {escalation.pipeline_mode === "test" && (
         <div className="banner shadow">
           <div>
-            <strong>Test: nothing real waits for this</strong>
-            It was raised with a test key to try the flow.
+            <strong>Test: no real action waits for this</strong>A test key submitted it to try the flow.
           </div>
         </div>
       )}

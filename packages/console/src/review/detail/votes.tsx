@@ -1,4 +1,4 @@
-/** How far the review is: approvals, who decides, and each vote. */
+/** The state of the review: approvals, reviewers, and each vote. */
 import type { Escalation } from "@countersign/contract";
 import { VerdictBadge } from "../../parts/records/badge.tsx";
 import { Reviewers, Who } from "../../parts/records/who.tsx";
@@ -55,12 +55,12 @@ export function Votes({ escalation, content }: { readonly escalation: Escalation
 
 const lapses = {
   removed: "the person was removed",
-  role_changed: "the person has another role by now",
+  role_changed: "the person now has another role",
   key_ended: "no key of the person is valid any more",
-  absence_ended: "the absence for which the person stood in is over",
+  absence_ended: "the absence that the person covered is over",
 } as const;
 
-/** Whether the vote counts, and as whose. */
+/** Whether the vote counts, and for whom. */
 function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Escalation["votes"][number] }) {
   return (
     <>
@@ -73,7 +73,7 @@ function Capacity({ vote: { party, in_place_of, lapsed } }: { readonly vote: Esc
       {party && <p className="small muted">The action is for this person, so somebody else must approve, too.</p>}
       {lapsed !== undefined && (
         <p className="small">
-          {`Does not count any more, because ${lapses[lapsed.because]}. Rules: `}
+          {`No longer counts, because ${lapses[lapsed.because]}. Rules:`}
           <Data text={lapsed.panels.join(", ")} />
         </p>
       )}

@@ -1,4 +1,4 @@
-/** The state of the dialog that rules on a group: who is chosen, the texts, and the run. */
+/** The state of the group dialog: the selection, the texts, and the run. */
 import { useState } from "react";
 import { useDraft } from "../../api/draft.ts";
 import { useInHands } from "../../parts/records/who.tsx";
@@ -36,11 +36,11 @@ export function useGroupForm({ key, members }: Group, onClose: (closed: readonly
     message,
     setMessage,
     begun: outcome !== null,
-    /** How many of the chosen ones have a result. */
+    /** Number of selected ones with a result. */
     over,
     finished: outcome !== null && over === chosen.length,
     begin,
-    /** Rules on the rest with the outcome that the run began with. */
+    /** Decides the rest with the run's first outcome. */
     goOn: () => {
       if (outcome !== null) begin(outcome);
     },

@@ -1,4 +1,4 @@
-/** One escalation of a group: what it is about, how it differs, and how far its ruling is. */
+/** One escalation of a group: its action, its differences, and its ruling. */
 import type { Escalation } from "@countersign/contract";
 import { Link } from "@tanstack/react-router";
 import { Fragment, useState } from "react";
@@ -81,7 +81,7 @@ export function Member({
         {`risk ${risk_score.toFixed(2)}`}
         <TimeLeft until={expires_at} />
         <Link to="/escalations/$escalation_id" params={{ escalation_id }} target="_blank">
-          look at it
+          open it
         </Link>
       </span>
       {!mine && (
@@ -95,14 +95,14 @@ export function Member({
 }
 
 function ItemState({ item, chosen }: { readonly item: Item; readonly chosen: boolean }) {
-  if (!chosen) return <strong className="small">left as it is</strong>;
+  if (!chosen) return <strong className="small">not changed</strong>;
   switch (item.state) {
     case "waiting":
       return <span className="small muted">not yet</span>;
     case "sending":
-      return <span className="small">being sent …</span>;
+      return <span className="small">sending …</span>;
     case "unknown":
-      return <strong className="small">no answer: it is sent again when you go on</strong>;
+      return <strong className="small">no answer: it is sent again when you continue</strong>;
     case "ruled":
       return <strong className="small">{ruledText(item.after)}</strong>;
     case "refused": {

@@ -1,4 +1,4 @@
-/** Sends one act on an escalation and shows its result on every page. */
+/** Sends one act on an escalation and updates every page. */
 import type { Escalation } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useToasts } from "../../parts/toasts.tsx";
@@ -9,7 +9,7 @@ export interface ActProps {
   readonly onDone: (after: Escalation) => void;
 }
 
-/** Performs the act. `said` is the title of the message after it. */
+/** Performs the act. `said` is the title of the message afterwards. */
 export function useAct(perform: () => Promise<Escalation>, said: string, { onClose, onDone, escalation }: ActProps) {
   const queries = useQueryClient();
   const toasts = useToasts();
@@ -17,11 +17,11 @@ export function useAct(perform: () => Promise<Escalation>, said: string, { onClo
     mutationFn: perform,
     onSuccess: async (after) => {
       const queryKey = ["escalations", "one", after.escalation_id];
-      // The answer of a request that began before the act is stale.
+      // Answers to earlier requests are stale.
       await queries.cancelQueries({ queryKey });
       queries.setQueryData(queryKey, after);
       toasts.done(
-        after.status === "pending" && said !== "Reassigned" ? "Vote counted; more are needed" : said,
+        after.status === "pending" && said !== "Reassigned" ? "Vote counted; more approvals are needed" : said,
         after.status === "pending" ? undefined : "The waiting agent has its answer.",
       );
       onClose();
@@ -30,7 +30,7 @@ export function useAct(perform: () => Promise<Escalation>, said: string, { onClo
     onSettled: (after) => {
       void queries.invalidateQueries({
         queryKey: ["escalations"],
-        // The answer of the act is the newest state of this escalation.
+        // The act's answer is the newest state of this escalation.
         predicate: ({ queryKey }) => after === undefined || queryKey[1] !== "one",
       });
       void queries.invalidateQueries({ queryKey: ["intents", "one", escalation.intent_id] });

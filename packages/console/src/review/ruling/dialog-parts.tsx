@@ -1,10 +1,10 @@
-/** What every dialog of an act shows: the case, and why the act failed. */
+/** Common parts of the dialogs: the case, and why the act failed. */
 import type { Escalation } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { adviceOn } from "../../api/advice.ts";
 import { CaseLine, Ending } from "../case.tsx";
 
-/** The mistake in the form, or the service's refusal with the rules that it names. */
+/** The form's error, or the service's refusal with its rules. */
 export function Wrong({ error }: { readonly error: unknown }) {
   const { title, todo } = adviceOn(error);
   const rules =
@@ -32,13 +32,13 @@ export function NeverShown({ chars }: { readonly chars: number }) {
             ? "1 character of this case was never on your screen"
             : `${chars.toLocaleString("en")} characters of this case were never on your screen`}
         </strong>
-        Cancel, and open what is cut to see all that you approve.
+        Cancel, and expand the cut texts to see everything that you approve.
       </div>
     </div>
   );
 }
 
-/** The case, and whether it has ended while the dialog was open. */
+/** The case, and whether it ended while the dialog was open. */
 export function CaseOf({ escalation }: { readonly escalation: Escalation }) {
   return (
     <>

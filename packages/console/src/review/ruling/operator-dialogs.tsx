@@ -1,4 +1,4 @@
-/** The dialogs in which an operator cancels a review or hands it to others. */
+/** The operators' dialogs: cancel a review, or reassign it. */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReactNode, useState } from "react";
 import { useDraft } from "../../api/draft.ts";
@@ -21,7 +21,7 @@ export function CancelDialog(props: ActProps) {
       perform={(reason) => client.cancelEscalation(props.escalation.escalation_id, reason)}
       said="Cancelled: the action stays blocked"
     >
-      <p>Nobody decides any more, and the action stays blocked.</p>
+      <p>The review ends, and the action stays blocked.</p>
     </ReasonDialog>
   );
 }
@@ -47,7 +47,7 @@ export function ReassignDialog(props: ActProps) {
   );
 }
 
-/** Asks for a reason and performs the act. `children`: what else the act asks for or says. */
+/** Asks for a reason and performs the act. `children`: further fields and notes. */
 function ReasonDialog({
   act: name,
   title,

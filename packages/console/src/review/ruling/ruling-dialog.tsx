@@ -28,7 +28,7 @@ export function RulingDialog(props: RulingProps) {
   return (
     <Dialog
       title={titles[outcome]}
-      // Stays open during the request, because the answer belongs to what was sent.
+      // Stays open during the request, because the answer belongs to this form.
       onClose={act.isPending ? null : ruling.leave}
       onConfirm={() => form.current?.requestSubmit()}
       broad={outcome === "approve_modified"}
@@ -46,7 +46,7 @@ export function RulingDialog(props: RulingProps) {
         {ruling.open && !ruling.mine && (
           <div className="banner warn" role="status">
             <div>
-              <strong>This has been handed to others meanwhile</strong>
+              <strong>An operator has reassigned this meanwhile</strong>
               Decided by: <Reviewers reviewers={escalation.reviewers} />.
             </div>
           </div>

@@ -1,4 +1,4 @@
-/** The state of the ruling dialog: comment, edited parameters, and whether they can be sent. */
+/** The state of the ruling dialog: comment, edited parameters, and whether it can be sent. */
 import type { Outcome } from "@countersign/contract";
 import { ApiError } from "@countersign/sdk";
 import { useMemo, useState } from "react";
@@ -13,7 +13,7 @@ import { type ActProps, useAct } from "./act.ts";
 export interface RulingProps extends ActProps {
   readonly outcome: Outcome;
   readonly content: unknown;
-  /** How many characters of the action were never on the screen. */
+  /** Number of the action's characters never shown on the screen. */
   readonly left_out: number;
   readonly same: Changes | null;
   readonly offered: Offered;
@@ -21,7 +21,7 @@ export interface RulingProps extends ActProps {
 
 export function useRulingForm(props: RulingProps) {
   const { outcome, escalation, content } = props;
-  // The changes that the reviewer looked at, even if others vote meanwhile.
+  // The changes that the reviewer saw, even if others vote meanwhile.
   const [same] = useState(props.same);
   const edits = outcome === "approve_modified" && same === null;
   const [comment, setComment, dropComment] = useDraft(`comment.${escalation.escalation_id}`);
@@ -53,7 +53,7 @@ export function useRulingForm(props: RulingProps) {
   const mine = useInHands()(escalation);
   const unready = edits ? whyUnready(edited) : null;
   const sendable = open && mine && unready === null;
-  /** Why the last press of Ctrl+Enter sent nothing; null: it sent the form, or the text has changed since. */
+  /** Why the last Ctrl+Enter sent nothing; null: it sent the form, or the text changed since. */
   const [unsent, setUnsent] = useState<string | null>(null);
   return {
     same,
@@ -80,7 +80,7 @@ export function useRulingForm(props: RulingProps) {
       if (sendable && !act.isPending) act.mutate();
       else if (open && mine) setUnsent(unready);
     },
-    /** Closes the dialog. Asks first if that drops changes. */
+    /** Closes the dialog. Asks first if changes would be lost. */
     leave: () => {
       if (edits && open && parameters.changed && !confirm("Leave without sending your changes?")) return;
       onClose();
@@ -90,7 +90,7 @@ export function useRulingForm(props: RulingProps) {
 
 export type RulingForm = ReturnType<typeof useRulingForm>;
 
-/** The parameters of the action as JSON text, kept as a draft. */
+/** The action's parameters as JSON text, kept as a draft. */
 function useEditedParameters(escalation_id: string, content: unknown) {
   const unchanged = useMemo(() => editableJson(content ?? {}), [content]);
   const [text, setText, drop] = useDraft(`changes.${escalation_id}`, unchanged);

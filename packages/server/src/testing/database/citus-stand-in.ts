@@ -1,6 +1,6 @@
 /**
- * Citus cannot be installed where the tests run. So a stand-in takes its place: functions and tables with the names and parameters
- * of Citus 13, which note the calls.
+ * A replacement of Citus, which cannot be installed for tests: functions and tables with the names and parameters of Citus
+ * 13, which record the calls.
  */
 
 /** An empty schema for the stand-in, on the search path of the database's next sessions. */

@@ -1,4 +1,4 @@
-/** A database per test file: cloned from the run's migrated template, dropped when the file is done. */
+/** Creates a database per test file: a clone of the run's migrated template, dropped after the file. */
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type ConnectionOptions, openClient } from "../../store/database/connection.ts";
@@ -12,16 +12,16 @@ export interface TestDatabase {
   /** For code that opens its own sessions (a second node, `migrate`, the command line). */
   readonly connection: ConnectionOptions;
   readonly db: Database;
-  /** Takes statistics of tables, as their owner: a session of `db` may be another role's, which gets a warning and none. */
+  /** Collects statistics of tables as their owner, because the role of `db` may not. */
   analyze(tables: string): Promise<void>;
 }
 
-/** For a session, in place of the service's 5 s: of a hundred at once, some wait longer where the machine is busy. */
+/** Replaces the service's 5 s, because among 100 sessions some wait longer on a busy machine. */
 const patience_ms = 60_000;
 
 /**
- * A fresh, migrated, empty database for the calling test file, on `DATABASE_URL` when set and else on the embedded server of
- * this vitest run. Call it at the top of a file or in `beforeAll`; it is dropped after the file's tests.
+ * Returns a fresh, migrated, empty database for the test file: on `DATABASE_URL`, otherwise on the run's embedded
+ * server. Call it at the top of a file or in `beforeAll`. It is dropped after the file's tests.
  */
 export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
   const access = await testServer();
@@ -44,7 +44,7 @@ export function databaseUrl(connection: ConnectionOptions): string {
   return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
 }
 
-/** A fresh database without any table, for tests of migrations and dumps; dropped after the file's tests. */
+/** Returns a database without tables, for tests of migrations and dumps. It is dropped after the file's tests. */
 export async function emptyDatabase(): Promise<ConnectionOptions> {
   return createDatabase(await testServer(), "template0");
 }

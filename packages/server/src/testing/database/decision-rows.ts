@@ -1,23 +1,23 @@
-/** Row sets as a submission would make them, for tests of the store and for the simulation. */
+/** Creates row sets as of a submission, for tests of the store and for the simulation. */
 import { createHash } from "node:crypto";
 import type { Ids } from "../../ports.ts";
 import type { CommitWriter, DecisionRows } from "../../store/commit/commit-writer.ts";
 import { decisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
-/** What a test wants to say about a row set; the rest is ordinary. */
+/** Fields of a row set that matter to a test. Absent ones get ordinary values. */
 export interface RowsWanted {
   readonly epochs?: Partial<DecisionRows["epochs"]>;
   readonly mode?: "live" | "shadow" | "test";
   readonly agent_id?: string;
   readonly created_at?: string;
   readonly idempotency_key?: string;
-  /** What the caller's request is told apart by; the idempotency key by default. */
+  /** Distinguishes the caller's request; default: the idempotency key. */
   readonly request?: string;
   readonly escalate?: boolean;
   readonly event?: boolean;
   readonly membrane_id?: string;
   readonly override_id?: string;
-  /** JSON text in place of an ordinary intent document. */
+  /** JSON text instead of an ordinary intent document. */
   readonly intent?: string;
 }
 
@@ -90,7 +90,7 @@ function decisionText(decision_id: string, intent_id: string, agent_id: string, 
   });
 }
 
-/** A row set of about 1.7 KB, whose entry stands for two audit records (three with an escalation). */
+/** Returns a row set of about 1.7 KB, whose entry is two audit records (three with an escalation). */
 export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}): DecisionRows {
   const {
     mode = "live",
@@ -160,7 +160,7 @@ export function decisionRows(ids: Ids, org_id: string, wanted: RowsWanted = {}):
   };
 }
 
-/** As many commits at once, independent of each other; what came of each, in order. */
+/** Commits all at once. Returns the outcomes in order. */
 export function commitAll(writer: CommitWriter, all: readonly DecisionRows[]) {
   return Promise.allSettled(all.map((rows) => writer.commit(rows)));
 }

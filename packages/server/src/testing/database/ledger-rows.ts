@@ -1,8 +1,8 @@
-/** Rows of the ledger: as tests of what is read from it put them there, and as the commit writer stored them. */
+/** Writes and reads ledger rows for tests. */
 import type { Db } from "../../ports.ts";
 import type { DecisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
-/** What a test wants to say about a decision; the rest is ordinary. */
+/** Fields of a decision that matter to a test. Absent ones get ordinary values. */
 export interface LedgerDecision {
   readonly type?: never;
   readonly intent_id?: string;
@@ -20,7 +20,7 @@ export interface LedgerDecision {
   readonly data?: unknown;
 }
 
-/** What a test wants to say about a change that is no decision. */
+/** Fields of another change that matter to a test. */
 export interface LedgerChange {
   readonly type: string;
   readonly actor?: string;
@@ -37,15 +37,15 @@ const decision = {
   ...{ verdict: "approve", intent: {}, facts: { origins: [] }, data: {}, intent_salt: no_salt, facts_salt: no_salt },
 };
 
-/** Audit records that the row stands for. */
+/** Returns the number of audit records in the row. */
 function recordsOf(row: LedgerDecision | LedgerChange): number {
   if (row.type !== undefined) return 1;
   return 2 + (row.escalation_id === undefined ? 0 : 1) + (row.override_id === undefined ? 0 : 1);
 }
 
 /**
- * Appends rows to the ledger of an organization, in order, without hashes; its head stays as it is. Returns the `seq` of each. `scattered`: they are
- * written in no order, as where the rows of many organizations stand between each other.
+ * Appends rows without hashes to an organization's ledger, in order. Does not change its head. Returns the `seq` of
+ * each. `scattered`: writes them in random order, as if rows of many organizations were mixed.
  */
 export async function ledgerRows(
   db: Pick<Db, "system">,
@@ -78,14 +78,14 @@ export async function ledgerRows(
   });
 }
 
-/** A decision that is stored, and its place. */
+/** A stored decision, and its place. */
 export interface StoredEntry {
   readonly seq: number;
   readonly entry: number;
   readonly decision: DecisionEntry;
 }
 
-/** The decisions of an organization as the ledger has them, documents byte for byte, in order. */
+/** Returns an organization's decisions from the ledger, byte for byte, in order. */
 export async function storedDecisions(db: Pick<Db, "system">, org_id: string): Promise<StoredEntry[]> {
   interface Columns extends Omit<DecisionEntry, "salts"> {
     readonly seq: number;

@@ -1,4 +1,4 @@
-/** The database's clock cannot be set in tests. So time passes by moving stored times into the past. */
+/** Lets time pass by moving stored times into the past, because tests cannot set the database's clock. */
 import type { Query } from "../../ports.ts";
 
 /** The tables whose rows expire, each with the column of its ids. */
@@ -10,7 +10,7 @@ const ids = {
   invitations: "invitation_id",
 } as const;
 
-/** Makes one row expire at this moment. */
+/** Makes one row expire now. */
 export async function expireNow(db: { readonly query: Query }, table: keyof typeof ids, id: string): Promise<void> {
   const rows = await db.query(
     `update ${table} set expires_at = clock_timestamp() where ${ids[table]} = $1 returning true as expired`,
@@ -19,7 +19,7 @@ export async function expireNow(db: { readonly query: Query }, table: keyof type
   if (rows.length !== 1) throw new Error(`${table} has no row ${id}`);
 }
 
-/** Lets time pass for all sessions, mailed links, challenges, invitations, claims of domains and used codes. */
+/** Lets time pass for all sessions, mailed links, challenges, invitations, domain claims and used codes. */
 export async function letPass(db: { readonly query: Query }, seconds: number): Promise<void> {
   const times = {
     sessions: ["created_at", "last_seen_at", "expires_at"],

@@ -1,10 +1,10 @@
-/** What PostgreSQL did for a statement, for tests that count the rows and pages it took. */
+/** Reads PostgreSQL's plans, for tests that count rows and pages. */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
-/** One step of a plan that was carried out, of `explain (analyze, format json)`. */
+/** One executed step of a plan, of `explain (analyze, format json)`. */
 export interface Plan {
   readonly "Rows Removed by Filter"?: number;
-  /** A time that the step was carried out, on average. */
+  /** Average for each execution of the step. */
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
   /** The table of a step that reads one. */
@@ -15,10 +15,10 @@ export interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** What goes before a statement whose plan is asked for. */
+/** Prefix of a statement to get its plan. */
 export const explain = "explain (analyze, buffers, timing off, format json)";
 
-/** The plan of the one statement with which `read` reads something of an organization. */
+/** Returns the plan of the one statement that `read` sends. */
 export async function planOf(
   db: Pick<Db, "tenant">,
   org_id: string,
@@ -29,7 +29,7 @@ export async function planOf(
   return only(plans);
 }
 
-/** The same query, but that each statement's plan is added to `plans` first. */
+/** Returns the same query function, which first adds each statement's plan to `plans`. */
 export function explained(query: Query, plans: Plan[]): Query {
   return async (text, params) => {
     const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(`${explain} ${text}`, params);
@@ -38,7 +38,7 @@ export function explained(query: Query, plans: Plan[]): Query {
   };
 }
 
-/** The plan of the one statement that `run` sends as one of the queue, where it is carried out. */
+/** Returns the plan of the one queued statement that `run` sends. */
 export async function planOfQueued(
   db: Pick<Db, "queued">,
   run: (db: Pick<Db, "queued">) => Promise<unknown>,
@@ -55,12 +55,12 @@ export async function planOfQueued(
   return only(plans);
 }
 
-/** The most rows that a step gave or left out, of one time that it was carried out. */
+/** Returns the most rows that a step returned or removed in one execution. */
 export function mostRows({ Plans = [], ...plan }: Plan): number {
   return Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...Plans.map(mostRows));
 }
 
-/** The most pages that a step took to read the table. */
+/** Returns the most pages that a step read of the table. */
 export function mostPages(table: string, { Plans = [], ...plan }: Plan): number {
   const reads = plan["Relation Name"] === table && plan["Node Type"].includes("Scan");
   const pages = reads ? plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] : 0;

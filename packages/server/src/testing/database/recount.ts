@@ -1,7 +1,7 @@
-/** The overview, counted in memory from a list of decisions: what figures are compared with. */
+/** Counts the overview in memory from a list of decisions, for comparison with figures. */
 import type { Decided } from "./decided.ts";
 
-/** What a window asks for. Times on the hour. */
+/** The window of a recount. Times are on the hour. */
 export interface RecountedWindow {
   readonly from: string;
   readonly to: string;
@@ -18,7 +18,7 @@ interface ReasonLike {
 
 const hour_ms = 3_600_000;
 
-/** Counts what `readOverview` answers with, of decisions that have all members. */
+/** Counts the answer of `readOverview`, for decisions with all members. */
 export function recount(decisions: readonly Required<Omit<Decided, "decision">>[], window: RecountedWindow) {
   const from_ms = Date.parse(window.from);
   const within = decisions.filter(

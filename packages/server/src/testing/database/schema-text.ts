@@ -1,4 +1,4 @@
-/** The schema of a database as text, the same on every PostgreSQL from 15 on, to be compared with a file. */
+/** Returns a database's schema as text for a golden file, the same on every PostgreSQL from 15 on. */
 import type { Query } from "../../ports.ts";
 
 const relations = `
@@ -16,11 +16,11 @@ interface Column {
   readonly type: string;
   readonly required: boolean;
   readonly fallback: string | null;
-  /** Null: as the server has it. */
+  /** Null: the server's default. */
   readonly statistics: number | null;
 }
 
-// contype 'n' is how PostgreSQL 18 stores NOT NULL; the columns say it already.
+// PostgreSQL 18 stores NOT NULL as contype 'n'; the columns already show it.
 const constraints = `
   select conname::text as name, pg_get_constraintdef(oid) as definition from pg_constraint
   where conrelid = $1::regclass and contype <> 'n' order by 1`;
@@ -42,7 +42,7 @@ const others = `
   union all select 'trigger ' || t.tgname || ' on ' || t.tgrelid::regclass from pg_trigger t where not t.tgisinternal
   order by 1`;
 
-/** One paragraph a table, in the order of names: columns in their order, constraints, indexes, policies. */
+/** Returns one paragraph for each table, by name: columns in order, constraints, indexes, policies. */
 export async function schemaText(query: Query): Promise<string> {
   const paragraphs: string[] = [];
   for (const { name, rls, forced, options } of await query<{

@@ -1,4 +1,4 @@
-/** A primary and a streaming standby of it that answers questions, both real servers with TCP addresses. */
+/** Starts a primary and a streaming standby that answers queries, both with TCP addresses. */
 import { execFile } from "node:child_process";
 import { appendFile, chown, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,27 +14,27 @@ type Socket = EmbeddedPostgres["connection"];
 
 const settings = { wal_level: "replica", max_wal_senders: "4", hot_standby: "on" };
 
-/** The two servers, until the test is done. */
+/** The two servers. They stop after the test. */
 export interface Pair {
   readonly primary: EmbeddedPostgres;
-  /** The way to the standby around the network. */
+  /** The standby's socket, which bypasses the network. */
   readonly standby: Socket;
   readonly networks: { readonly primary: Network; readonly standby: Network };
   /** `host:port` of both, through their networks. */
   readonly addresses: { readonly primary: string; readonly standby: string };
-  /** Resolves when the standby shows all that is committed on the primary now. */
+  /** Resolves when the standby shows all current commits of the primary. */
   replayed(): Promise<void>;
   promote(): Promise<void>;
   /** Kills the standby. */
   kill(): Promise<void>;
-  /** Stops the promoted standby, and starts it as a standby of nobody: its history is its own. */
+  /** Stops the promoted standby, and starts it as a standby without primary, with its own history. */
   demote(): Promise<void>;
 }
 
-/** Opens a pair. `log` hears what the standby logs, with each statement if `log_statement` says so. */
+/** Opens a pair. `log` gets the standby's log, with each statement if `log_statement` says so. */
 export async function openPair(log: Log = silentLog, more: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const [of_primary, of_standby] = [await madeDir(), join(await temporaryDir(), "data")];
-  // The log that a standby begins with must have been written for standbys.
+  // A standby needs a log that was written for standbys.
   await (await startEmbedded({ data_dir: of_primary, settings }, silentLog)).stop();
   await promisify(execFile)("cp", ["-a", of_primary, of_standby]);
   const primary = await started({ data_dir: of_primary, settings });
@@ -86,7 +86,7 @@ async function startStandby(db_dir: string, socket: Socket, start: () => Promise
   const { uid, gid } = await stat(db_dir);
   await chown(signal, uid, gid);
   const promoted = start();
-  // Rejects if the server ends before that.
+  // Rejects if the server ends earlier.
   promoted.catch(() => undefined);
   await expect.poll(() => sql(socket, "select 1 as one").catch(String)).toEqual([{ one: 1 }]);
   const pid = Number.parseInt(await readFile(join(db_dir, "postmaster.pid"), "utf8"), 10);
@@ -101,7 +101,7 @@ async function startStandby(db_dir: string, socket: Socket, start: () => Promise
     promoted,
     async end() {
       if (is_promoted) return (await promoted).stop();
-      // An immediate shutdown: sessions end without goodbye.
+      // An immediate shutdown: sessions end without notice.
       process.kill(pid, "SIGQUIT");
       await gone(pid);
       await promoted.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** A certificate authority of the test's own, made with openssl once a process. */
+/** A certificate authority for tests, created with openssl once a process. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** The authority and what it signed; `expired` ended in 2020. */
+/** The authority and its certificates; `expired` ended in 2020. */
 export interface Certificates {
   readonly ca: string;
   /** For the names receiver.test, slow.test and *.receivers.test and the address 127.0.0.1. */
@@ -20,17 +20,17 @@ export interface Certificates {
   readonly self_signed: Certificate;
 }
 
-/** Of another authority, for receiver.test. */
+/** Certificates of another authority, for receiver.test. */
 export interface StrangeCertificates {
   readonly ca: string;
   readonly good: Certificate;
-  /** The same, sent with its authority's own. */
+  /** The same, sent with its authority's certificate. */
   readonly with_authority: Certificate;
-  /** From 2090 on. */
+  /** Valid from 2090 on. */
   readonly not_yet_valid: Certificate;
 }
 
-/** What an authority can do. */
+/** The functions of an authority. */
 interface Authority {
   readonly ca: string;
   sign(name: string, san: string, dates: readonly string[]): Certificate;
@@ -53,7 +53,7 @@ export function testCertificates(): Certificates {
   return made;
 }
 
-/** The same on every call; only the tests that need them pay for them. */
+/** Returns the same certificates on every call; only tests that need them create them. */
 export function strangeCertificates(): StrangeCertificates {
   strange ??= withAuthority(({ ca, sign }) => {
     const good = sign("good", "DNS:receiver.test", days);

@@ -1,4 +1,4 @@
-/** Organizations whose facts are pulled from a receiver of the test's, over real HTTPS. */
+/** Organizations whose facts come from the test's receiver, over real HTTPS. */
 import { type ContextSource, limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { createHttpOut, type HttpOutOptions } from "../../edge/outgoing/http-out.ts";
@@ -12,21 +12,21 @@ import { whenFileIsDone } from "../when-file-is-done.ts";
 import { testCertificates } from "./certificates.ts";
 import { type AnswerWith, type Receiver, resolveToLoopback } from "./receiver.ts";
 
-/** Questions open at once on all nodes of the file, and the most there were. */
+/** Open queries on all nodes of the file: the current number and the maximum. */
 export const open = { now: 0, most: 0 };
 
 /**
- * The time limit of a source that never answers. No other timer has this length, so a node of these tests waits patiently for a
- * place to ask, and cuts off only the question.
+ * The time limit of a source that never answers. No other timer has this length. So a test node waits patiently for
+ * room, and only times out the query.
  */
 export const short_ms = 211;
-/** In place of the longest time limit, so that a busy machine does not look like a slow source. */
+/** Replaces the longest time limit, so that a busy machine does not look like a slow source. */
 const patient_ms = 30_000;
 const timeLimits: ReadonlySet<number> = new Set([limits.context_source_timeout_ms_max, short_ms]);
-/** The URLs of sources that were registered with `short_ms`. */
+/** The URLs of sources registered with `short_ms`. */
 const cutOff = new Set<string>();
 
-/** A node that reaches sources on this machine: names lead to loopback, the test's authority is trusted. */
+/** Returns a node that reaches sources on this machine: names lead to loopback, and it trusts the test's authority. */
 export async function sourceNode(
   database: TestDatabase,
   options: Partial<HttpOutOptions> = {},
@@ -50,7 +50,7 @@ export async function sourceNode(
   });
 }
 
-/** A context document with these facts of `security`, as text. */
+/** Returns a context document with these facts of `security`, as text. */
 export const facts = (security: object, more: object = {}) =>
   JSON.stringify({ contract_version: "1", facts: { security }, ...more });
 /** Answers with this text as JSON. */
@@ -58,14 +58,14 @@ export const json =
   (text: string, headers: Record<string, string> = {}): AnswerWith =>
   (response) =>
     response.writeHead(200, { "content-type": "application/json", ...headers }).end(text);
-/** What is submitted unless a test says otherwise. */
+/** The default submission of these tests. */
 export const intent = {
   agent: { id: "agent-1" },
   action: { type: "communication.email", verb: "send_email", target: { type: "person", identifier: "ann" } },
   payload: { content: { text: "hello" } },
 };
 
-/** Blocks on an alarm, escalates where nobody says whether there is one. */
+/** Blocks on an alarm, and escalates if the alarm is unknown. */
 const clean = {
   apiVersion: "countersign/v1",
   kind: "Policy",
@@ -78,7 +78,7 @@ const clean = {
   },
 };
 
-/** An organization, live with the policy above, and what its tests do. */
+/** Creates a live organization with the policy above, and functions for its tests. */
 export async function pulling({ db }: TestDatabase, base: string) {
   const org = await reviewedOrganization(db, base);
   const post = (path: string, body: object) => call(base, "POST", path, { key: org.admin, body });
@@ -102,7 +102,7 @@ export async function pulling({ db }: TestDatabase, base: string) {
       call(at, "POST", "/v1/intents", { key: org.agent, headers, body: { intent, ...more } }),
   };
 }
-/** The facts of security of a submission and why others are missing, as its record and its audit trail say. */
+/** Returns the security facts of a submission and the reasons of missing ones, from its record and its audit trail. */
 export async function outcome(org: Reviewed, made: { json: { intent_id: string; decision: unknown } }, at: string) {
   const { intent_id } = made.json;
   const read = await call(at, "GET", `/v1/intents/${intent_id}`, { key: org.admin });
@@ -115,5 +115,5 @@ export async function outcome(org: Reviewed, made: { json: { intent_id: string; 
     unknown: reasons.flatMap((reason) => reason.unknown_facts),
   };
 }
-/** The fact that the policy cannot do without. */
+/** The fact that the policy requires. */
 export const missing = "facts.security.prompt_injection_detected";

@@ -1,17 +1,17 @@
-/** A name server on this machine: UDP, answers for each name what the test says. */
+/** A UDP name server on this machine with the test's answers. */
 import { createSocket } from "node:dgram";
 import { onTestFinished } from "vitest";
 
-/** Addresses (IPv4), or texts for questions about those; an error of the protocol, or nothing at all. */
+/** Addresses (IPv4), or texts for text queries; a protocol error, or silence. */
 export type NameAnswer = readonly string[] | "unknown" | "failed" | "refused" | "garbled" | "silent";
 
 const codes: Readonly<Record<string, number>> = { garbled: 1, failed: 2, unknown: 3, refused: 5 };
 const type_a = 1;
 const type_txt = 16;
-/** A record holds strings of at most so many bytes. */
+/** Byte limit of a string in a record. */
 const string_bytes_max = 255;
 
-/** Starts one that ends with the test; `asked` lists the names in the order of the questions about IPv4 addresses. */
+/** Starts a name server that ends with the test. `asked` lists names in the order of their IPv4 queries. */
 export async function testNameServer(
   answerOf: (name: string) => NameAnswer,
 ): Promise<{ readonly server: string; readonly asked: string[] }> {
@@ -37,7 +37,7 @@ export async function testNameServer(
     head.writeUInt16BE(0x8180 | (typeof answer === "string" ? (codes[answer] ?? 0) : 0), 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(values.length, 6);
-    // A pointer to the name in the question, the type, class IN, no time to live, the bytes.
+    // A pointer to the question's name, the type, class IN, TTL 0, the bytes.
     const records = values.map((each) => {
       const bytes = wants_a ? each.split(".").map(Number) : stringsOf(Buffer.from(each));
       return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, bytes.length >> 8, bytes.length & 0xff, ...bytes]);
@@ -49,7 +49,7 @@ export async function testNameServer(
   return { server: `127.0.0.1:${socket.address().port}`, asked };
 }
 
-/** A text as a TXT record has it: each string with its length in front. */
+/** Encodes a text for a TXT record: each string after its length. */
 function stringsOf(text: Buffer): number[] {
   const string = text.subarray(0, string_bytes_max);
   return text.length === 0 ? [] : [string.length, ...string, ...stringsOf(text.subarray(string_bytes_max))];

@@ -3,18 +3,17 @@ import { type AddressInfo, connect, createServer, type NetConnectOpts, type Sock
 import { join } from "node:path";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 
-/** The network. */
 export interface Network {
-  /** The way to the database over this network. */
+  /** The connection to the database over this network. */
   readonly connection: ConnectionOptions;
-  /** From now on nothing is carried on the connections that are open, and neither end is told; new ones work unless `new_ones`. */
+  /** Silently stops all traffic on open connections. New ones work unless `new_ones`. */
   swallow(options?: { readonly new_ones: boolean }): void;
-  /** Connections that were asked for so far. */
+  /** Number of connections requested. */
   asked(): number;
   close(): Promise<void>;
 }
 
-/** Opens a network in front of a database; with others, each connection leads to the next one of them in turn. */
+/** Opens a network before a database. With several, connections take turns. */
 export async function openNetwork(connection: ConnectionOptions, ...others: ConnectionOptions[]): Promise<Network> {
   const targets = [connection, ...others].map(targetOf);
   const ends = new Set<Socket>();

@@ -1,16 +1,16 @@
-/** Requests as bytes on a socket, for what no HTTP client would send. */
+/** Sends requests as bytes on a socket, which no HTTP client would send. */
 import { connect, type Socket } from "node:net";
 
-/** What came back. `statuses` empty: the connection was closed without an answer. */
+/** The answer. `statuses` empty: the connection was closed without one. */
 export interface RawAnswer {
-  /** The status of every response on the connection, in order. */
+  /** Status of every response on the connection, in order. */
   readonly statuses: readonly number[];
   readonly text: string;
 }
 
 /**
- * Sends bytes and collects what comes back until the server closes the connection, or until it has said nothing for `quiet_ms`
- * after a whole response. Rejects if there is neither within `wait_ms`: that would be a hang.
+ * Sends bytes and collects the response until the server closes the connection, or is silent for `quiet_ms` after a
+ * whole response. Rejects after `wait_ms`, because the server then hangs.
  */
 export function rawRequest(
   port: number,
@@ -50,7 +50,7 @@ export function rawRequest(
   });
 }
 
-/** Returns whether the last response has all of its body. A body of unknown length ends with its last chunk. */
+/** Returns whether the last response is complete. A body of unknown length ends with its last chunk. */
 function isWhole(text: string): boolean {
   const last = text.slice(text.lastIndexOf("HTTP/1.1 "));
   const head_chars = last.indexOf("\r\n\r\n");

@@ -1,4 +1,4 @@
-/** A receiver of webhooks on this machine: HTTPS, records what arrives, answers what the test says. */
+/** A webhook receiver on this machine: HTTPS, records requests, answers as the test says. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
 import { testCertificates } from "./certificates.ts";
 
-/** One request as it arrived. */
+/** A received request. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,10 +18,10 @@ export interface Received {
 /** The receiver. */
 export interface Receiver {
   readonly port: number;
-  /** `https://receiver.test:<port>/hook`; `resolveToLoopback` leads there. */
+  /** `https://receiver.test:<port>/hook`; `resolveToLoopback` resolves it. */
   readonly url: string;
   readonly received: Received[];
-  /** Connections accepted so far. */
+  /** Number of connections accepted. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Receiver {
 /** Writes the answer. */
 export type AnswerWith = (response: ServerResponse, received: Received, request: IncomingMessage) => void;
 
-/** Every name leads to this machine. */
+/** Resolves every name to this machine. */
 export const resolveToLoopback = async (): Promise<string[]> => ["127.0.0.1"];
 
 /** Starts a receiver that closes when the calling test is finished. */

@@ -1,4 +1,4 @@
-/** A node's HTTP side on a test database: the real gate and the real operations on keys, the other operations stand-ins. */
+/** A node's HTTP side on a test database: the real gate and key operations, and stand-ins for all others. */
 
 import { open_mode_org_id, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
@@ -27,7 +27,7 @@ import { checkAnswer, exemptStandIns } from "../answer-check.ts";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 import { silentLog } from "./silent-log.ts";
 
-/** How a test wants its node; what is left out is as in a service without settings, with roomy rate limits. */
+/** Options of a test's node. Default: a service without settings, with high rate limits. */
 export interface HttpNodeOptions {
   readonly clock?: Clock;
   readonly log?: Log;
@@ -54,7 +54,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)), callers: keys };
   await ensureOpenModeOrganization(runtime);
 
-  /** Commits nothing, but only under the epoch of the caller, as the commit writer does. */
+  /** Commits nothing, but checks the caller's epoch as the commit writer does. */
   const standInCommit: Handler = async ({ caller }) => {
     let current = caller as Caller;
     for (;;) {
@@ -108,14 +108,14 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   return { url, app, metrics, uses, runtime, port: Number(new URL(url).port) };
 }
 
-/** What a test needs of an organization. */
+/** A test organization. */
 export interface TestOrganization {
   readonly org_id: string;
-  /** Creates a key and gives its text and its id. */
+  /** Creates a key and returns its text and its id. */
   key(more?: Partial<KeyToCreate>): Promise<{ readonly api_key: string; readonly key_id: string }>;
 }
 
-/** A new organization in the database. */
+/** Creates an organization in the database. */
 export async function testOrganization(db: Database, clock: Clock = createClock()): Promise<TestOrganization> {
   const runtime = { clock, ids: createIds(createClock()) };
   const org_id = runtime.ids.next("organization");
@@ -130,8 +130,8 @@ export async function testOrganization(db: Database, clock: Clock = createClock(
 }
 
 /**
- * One request; the answer's body is read as JSON when it is some. With a cookie it says that it comes from the service's own page, unless
- * `headers` has an origin. Fails where openapi.json does not describe the answer.
+ * Sends one request and parses a JSON answer. With a cookie the request has the service's own origin, unless `headers`
+ * has one. Fails if openapi.json does not describe the answer.
  */
 export async function call(
   base: string,

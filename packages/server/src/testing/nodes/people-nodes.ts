@@ -1,4 +1,4 @@
-/** Nodes with people: mails are kept, links are read from them, cookies are sent as browsers send them. */
+/** Nodes with people: keeps mails, reads links from them, and sends cookies as browsers do. */
 import { expect } from "vitest";
 import type { NodeParts } from "../../edge/node.ts";
 import type { Clock, Mail } from "../../ports.ts";
@@ -15,25 +15,25 @@ export interface Sent {
   readonly key?: string;
 }
 
-/** The password of everybody in these tests. */
+/** The password of everyone in these tests. */
 export const password = "correct horse battery staple";
 
-/** What may differ between the two nodes. */
+/** Parts that may differ between the two nodes. */
 type Own = Partial<Pick<NodeParts, "sealer" | "httpOut" | "clock">>;
 
-/** Two nodes on one database, for which time can pass. */
+/** Creates two nodes on one database, for which time can pass. */
 export async function peopleNodes(database: TestDatabase, own: readonly [Own, Own] = [{}, {}]) {
   const mails: Mail[] = [];
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
   let offset_us = 0;
   const clock: Clock = { now_us: () => Date.now() * 1000 + offset_us };
-  // Every node on the database sends mails, so every one has this mailer.
+  // Any node on the database may send mails, so all share this mailer.
   const parts = { mailer, clock };
   const first = await serviceNode(database, { ...parts, ...own[0] });
   const second = await serviceNode(database, { ...parts, ...own[1] });
   const { url } = first;
   const { url: other } = second;
-  // Open mode is over: without a session nobody is let in.
+  // Ends open mode, so that access needs a session.
   await (await testOrganization(database.db)).key();
   let numbers = 0;
   const newAddress = () => `person-${++numbers}@example.com`;
@@ -48,7 +48,7 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
     return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] ?? cookie };
   }
 
-  /** The token in the newest mail to an address whose subject fits. */
+  /** Returns the token in the newest mail to an address with a matching subject. */
   async function mailed(to: string, subject: RegExp): Promise<string> {
     await expect.poll(() => mails.some((mail) => mail.to === to && subject.test(mail.subject))).toBe(true);
     const mail = mails.findLast((each) => each.to === to && subject.test(each.subject)) as Mail;
@@ -90,7 +90,7 @@ export async function peopleNodes(database: TestDatabase, own: readonly [Own, Ow
     signedUp,
     joined,
     close: () => Promise.all([first.close(), second.close()]),
-    /** Lets time pass, for the nodes' rate windows and for what is stored. */
+    /** Lets time pass for the nodes' rate windows and for stored times. */
     advance: async (seconds: number) => {
       offset_us += seconds * 1_000_000;
       await letPass(database.db, seconds);

@@ -1,4 +1,4 @@
-/** A whole node as the service runs it, on a test database: real operations, real packs, real commit writer. */
+/** A whole node on a test database: real operations, real packs, real commit writer. */
 import { publicHttpsOnly } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -23,18 +23,18 @@ const roomy = {
 
 const backtestThread = builtThread("backtest-thread");
 
-/** For tests that set the node's clock: it counts as the database's. */
+/** For tests that set the node's clock: treats it as the database's. */
 const clockInStep = { offset_s: () => 0, isFarOff: () => false, stop: async () => undefined };
 
 let packs: ReturnType<typeof loadPacks> | undefined;
 
-/** Returns the packs of all services of this process, which are loaded once. */
+/** Returns the packs, loaded once for all services of this process. */
 export function sharedPacks(): ReturnType<typeof loadPacks> {
   packs ??= loadPacks();
   return packs;
 }
 
-/** A node that listens on a port of its own until the file's tests are done. Rate limits are roomy unless given. */
+/** Starts a node on its own port until the file's tests are done. Rate limits are high unless given. */
 export async function serviceNode(
   { db, connection }: TestDatabase,
   parts: Partial<Omit<NodeParts, "config">> & { readonly config?: Partial<NodeParts["config"]> } = {},

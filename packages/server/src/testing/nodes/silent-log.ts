@@ -1,4 +1,4 @@
-/** A log that writes nothing, for tests that do not look at it. */
+/** A log that writes nothing. */
 import type { Log } from "../../ports.ts";
 
 const nothing = (): void => undefined;

@@ -1,4 +1,6 @@
-/** A node whose webhooks reach receivers on this machine: names lead to loopback, the test's authority is trusted. */
+/**
+ * A node whose webhooks reach receivers on this machine: names lead to loopback, and it trusts the test's authority.
+ */
 import { limits } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import type { NodeParts } from "../../edge/node.ts";
@@ -11,10 +13,13 @@ import { whenFileIsDone } from "../when-file-is-done.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
-/** Attempts follow each other after 50 ms instead of 5 s and 25 s. */
+/** Retries after 50 ms instead of 5 s and 25 s. */
 export const quick_terms = { ...standardTerms, waits_ms: [50, 50] };
 
-/** The node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
+/**
+ * Starts the node; `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one
+ * that hangs.
+ */
 export async function webhookNode(
   database: TestDatabase,
   {
@@ -34,7 +39,7 @@ export async function webhookNode(
 
 const intent = { agent: { id: "agent-1" }, action: { type: "communication.email", verb: "send_email" } };
 
-/** An organization with an admin key, and what tests of webhooks do with it. */
+/** Creates an organization with an admin key and functions for tests of webhooks. */
 export async function webhookOrganization({ db }: TestDatabase, url: string) {
   const org = await testOrganization(db);
   const { api_key, key_id } = await org.key();
@@ -45,13 +50,13 @@ export async function webhookOrganization({ db }: TestDatabase, url: string) {
     api_key,
     key_id,
     api,
-    /** Registers a webhook and gives it with its secret. */
+    /** Registers a webhook and returns it with its secret. */
     async register(receiver_url: string, more: object = {}) {
       const { status, json } = await api("POST", "", { url: receiver_url, ...more });
       if (status !== 201) throw new Error(JSON.stringify(json));
       return json.webhook as { id: string; secret: string };
     },
-    /** Submits an intent; gives its id. */
+    /** Submits an intent; returns its id. */
     async submit(): Promise<string> {
       const { json } = await call(url, "POST", "/v1/intents", { key: api_key, body: { intent } });
       return json.intent_id;

@@ -1,8 +1,11 @@
-/** A DNS in which a test says whose a domain is. */
+/** A DNS in which a test sets the owner of a domain. */
 import { domain_record_label, domain_record_prefix } from "@countersign/contract";
 import type { TxtRecords } from "../../ports.ts";
 
-/** The records, and how a test sets them: the organizations that a domain names, or null for name servers that are silent. */
+/**
+ * Returns the records, and a function to set them: the organizations that a domain names, or null for silent name
+ * servers.
+ */
 export function testDomains(): {
   readonly txtRecords: TxtRecords;
   readonly prove: (domain: string, ...org_ids: string[]) => void;

@@ -3,7 +3,7 @@ import type { Role } from "@countersign/contract";
 import type { Database } from "../../store/database/db.ts";
 import { call, testOrganization } from "../nodes/http-node.ts";
 
-/** Creates the organization. `ask` calls with the admin's key unless it is given another one. */
+/** Creates the organization. `ask` uses the admin's key by default. */
 export async function liveMembrane(db: Database, url: string) {
   const org = await testOrganization(db);
   const { api_key: admin } = await org.key();

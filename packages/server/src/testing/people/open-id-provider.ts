@@ -1,11 +1,11 @@
-/** A real OpenID provider on this machine, and the browser that somebody signs in there with. */
+/** A real OpenID provider on this machine, and the browser of a person who signs in there. */
 import { generateKeyPairSync } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 
-/** What the provider knows of a person. */
+/** The provider's record of a person. */
 export interface ProviderAccount {
   readonly sub: string;
   readonly email?: string;
@@ -15,10 +15,10 @@ export interface ProviderAccount {
 export const client_id = "countersign";
 export const client_secret = "a-client-secret:%&+/=";
 
-/** A provider with one client that may be sent back to what begins with `redirect_uri`. Ends with the file's tests. */
+/** Starts a provider with one client, whose redirects must begin with `redirect_uri`. Ends with the file's tests. */
 export async function openIdProvider(redirect_uri: string, id_token_claims = false) {
   const accounts = new Map<string, ProviderAccount>();
-  /** Who signs in next. */
+  /** The next person to sign in. */
   let next = "";
   const requests: string[] = [];
   const server = createServer();
@@ -37,7 +37,7 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
     findAccount: (_, id) => ({ accountId: id, claims: async () => ({ ...accounts.get(id), sub: id }) }),
   });
 
-  // Each organization has an address of its own.
+  // Each organization has its own redirect address.
   provider.Client.prototype.redirectUriAllowed = (uri) => uri.startsWith(redirect_uri);
 
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -55,7 +55,7 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
   }
 
   const handle = provider.callback();
-  /** What is done before the next request of a kind is answered. */
+  /** Work before the next answer to a kind of request. */
   const before = new Map<string, () => Promise<unknown>>();
   server.on("request", async (request, response) => {
     const what = `${request.method} ${request.url?.split("?", 1)[0]}`;
@@ -73,15 +73,15 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
 
   return {
     issuer,
-    /** `METHOD /path` of everything that was asked of the provider. */
+    /** `METHOD /path` of every request to the provider. */
     requests,
-    /** Does something before the next request of a kind (`METHOD /path`) is answered; resolves with what came of it. */
+    /** Does work before the next answer to a kind of request (`METHOD /path`); resolves with its result. */
     onNext<T>(what: string, work: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         before.set(what, () => work().then(resolve, reject));
       });
     },
-    /** Somebody signs in at `location` with a fresh browser; gives the address that the provider sends the browser to. */
+    /** Signs in at `location` with a fresh browser; returns the provider's redirect address. */
     async signIn(location: string, account: ProviderAccount): Promise<URL> {
       accounts.set(account.sub, account);
       next = account.sub;

@@ -1,4 +1,4 @@
-/** People as the store has them, for tests of statements: without passwords, mails and sessions. */
+/** People as stored rows, without passwords, mails and sessions, for tests of statements. */
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import type { Database } from "../../store/database/db.ts";
@@ -7,7 +7,7 @@ import { testOrganization } from "../nodes/http-node.ts";
 
 const ids = createIds(createClock());
 
-/** A new person of the organization, with an address of its own where none is given. */
+/** Creates a person of the organization, by default with a unique address. */
 export async function testPerson(db: Database, org_id: string, wanted: Partial<Person> = {}): Promise<Person> {
   const user_id = ids.next("user");
   const person: Person = {
@@ -18,7 +18,7 @@ export async function testPerson(db: Database, org_id: string, wanted: Partial<P
   return person;
 }
 
-/** Two people of one organization, and one of another. */
+/** Creates two people of one organization, and one of another. */
 export async function testPeople(db: Database, wanted: Partial<Person> = {}) {
   const { org_id } = await testOrganization(db);
   const { org_id: other } = await testOrganization(db);

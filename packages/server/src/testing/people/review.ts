@@ -1,9 +1,9 @@
-/** A live organization with people in it, for tests of what people decide. */
+/** A live organization with people, for tests of reviews. */
 import { createClock } from "../../edge/clock.ts";
 import type { Database } from "../../store/database/db.ts";
 import { call, type TestOrganization, testOrganization } from "../nodes/http-node.ts";
 
-/** Keys of one live organization; each was created by nobody, so each is a person of its own. */
+/** Keys of one live organization. None was created by another, so each is a different person. */
 export interface Reviewed {
   readonly org: TestOrganization;
   readonly membrane_id: string;
@@ -13,7 +13,7 @@ export interface Reviewed {
   readonly reviewer: string;
 }
 
-/** An organization whose default membrane is live, with a key for each role. `settings` are the membrane's. */
+/** Creates an organization with a live default membrane and a key for each role. `settings` are the membrane's. */
 export async function reviewedOrganization(db: Database, url: string, settings: object = {}): Promise<Reviewed> {
   const org = await testOrganization(db, createClock());
   const key = async (role: "admin" | "agent" | "operator" | "reviewer") => (await org.key({ role })).api_key;
@@ -31,7 +31,7 @@ export async function reviewedOrganization(db: Database, url: string, settings: 
   return { org, membrane_id, admin, agent, operator, reviewer };
 }
 
-/** Adds a live policy named `name` about the verb `pay` to an organization. */
+/** Adds a live policy named `name` about the verb `pay`. */
 export async function activatePayPolicy(
   url: string,
   { admin }: Reviewed,
@@ -69,7 +69,7 @@ export const blockedBody = {
   context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
 };
 
-/** Moves the time limit of escalations to so long from now. */
+/** Moves the deadline of escalations to `interval` from now. */
 export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
   await db.system((query) =>
     query(

@@ -1,27 +1,27 @@
-/** An authenticator in software: makes and uses passkeys as a browser with one would, and lies where a test wants it to. */
+/** A software authenticator: creates and uses passkeys as a browser does, and lies as a test says. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 
 /** How an authenticator may misbehave. */
 export interface Lies {
-  /** The page that it believes to be on. */
+  /** The page that it reports. */
   readonly origin?: string;
-  /** Whether its user showed who they are. Default true. */
+  /** Whether its user was verified. Default true. */
   readonly user_verified?: boolean;
-  /** The use that it claims this to be. */
+  /** The use counter that it reports. */
   readonly counter?: number;
   readonly challenge?: string;
-  /** The page that the page of `origin` stands in as a frame; null: it does, in one that the browser does not name. */
+  /** The page around the frame of `origin`; null: a frame whose page the browser does not report. */
   readonly framed_by?: string | null;
-  /** Whose passkey it claims to make. */
+  /** The credential id that it reports. */
   readonly credential_id?: string;
-  /** The person that it says the passkey is of. */
+  /** The person that it reports as the passkey's owner. */
   readonly user_handle?: string;
-  /** Something else in place of the attestation statement. */
+  /** Replaces the attestation statement. */
   readonly attestation?: { readonly fmt: string; readonly statement: Map<string, unknown> };
 }
 
-/** A credential in the JSON form that browsers give. */
+/** A credential in the browsers' JSON form. */
 export interface Credential {
   readonly id: string;
   readonly rawId: string;
@@ -50,7 +50,7 @@ interface Made {
 const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64url");
 const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest();
 
-/** An authenticator with no passkey yet, on pages of this origin. */
+/** Creates an authenticator without passkeys, on pages of this origin. */
 export function softwareAuthenticator(home: string) {
   const made = new Map<string, Made>();
 

@@ -1,10 +1,10 @@
-/** What an organization's webhooks are told, without anybody who listens. */
+/** Reads the events for an organization's webhooks, without a receiver. */
 import { eventTypes } from "@countersign/contract";
 import type { TestDatabase } from "../database/database.ts";
 
 type Db = TestDatabase["db"];
 
-/** From now on the organization has a webhook for everything; its secret opens nowhere, so nothing is ever sent. */
+/** Gives the organization a webhook for all events. Its secret cannot be opened, so nothing is ever sent. */
 export async function listen(db: Db, org_id: string): Promise<void> {
   await db.query(
     `insert into webhooks (org_id, webhook_id, url, event_types, secret_sealed, active, description, created_at)
@@ -15,7 +15,7 @@ export async function listen(db: Db, org_id: string): Promise<void> {
   await db.query("update org_heads set webhooks = 1, policy_epoch = policy_epoch + 1 where org_id = $1", [org_id]);
 }
 
-/** The bodies of its events in their order, dispatched or not yet. */
+/** Returns the bodies of its events in order, dispatched or not. */
 export async function told<Body>(db: Db, org_id: string): Promise<Body[]> {
   const rows = await db.query<{ body: Body }>(
     `select body from (

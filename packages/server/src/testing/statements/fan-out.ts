@@ -1,11 +1,11 @@
 /**
- * The statements that are not for one organization, each with its reason (decision 0031). A statement is named by its own name, or by
- * the function of the store that sends it.
+ * The statements without a single organization, each with its reason (decision 0031). The key is the statement's name,
+ * or the function of the store that sends it.
  */
 
 /**
- * Statements that read rows of several organizations; a distributed database asks all of its places. What is found is written for
- * each organization by itself. No submission of an intent waits for one of these.
+ * Statements that read rows of several organizations; a distributed database asks all of its places. Results are
+ * written for each organization separately. No submission of an intent waits for one of these.
  */
 export const fan_out: Readonly<Record<string, string>> = {
   read_presented_keys: "many requests present keys at once, and the index of keys says whose they are",
@@ -13,7 +13,7 @@ export const fan_out: Readonly<Record<string, string>> = {
   readDueEscalations: "a worker looks for what is due in all organizations",
   readClosingOrganizations: "a worker looks for reviews of what is frozen in all organizations",
   readReviewersDue: "a worker looks for organizations whose people, keys or rules changed in all organizations",
-  takeUntold: "a worker looks for reviews that nobody was told of in all organizations",
+  takeUntold: "a worker looks for unreported reviews in all organizations",
   takeDueNotices: "a worker looks for reviews whose people are to be reminded in all organizations",
   organizationsWithEvents: "the dispatcher looks for events that nobody reported in all organizations",
   organizationsWithDue: "the deliverer looks for deliveries that are due in all organizations",

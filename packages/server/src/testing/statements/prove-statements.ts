@@ -1,6 +1,6 @@
 /**
- * Runs for every test file. Looks at each statement that the program sends in the tests, and fails the file if one of them does not
- * name its organization and is not in `fan_out`. Statements that tests themselves send are left alone.
+ * Checks each statement that the program sends in the tests. Fails the test file if a statement does not name its
+ * organization and is not in `fan_out`. Ignores the tests' own statements.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { type Tables, unnamedTables } from "./unnamed-tables.ts";
 /** The function of the database that commits decisions. Its first parameter names the organization. */
 const calls = /^select \* from commit_decisions\w*\(\$1, /;
 
-/** Says nothing about rows of an organization: the frame of a transaction, and changes of the schema. */
+/** Concerns no rows of an organization: transaction control, and changes of the schema. */
 const notAbout = /^(?:begin|commit|rollback|set|savepoint|do|create|alter|drop|analyze|copy)\b|^--/i;
 
 function readTables(): Tables {
@@ -29,11 +29,11 @@ function readTables(): Tables {
   return { of_organizations, with_org_id: named(/^ {2}org_id /m) };
 }
 
-/** The layer that sends every statement: whoever calls it has written the statement. */
+/** The layer that sends every statement. Its caller has written the statement. */
 const sending = /\/(?:store\/database\/(?:session|session-pool|db)|testing\/statements\/[\w-]+)\.ts/;
 const program = /\/packages\/server\/src\/(?!testing\/)(?![^:]*\.test\.ts)/;
 
-/** Returns the name of the function that sends a statement; null: it is no function of the program. */
+/** Returns the name of the program's function that sends a statement, or null. */
 function senderIn(stack: string): string | null {
   const frames = stack
     .split("\n")
@@ -44,7 +44,7 @@ function senderIn(stack: string): string | null {
   return /at (?:async )?(?:\w+\.)*(\w+) /.exec(sender)?.[1] ?? sender.trim();
 }
 
-/** What is kept for all files of a worker: this module is read again for each. */
+/** State for all files of a worker, because each file reads this module again. */
 interface Kept {
   readonly seen: Set<string>;
   readonly unproven: string[];
@@ -64,13 +64,13 @@ function prove({ seen, unproven, tables }: Kept, text: string, name: string | un
   if (sender === null) return;
   seen.add(key);
   const found = unnamedTables(text, tables);
-  // The simulation adds a word to the names of statements that it changes.
+  // The simulation adds a word to the names of changed statements.
   const names = [name?.split(" ", 1)[0] ?? sender, sender];
   if (found.length > 0 && !names.some((each) => each in fan_out))
     unproven.push(`${name ?? sender} (${found.join(", ")}): ${text.replace(/\s+/g, " ").slice(0, 200)}`);
 }
 
-// Behind a pooler statements have no names. The same ones are proven without it.
+// Behind a pooler statements have no names. Runs without one check the same statements.
 const is_pooled = (process.env["POOLER_URL"] ?? "") !== "";
 if (shared[kept_as] === undefined && !is_pooled) {
   const kept = { seen: new Set<string>(), unproven: [], tables: readTables() };

@@ -1,6 +1,6 @@
-/** Whose rows the names of a query stand for. */
+/** Resolves names in a query to the organization of their rows. */
 
-/** The organization of some rows. Organizations that a statement says to be the same have one root. */
+/** The organization of some rows. Organizations that a statement equates have one root. */
 export class Org {
   #parent: Org | null = null;
   readonly what: string;
@@ -24,7 +24,7 @@ export class Org {
   }
 }
 
-/** The names of a query, and those of the queries around it. Null: these rows have no organization. */
+/** The names of a query, and of the queries around it. Null: rows without an organization. */
 export class Scope {
   readonly rows = new Map<string, Org | null>();
   readonly ctes = new Map<string, Org | null>();
@@ -40,7 +40,7 @@ export class Scope {
     return own === undefined ? this.#outer?.cte(name) : own;
   }
 
-  /** What `<rows>.org_id` stands for, or `org_id` alone; null: nothing, or several things. */
+  /** Returns the organization of `<rows>.org_id`, or of `org_id`; null if there is none or several. */
   organization(rows: string | null): Org | null {
     const own = rows === null ? [...this.rows.values()] : [this.rows.get(rows) ?? null];
     const found = own.filter((org) => org !== null);

@@ -1,4 +1,4 @@
-/** Binds a key: to what it is bound to now, or to what it submitted lately, changed as you like. */
+/** Binds a key. Starts with its current bindings, or with those that fit its recent submissions. */
 import type { ApiKey, KeyBindingsInput } from "@countersign/contract";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { FormEvent } from "react";
@@ -10,7 +10,7 @@ import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 import { BindingFields, bindingsIn, usualBindings } from "./binding-fields.tsx";
 
-/** What a key submitted lately, as bindings. Null: no key is asked about. */
+/** Returns a key's recent submissions as bindings. Null: no key is chosen. */
 export function useObserved(key_id: string | null) {
   const client = useClient();
   return useQuery({
@@ -30,7 +30,7 @@ export function BindDialog({ bound, onClose }: { readonly bound: ApiKey; readonl
     mutationFn: (bindings: KeyBindingsInput | null) => client.bindApiKey(bound.key_id, bindings),
     onSuccess: ({ bindings }) => {
       onClose();
-      toasts.done(bindings === null ? "Key unbound" : "Key bound", "This holds from its next request on.");
+      toasts.done(bindings === null ? "Key unbound" : "Key bound", "This applies from its next request on.");
       void queries.invalidateQueries({ queryKey: ["keys"] });
       void queries.invalidateQueries({ queryKey: ["overview"] });
     },
@@ -50,14 +50,14 @@ export function BindDialog({ bound, onClose }: { readonly bound: ApiKey; readonl
         </p>
         <Loaded query={membranes} what="the membranes">
           {(known) => (
-            <Loaded query={observed} what="what the key submitted">
+            <Loaded query={observed} what="recent submissions of the key">
               {(seen) => (
                 <>
                   {seen !== null && (
                     <p className="small muted">
                       {seen.bindings === null
                         ? "The key submitted nothing in the last 30 days."
-                        : `Filled in: what the key submitted in the last 30 days, by ${seen.decisions.toLocaleString("en")} decisions.`}
+                        : `Filled in from the key's ${seen.decisions.toLocaleString("en")} decisions in the last 30 days.`}
                     </p>
                   )}
                   <BindingFields

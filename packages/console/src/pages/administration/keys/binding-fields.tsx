@@ -1,4 +1,4 @@
-/** The part of a form that says what a key is bound to. */
+/** Form fields for the bindings of a key. */
 import {
   type KeyBindings,
   type KeyBindingsInput,
@@ -10,7 +10,7 @@ import {
 import { TextArea } from "../../../parts/forms/field.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 
-/** What the fields begin with. */
+/** Initial values of the fields. */
 export type BindingDefaults = Pick<KeyBindings, "membrane_ids" | "agent_ids" | "source_cidrs">;
 
 /** A new agent's key may submit to the default membrane. */
@@ -26,8 +26,8 @@ const lines = (form: FormData, name: string): string[] | null => {
 };
 
 /**
- * The bindings as the form has them. Keys of agents never ask for shadow mode, unless their environment is shadow. `before`: what the form
- * has no fields for stays as it is. Null: unbound.
+ * Returns the bindings in the form. Agents' keys never ask for shadow mode, unless their environment is shadow.
+ * `before` keeps bindings without a field. Null: unbound.
  */
 export function bindingsIn(form: FormData, { role, environment, before = null }: Asked): KeyBindingsInput | null {
   const chosen = form.getAll("membrane_ids").map(String);
@@ -56,7 +56,7 @@ export function BindingFields({
   readonly role: Role;
   readonly membranes: readonly Membrane[];
   readonly defaults: BindingDefaults;
-  /** The scope of the key binds it to an agent already. */
+  /** The key's scope already binds it to an agent. */
   readonly fixed_agent?: boolean;
 }) {
   return (
@@ -65,7 +65,7 @@ export function BindingFields({
         <TextArea
           label="Agents"
           name="agent_ids"
-          hint={`The ids of the agents that may use the key, one a line.${role === "host" ? "" : " Without any: every agent."}`}
+          hint={`The ids of the agents that may use the key, one a line.${role === "host" ? "" : " Empty: every agent."}`}
           required={role === "host"}
           rows={2}
           maxLength={limits.key_bindings_max * (limits.agent_id_chars_max + 1)}
@@ -75,7 +75,7 @@ export function BindingFields({
       {onlySubmits(role) && (
         <fieldset className="stack tight">
           <legend>Membranes</legend>
-          <p className="hint">Where the key may submit. Without any: everywhere. It may not ask for shadow mode.</p>
+          <p className="hint">Where the key may submit. None: everywhere. It may not ask for shadow mode.</p>
           {membranes.map(({ membrane_id, name }) => (
             <label key={membrane_id} className="check">
               <input
@@ -92,7 +92,7 @@ export function BindingFields({
       <TextArea
         label="Networks"
         name="source_cidrs"
-        hint="Where requests must come from, one network a line, such as 10.1.0.0/16. Without any: from everywhere."
+        hint="Networks that requests must come from, one a line, such as 10.1.0.0/16. Empty: any."
         rows={2}
         maxLength={limits.key_bindings_max * (limits.cidr_chars_max + 1)}
         defaultValue={defaults.source_cidrs?.join("\n") ?? ""}

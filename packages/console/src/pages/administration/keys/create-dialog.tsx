@@ -26,7 +26,7 @@ const environments = [
   ["test", "test"],
 ] as const satisfies readonly (readonly [ApiKeyInput["environment"], string])[];
 
-/** The key as the form has it. */
+/** Returns the key in the form. */
 function inputOf(form: FormData, role: Role): ApiKeyInput {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   return {
@@ -43,7 +43,7 @@ export function CreateDialog({
   onClose,
   onMade,
 }: {
-  /** The new key is for an agent that used this key; null: for whoever is to get it. */
+  /** The key is for an agent that used this key; null: a general new key. */
   readonly like?: ApiKey | null;
   readonly onClose: () => void;
   readonly onMade: (key: ApiKeyCreated) => void;
@@ -68,7 +68,7 @@ export function CreateDialog({
           <p>
             {"Give the new key to the agent that uses "}
             <Data text={like.name ?? like.key_id} />
-            {" now. Filled in: what that key submitted in the last 30 days."}
+            {"now. Filled in from that key's submissions in the last 30 days."}
           </p>
         )}
         <TextField label="Name" name="name" hint="Such as: refund bot, production" maxLength={limits.name_chars_max} />
@@ -80,7 +80,7 @@ export function CreateDialog({
         />
         <Loaded query={membranes} what="the membranes">
           {(known) => (
-            <Loaded query={observed} what="what the key submitted">
+            <Loaded query={observed} what="recent submissions of the key">
               {(seen) => (
                 <BindingFields role={role} membranes={known} defaults={seen?.bindings ?? usualBindings(known)} />
               )}
@@ -113,8 +113,8 @@ function EndsOpenMode() {
   return (
     <div className="banner warn">
       <div>
-        <strong>This ends open mode for good</strong>
-        Store the key: without one nobody gets in any more. Choose the role admin for the first one.
+        <strong>This ends open mode permanently</strong>
+        Store the key, because access needs one from then on. Choose the role admin for the first one.
       </div>
     </div>
   );

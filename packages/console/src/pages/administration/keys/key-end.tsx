@@ -7,7 +7,7 @@ import { useShowSecret } from "../../../parts/forms/shown-secret.tsx";
 import { Data } from "../../../parts/tables/data.tsx";
 import { useToasts } from "../../../parts/toasts.tsx";
 
-/** What ends the key. */
+/** The way in which the key ends. */
 export interface KeyEnd {
   readonly act: "revoke" | "rotate";
   readonly key: ApiKey;
@@ -25,7 +25,7 @@ export function useKeyEnds(onSettled: () => void) {
   };
   const revoke = useMutation({
     mutationFn: (key_id: string) => client.revokeApiKey(key_id),
-    onSuccess: () => toasts.done("Key revoked", "No request that begins from now on succeeds with it."),
+    onSuccess: () => toasts.done("Key revoked", "Every later request with it is refused."),
     onError: toasts.failed,
     onSettled: settle,
   });
@@ -76,9 +76,9 @@ export function KeyEndQuestion({
       <p>
         {act === "revoke"
           ? key.key_id === caller?.id
-            ? "This is the key you are using: you will be signed out."
-            : "Whoever uses it is refused from the next request on. This cannot be undone."
-          : "The old key ends at once, and this tab goes on with the new one."}
+            ? "You are using this key: you will be signed out."
+            : "The next request with it is refused. You cannot undo this."
+          : "The old key ends at once, and this tab uses the new one."}
       </p>
     </Confirm>
   );

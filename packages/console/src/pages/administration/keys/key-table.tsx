@@ -38,13 +38,13 @@ function boundParts({ agent_ids, membrane_ids, source_cidrs, forbid_shadow }: Ke
   ];
 }
 
-/** What the buttons of a key ask for. */
+/** Actions of a key's buttons. */
 interface Asking {
   /** The id of the caller's own key; null: the caller uses no key. */
   readonly own: string | null;
   readonly onAsk: (asked: KeyEnd) => void;
   readonly onBind: (key: ApiKey) => void;
-  /** An agent uses this admin key and is to get a key of its own. */
+  /** An agent uses this admin key and needs its own. */
   readonly onReplace: (key: ApiKey) => void;
 }
 

@@ -66,7 +66,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const invite = useMutation({
     mutationFn: async (form: FormData) => {
       const email = String(form.get("email")).trim();
-      // The answer does not say whether the address had an invitation before. The list says it and fits one page.
+      // The answer does not say whether the address had an invitation. The list does, and fits one page.
       const { invitations } = await client.listInvitations({ limit: limits.open_invitations_per_organization_max });
       const invitation = await client.inviteUser({ email, role: String(form.get("role")) as PersonRole });
       const before = invitations.find((each) => each.email.toLowerCase() === email.toLowerCase());
@@ -75,7 +75,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     },
     onSuccess: ({ invitation, before }) => {
       const { email, role } = invitation;
-      const void_link = "The link in the first mail does not serve any more.";
+      const void_link = "The link in the first mail is no longer valid.";
       if (before === undefined) toasts.done("Invitation sent", `to ${email}`);
       else if (before.role === role) toasts.done("Invitation sent again", `to ${email}. ${void_link}`);
       else

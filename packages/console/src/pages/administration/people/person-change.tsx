@@ -11,11 +11,11 @@ import { useToasts } from "../../../parts/toasts.tsx";
 export interface PersonChange {
   readonly user: User;
   readonly role: PersonRole | null;
-  /** What the person made, once the service has listed it. */
+  /** Keys, webhooks and invitations of the person, after the service listed them. */
   readonly things?: readonly MadeThing[];
 }
 
-/** `onAsked`: the service asks what becomes of what the person made, or nothing is to be asked any more. */
+/** `onAsked` gets the change if the service asks about the person's things; null if nothing is left to ask. */
 export function usePersonChange(onAsked: (change: PersonChange | null) => void) {
   const client = useClient();
   const queries = useQueryClient();
@@ -64,8 +64,8 @@ export function PersonChangeQuestion({
       <p>
         <Data text={user.email} />
         {role === null
-          ? " is signed out at once. Reviews in this person's hands wait until they are reassigned. If the person made keys, webhooks or invitations, you are asked what becomes of them."
-          : " is signed out at once and signs in again with the new role. With a weaker role, you are asked what becomes of the keys, webhooks and invitations that the person made."}
+          ? "is signed out at once. Reviews assigned to this person wait until you reassign them. If the person made keys, webhooks or invitations, you choose what happens to them."
+          : "is signed out at once and signs in again with the new role. With a weaker role, you choose what happens to the person's keys, webhooks and invitations."}
       </p>
     </Confirm>
   );

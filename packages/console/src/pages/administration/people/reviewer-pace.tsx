@@ -1,4 +1,4 @@
-/** How fast reviewers rule and how much they approve: everybody for admins, and one's own. */
+/** How fast reviewers decide and how often they approve: everyone for admins, and one's own figures. */
 import type { PaceFigures, ReviewerPace } from "@countersign/contract";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useClient, useSession } from "../../../api/session.tsx";
@@ -20,7 +20,7 @@ function usePace() {
   return useQuery({ queryKey, queryFn: () => client.getReviewerPace() });
 }
 
-/** For admins: everybody, or the totals if the organization shows the team only. */
+/** For admins: everyone, or the totals if the organization shows the team only. */
 export function ReviewerPaceCard() {
   const queries = useQueryClient();
   return (
@@ -57,7 +57,7 @@ function AllFigures({ pace: { team, people, is_complete } }: { readonly pace: Re
   );
 }
 
-/** One's own figures. Nothing if the organization shows the team only. */
+/** One's own figures; nothing if the organization shows the team only. */
 export function OwnPaceCard() {
   return (
     <section className="card stack" aria-label="Your reviews">
@@ -74,7 +74,7 @@ function OwnPace() {
       {({ level, people }) => {
         if (level === "team") return <p className="muted">Your organization shows the figures of the team only.</p>;
         const own = people.find(({ person }) => person === caller?.person);
-        if (own === undefined) return <p className="muted">You ruled on nothing in the last 30 days.</p>;
+        if (own === undefined) return <p className="muted">You decided nothing in the last 30 days.</p>;
         return (
           <FiguresTable caption="Your pace">
             <Rows who="You" figures={own} />

@@ -26,7 +26,7 @@ export function NewSecretQuestion({
         {"What "}
         <Data text={webhook.url} />
         {
-          " is sent from then on is signed with the new secret, at once. Until the receiver knows it, messages fail; those you can send again below."
+          "is signed with the new secret from now on. Until the receiver knows it, messages fail; you can send those again below."
         }
       </p>
     </Confirm>
@@ -52,7 +52,7 @@ export function DeleteQuestion({
       onClose={onClose}
     >
       <p>
-        <Data text={webhook.url} /> gets nothing more. Deliveries under way end.
+        <Data text={webhook.url} /> gets no further messages. Running deliveries end.
       </p>
     </Confirm>
   );

@@ -1,4 +1,3 @@
-/** The deliveries that failed, below the webhooks. */
 import type { Webhook } from "@countersign/contract";
 import { useClient } from "../../../api/session.tsx";
 import { SelectField } from "../../../parts/forms/field.tsx";
@@ -8,7 +7,7 @@ import { useFilters } from "../../../shell/filters.ts";
 import { FailedDelivery } from "./failed-delivery.tsx";
 import { SendAllAgain } from "./send-all-again.tsx";
 
-/** Lists the messages that no receiver accepted in three attempts, and the result of sending them again. */
+/** Lists messages that no receiver accepted in three attempts, and the results of retries. */
 export function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const client = useClient();
   const [filters, setFilters] = useFilters(["webhook_id"]);
@@ -45,8 +44,8 @@ export function FailedDeliveries({ webhooks }: { readonly webhooks: readonly Web
         list={list}
         what="deliveries"
         empty={
-          <Empty title={filtered ? "Nothing of this receiver failed" : "Nothing failed"}>
-            <p>A message that its receiver did not take in three attempts stands here and can be sent again.</p>
+          <Empty title={filtered ? "No delivery to this receiver failed" : "Nothing failed"}>
+            <p>Messages that failed three times are listed here. You can send them again.</p>
           </Empty>
         }
       >

@@ -11,7 +11,7 @@ import { useToasts } from "../../../parts/toasts.tsx";
 
 /** The result of the last retry, by the status of its delivery. */
 const afterwards: Record<Delivery["status"], { readonly text: string; readonly tone: string }> = {
-  pending: { text: "sent again: under way", tone: "escalate" },
+  pending: { text: "sent again: in progress", tone: "escalate" },
   delivered: { text: "sent again: delivered", tone: "approve" },
   failed: { text: "sent again: failed", tone: "block" },
   cancelled: { text: "sent again: cancelled with its webhook", tone: "plain" },
@@ -23,9 +23,9 @@ export function FailedDelivery({ delivery, url }: { readonly delivery: Delivery;
   const toasts = useToasts();
   const retry = useMutation({
     mutationFn: () => client.retryDelivery(delivery.delivery_id),
-    onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts of its own."),
+    onSuccess: () => toasts.done("Sent again", "As a new delivery with three attempts."),
     onError: toasts.failed,
-    // Awaited, so that the button stays disabled until the list shows the retry as under way.
+    // Awaited, so that the button stays disabled until the list shows the running retry.
     onSettled: () => queries.invalidateQueries({ queryKey: ["deliveries"] }),
   });
   const again = delivery.latest_retry?.status;
@@ -96,7 +96,7 @@ function Attempts({ delivery: { delivery_id, attempts } }: { readonly delivery: 
   );
 }
 
-/** What the receiver answered to one attempt, or why there was no answer. */
+/** The receiver's answer to one attempt, or the reason for none. */
 function Answer({ attempt: { response_status, error } }: { readonly attempt: Delivery["attempts"][number] }) {
   return (
     <>

@@ -45,18 +45,19 @@ export function SendAllAgain({
           }}
         >
           {webhook_id === undefined ? (
-            <p>What failed goes to its receiver again, once for each event.</p>
+            <p>Every failed message is sent to its receiver again, once for each event.</p>
           ) : (
             <p>
-              What failed goes to <Data text={url(webhook_id)} chars_max={120} /> again, once for each event.
+              Failed messages to <Data text={url(webhook_id)} chars_max={120} /> are sent again, once for each event.
             </p>
           )}
           <p className="small muted">
-            Passed over is what was sent again already, unless that was cancelled, and what has no webhook that is on.
+            Messages already sent again are skipped, unless that was cancelled. So are messages without an active
+            webhook.
           </p>
           {sending.isPending && (
             <p role="status">
-              {`${messages(sending.sent)} so far${sending.resting ? "; it goes on by itself as soon as there is room" : ""} …`}
+              {`${messages(sending.sent)} so far${sending.resting ? "; waiting for the rate limit" : ""} …`}
             </p>
           )}
         </Confirm>
@@ -66,8 +67,8 @@ export function SendAllAgain({
 }
 
 /**
- * Retries one page of deliveries after the other. It rests when the service has reached its rate limit, because a second
- * run would begin at the first page. `stop` ends it after the current page.
+ * Retries one page of deliveries after the other. Waits at the rate limit, because a second run would begin at the
+ * first page. `stop` ends it after the current page.
  */
 function useSendAll(webhook_id: string | undefined, onSettled: () => void) {
   const client = useClient();
@@ -102,9 +103,8 @@ function useSendAll(webhook_id: string | undefined, onSettled: () => void) {
       return count;
     },
     onSuccess: (count) => {
-      if (count > 0)
-        toasts.done(`${messages(count)} sent again`, "Each as a new delivery with three attempts of its own.");
-      else toasts.told("Nothing to send", "All of it was sent again already, or has no webhook that is on.");
+      if (count > 0) toasts.done(`${messages(count)} sent again`, "As new deliveries with three attempts each.");
+      else toasts.told("Nothing to send", "All were already sent again, or have no active webhook.");
     },
     onError: toasts.failed,
     onSettled: () => {

@@ -1,4 +1,4 @@
-/** What an admin does to one webhook: delete it, replace its secret, switch it on or off. */
+/** Changes of one webhook: delete it, replace its secret, switch it on or off. */
 import type { Webhook } from "@countersign/contract";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useClient } from "../../../api/session.tsx";
@@ -9,7 +9,7 @@ export function useWebhookChanges({
   onRemoved,
   onRotated,
 }: {
-  /** The request has ended, with success or without. */
+  /** The request has ended, successfully or not. */
   readonly onRemoved: () => void;
   readonly onRotated: () => void;
 }) {

@@ -66,7 +66,7 @@ export function WebhookDialog({
   );
 }
 
-/** Registers or changes the webhook. `types`: the event types that the form offers, or all that there are. */
+/** Registers or changes the webhook. `types`: the event types in the form, or "all". */
 function useSave(webhook: Webhook | null, types: "all" | readonly EventType[], onSaved: (webhook: Webhook) => void) {
   const client = useClient();
   return useMutation({
