@@ -39,7 +39,7 @@ describe("the log", () => {
   test("censors fields named like a secret, at the top and inside", () => {
     const { lines, log } = captured();
     log.warn(
-      { api_key: "k-1", request: { headers: { "x-api-key": "k-2", cookie: "k-3" } }, smtp: { password: "k-4" } },
+      { api_key: "k-1", request: { headers: { "agent-token": "k-2", cookie: "k-3" } }, smtp: { password: "k-4" } },
       "x",
     );
     expect(lines[0]).not.toMatch(/k-\d/);
@@ -62,6 +62,11 @@ describe("the log", () => {
     expect(lines[0]).not.toContain("QUJD");
     expect(lines[0]).toContain("svc_live_org_***");
     expect(() => JSON.parse(lines[0] ?? "")).not.toThrow();
+  });
+
+  test("censors tokens inside prose", () => {
+    const jwt = `eyJ${"a1".repeat(9)}.eyJ${"b2".repeat(9)}.${"c3".repeat(20)}`;
+    expect(scrub(`"saw ${jwt} here"`)).toBe('"saw eyJ*** here"');
   });
 
   test("does not change ordinary text, addresses and ids", () => {

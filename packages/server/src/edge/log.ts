@@ -24,21 +24,26 @@ const secretFields = new Set([
   "master_keys",
   "other_master_keys",
   "x-api-key",
+  "agent_token",
+  "agent-token",
 ]);
 const censored_levels = 3;
 
-/** The shapes of secrets anywhere in a text: our keys, webhook secrets, the password in a URL. */
+/** The shapes of secrets anywhere in a text: our keys, webhook secrets, the password in a URL, tokens (JWT). */
 const secretText =
-  /\b(svc_(?:live|shadow|test)_[a-z]+_)[0-9A-Za-z]{6,}|\b(whsec_)[0-9A-Za-z+/=_-]{6,}|(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+(?=@)/g;
+  /\b(svc_(?:live|shadow|test)_[a-z]+_)[0-9A-Za-z]{6,}|\b(whsec_)[0-9A-Za-z+/=_-]{6,}|(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+(?=@)|\b(eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g;
 
 /**
- * Returns the line with every API key, webhook secret and URL password replaced by `***`. Prefixes stay, so that a leak
+ * Returns the line with every API key, webhook secret, URL password and token replaced by `***`. Prefixes stay, so that a leak
  * can be traced.
  */
 export function scrub(line: string): string {
   // Nearly no line has a secret, and these searches are much cheaper.
-  if (!line.includes("svc_") && !line.includes("whsec_") && !line.includes("://")) return line;
-  return line.replace(secretText, (_all, key = "", webhook = "", url = "") => `${key}${webhook}${url}***`);
+  if (!["svc_", "whsec_", "://", "eyJ"].some((part) => line.includes(part))) return line;
+  return line.replace(
+    secretText,
+    (_all, key = "", webhook = "", url = "", jwt = "") => `${key}${webhook}${url}${jwt}***`,
+  );
 }
 
 /**

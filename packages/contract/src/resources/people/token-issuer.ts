@@ -22,7 +22,9 @@ export const TokenIssuerInput = closed(
     ),
     trust_domain: Type.Optional(
       Type.String({
-        pattern: "^[a-z0-9._-]{1,255}$",
+        pattern: "^[a-z0-9._-]+$",
+        minLength: 1,
+        maxLength: 255,
         description:
           "for SPIFFE JWT-SVIDs: the trust domain of `sub`, without spiffe://; exactly one of issuer and trust_domain",
       }),
