@@ -4,6 +4,7 @@ import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
 import { escalationCalls } from "./operations/escalations.ts";
 import { freezeCalls } from "./operations/freezes.ts";
+import { grantCalls } from "./operations/grants.ts";
 import { intentCalls } from "./operations/intents.ts";
 import { membraneCalls } from "./operations/membranes.ts";
 import { organizationCalls } from "./operations/organization.ts";
@@ -45,6 +46,7 @@ export function createClient(options: TransportOptions) {
     ...membraneCalls(call),
     ...escalationCalls(call),
     ...overrideCalls(call),
+    ...grantCalls(call),
     ...freezeCalls(call),
     ...policyCalls(call),
     ...webhookCalls(call),

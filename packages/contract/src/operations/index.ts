@@ -5,6 +5,7 @@ import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
 import { freezeOperations } from "./freezes.ts";
+import { grantOperations } from "./grants.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
@@ -29,6 +30,7 @@ export const operations = {
   ...membraneOperations,
   ...escalationOperations,
   ...overrideOperations,
+  ...grantOperations,
   ...freezeOperations,
   ...webhookOperations,
   ...policyOperations,

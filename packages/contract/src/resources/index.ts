@@ -9,6 +9,7 @@ export * from "./error.ts";
 export * from "./escalation.ts";
 export * from "./event.ts";
 export * from "./freeze.ts";
+export * from "./grant.ts";
 export * from "./health.ts";
 export * from "./intent.ts";
 export * from "./membrane.ts";

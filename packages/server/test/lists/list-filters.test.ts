@@ -1,6 +1,7 @@
 /** Filters of lists: one that the contract has and the service passed over would show more than was asked for. */
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
+import type { listGrants } from "../../src/operations/grants/read-grants.ts";
 import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
 import type { listPeople } from "../../src/operations/people/people.ts";
 import type { listPolicies } from "../../src/operations/policies/read-policies.ts";
@@ -17,6 +18,7 @@ interface Narrowing {
   listEscalations: EscalationFilter;
   listIntents: IntentFilter;
   listOverrides: OverrideFilter;
+  listGrants: Parameters<typeof listGrants>[2];
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
   listPeople: Parameters<typeof listPeople>[2];

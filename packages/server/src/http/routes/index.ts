@@ -14,6 +14,7 @@ import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { freezeRoutes } from "./freezes.ts";
+import { grantRoutes } from "./grants.ts";
 import { intentRoutes } from "./intents.ts";
 import { keyRoutes } from "./keys.ts";
 import { membraneRoutes } from "./membranes.ts";
@@ -69,6 +70,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...escalationRoutes(runtime),
     ...organizationRoutes(runtime, packs),
     ...overrideRoutes(runtime),
+    ...grantRoutes(runtime),
     ...freezeRoutes(runtime),
     ...peopleRoutes(runtime, cookies),
     ...passkeyRoutes(runtime, cookies),
