@@ -85,6 +85,7 @@ inBrowser("every page", () => {
       "/membranes",
       "/backtest",
       "/overrides",
+      "/grants",
       "/webhooks",
       "/keys",
       "/people",

@@ -98,6 +98,7 @@ try {
     ["membrane-new", "/membranes", "key", "Add a membrane"],
     ["backtest", "/backtest"],
     ["overrides", "/overrides"],
+    ["grants", "/grants"],
     ["webhooks", "/webhooks"],
     ["keys", "/keys"],
     ["people", "/people", "person"],

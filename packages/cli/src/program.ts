@@ -1,7 +1,7 @@
 import { product_version } from "@countersign/contract";
 import { Command, CommanderError } from "commander";
 import { CommandFailed, isStartRefused } from "./command-failed.ts";
-import { addApprovals } from "./commands/approvals.ts";
+import { addApprovals, addGrants } from "./commands/approvals.ts";
 import { addAudit } from "./commands/audit.ts";
 import { addDistribute } from "./commands/distribute.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -46,7 +46,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addFreeze, addIntents, addApprovals],
+    ...[addFreeze, addIntents, addApprovals, addGrants],
   ])
     add(program, terminal);
   return program;

@@ -55,7 +55,7 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
 }
 
 /** A rule of a pack has an id of its name; one's own policy may have the same name. */
-const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
+export const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
 
 /**
  * The rules which stopped it that let nobody override them, as they are now. Undefined: not known yet. What cannot be found

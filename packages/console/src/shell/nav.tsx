@@ -28,6 +28,7 @@ const groups = [
     name: "Organization",
     links: [
       { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
+      { to: "/grants", text: "Grants", roles: ["reviewer", "auditor"] },
       { to: "/webhooks", text: "Webhooks", roles: ["operator"] },
       { to: "/keys", text: "API keys", roles: ["admin"] },
       { to: "/people", text: "People", roles: ["operator", "auditor"] },

@@ -152,10 +152,8 @@ describe("a grant", () => {
     expect((await pay(org, 20)).verdict).toBe("block");
     await send("POST", "/v1/agents/bot/unfreeze", org.admin, { reason: "go on" });
     expect((await pay(org, 20)).verdict).toBe("approve");
-    const [{ policy_id, policy }] = (await send("GET", "/v1/policies?source=custom", org.admin)).json.policies.map(
-      (each: { policy_id: string }) => ({ policy_id: each.policy_id, policy: each }),
-    );
-    expect(policy).toBeDefined();
+    const { policies } = (await send("GET", "/v1/policies", org.admin)).json;
+    const { policy_id } = policies.find(({ name }: { name: string }) => name === "large");
     const document = {
       apiVersion: "countersign/v1",
       kind: "Policy",
@@ -238,9 +236,11 @@ describe("a grant is refused", () => {
 
   test("beyond the most live ones of an agent and verb", async () => {
     const org = await granting();
-    for (let n = 0; n < limits.grants_live_max; n += 1)
-      await granted(org, { scope: { ...scope, session_id: "s-1" }, times: 1 });
-    expect(await ask(org)).toMatchObject({ status: 409, json: { error: { code: "state_conflict" } } });
+    const { intent_id } = await pay(org, 100);
+    const body = { intent_id, ...terms, until: inHours(2) };
+    const make = () => send("POST", "/v1/grants", org.reviewer, body);
+    for (let n = 0; n < limits.grants_live_max; n += 1) expect((await make()).status).toBe(201);
+    expect(await make()).toMatchObject({ status: 409, json: { error: { code: "state_conflict" } } });
   });
 
   test("to other organizations, as if there were none", async () => {
