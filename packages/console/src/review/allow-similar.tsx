@@ -1,5 +1,5 @@
 /** A grant from a held action: which similar actions may pass in future without a review. */
-import { type Decision, type GrantInput, type IntentAnswer, limits } from "@countersign/contract";
+import { type Decision, type IntentAnswer, limits } from "@countersign/contract";
 import { useMutation, useQueries, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useClient, useMay } from "../api/session.tsx";
@@ -67,43 +67,29 @@ function usePermitted({ reasons }: Decision, wanted: boolean): GrantLimits | nul
   };
 }
 
+/** What the reviewer typed. `most`: the bound of each parameter by its path; empty: the parameter is free. */
+interface Draft {
+  readonly times: string;
+  readonly hours: string;
+  readonly most: Readonly<Record<string, string>>;
+  readonly reason: string;
+}
+
 function GrantDialog({
   decision,
   intent,
-  permitted: { times_max, hours_max },
+  permitted,
   onClose,
 }: Shown & { readonly permitted: GrantLimits; readonly onClose: () => void }) {
-  const client = useClient();
-  const queries = useQueryClient();
-  const toasts = useToasts();
-  const numbers = numbersOf(intent);
-  const [times, setTimes] = useState(String(Math.min(3, times_max)));
-  const [hours, setHours] = useState(String(Math.min(8, hours_max)));
-  const [most, setMost] = useState<Readonly<Record<string, string>>>(
-    Object.fromEntries(numbers.map(([path, value]) => [path, String(value)])),
-  );
-  const [reason, setReason] = useState("");
-  const target = intent.action.target?.identifier;
-  const scope: GrantInput["scope"] = {
-    agent_id: intent.agent.id,
-    verb: intent.action.verb,
-    ...(target === undefined ? {} : { target }),
-    at_most: Object.entries(most).flatMap(([path, text]) => (text === "" ? [] : [{ path, value: Number(text) }])),
-  };
-  const act = useMutation({
-    mutationFn: () => {
-      const until = new Date(nowMs() + Number(hours) * 3_600_000).toISOString();
-      return client.createGrant({ intent_id: decision.intent_id, scope, times: Number(times), until, reason });
-    },
-    onSuccess: (grant) => {
-      toasts.done("Allowed in advance", grant.summary);
-      onClose();
-    },
-    onSettled: () => {
-      void queries.invalidateQueries({ queryKey: ["audit"] });
-      void queries.invalidateQueries({ queryKey: ["grants"] });
-    },
-  });
+  const [draft, setDraft] = useState<Draft>(() => ({
+    times: String(Math.min(3, permitted.times_max)),
+    hours: String(Math.min(8, permitted.hours_max)),
+    most: Object.fromEntries(numbersOf(intent).map(([path, value]) => [path, String(value)])),
+    reason: "",
+  }));
+  const act = useGrant(decision.intent_id, intent, draft, onClose);
+  const { agent, action } = intent;
+  const target = action.target?.identifier;
   return (
     <Dialog title="Allow similar actions" onClose={onClose}>
       <form
@@ -114,49 +100,91 @@ function GrantDialog({
         }}
       >
         <p>
-          {`The agent ${scope.agent_id} may run ${scope.verb}${target === undefined ? " on any target" : ` on ${target}`} ` +
-            "without a review, within the limits below. Every parameter without a limit is free. This does not decide the present action."}
+          {`The agent ${agent.id} may run ${action.verb} on ${target ?? "any target"} without a review, within the limits below. ` +
+            "Every parameter without a limit is free. A grant does not decide the present action."}
         </p>
-        {numbers.map(([path]) => (
-          <TextField
-            key={path}
-            label={`${path} at most (empty: free)`}
-            type="number"
-            min={0}
-            step="any"
-            value={most[path] ?? ""}
-            onChange={(event) => setMost({ ...most, [path]: event.target.value })}
-          />
-        ))}
-        <TextField
-          label={`Times (at most ${times_max})`}
-          type="number"
-          required
-          min={1}
-          max={times_max}
-          value={times}
-          onChange={(event) => setTimes(event.target.value)}
-        />
-        <TextField
-          label={`Hours (at most ${hours_max})`}
-          type="number"
-          required
-          min={1}
-          max={hours_max}
-          value={hours}
-          onChange={(event) => setHours(event.target.value)}
-        />
-        <TextArea
-          label="Reason (kept in the audit trail)"
-          required
-          maxLength={limits.comment_chars_max}
-          value={reason}
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <LimitFields draft={draft} permitted={permitted} onChange={(change) => setDraft({ ...draft, ...change })} />
         {act.error !== null && <Failed error={act.error} />}
-        <FormActions action="Allow" disabled={act.isPending || reason.trim() === ""} onClose={onClose} />
+        <FormActions action="Allow" disabled={act.isPending || draft.reason.trim() === ""} onClose={onClose} />
       </form>
     </Dialog>
+  );
+}
+
+function useGrant(intent_id: string, { agent, action }: Intent, draft: Draft, onClose: () => void) {
+  const client = useClient();
+  const queries = useQueryClient();
+  const toasts = useToasts();
+  const target = action.target?.identifier;
+  return useMutation({
+    mutationFn: () => {
+      const at_most = Object.entries(draft.most).flatMap(([path, text]) =>
+        text === "" ? [] : [{ path, value: Number(text) }],
+      );
+      const scope = { agent_id: agent.id, verb: action.verb, ...(target === undefined ? {} : { target }), at_most };
+      const until = new Date(nowMs() + Number(draft.hours) * 3_600_000).toISOString();
+      return client.createGrant({ intent_id, scope, times: Number(draft.times), until, reason: draft.reason.trim() });
+    },
+    onSuccess: (grant) => {
+      toasts.done("Allowed in advance", grant.summary);
+      onClose();
+    },
+    onSettled: () => {
+      void queries.invalidateQueries({ queryKey: ["audit"] });
+      void queries.invalidateQueries({ queryKey: ["grants"] });
+    },
+  });
+}
+
+function LimitFields({
+  draft,
+  permitted,
+  onChange,
+}: {
+  readonly draft: Draft;
+  readonly permitted: GrantLimits;
+  readonly onChange: (change: Partial<Draft>) => void;
+}) {
+  const { times, hours, most, reason } = draft;
+  return (
+    <>
+      {Object.entries(most).map(([path, value]) => (
+        <TextField
+          key={path}
+          label={`${path} at most (empty: free)`}
+          type="number"
+          min={0}
+          step="any"
+          value={value}
+          onChange={(event) => onChange({ most: { ...most, [path]: event.target.value } })}
+        />
+      ))}
+      <TextField
+        label={`Times (at most ${permitted.times_max})`}
+        type="number"
+        required
+        min={1}
+        max={permitted.times_max}
+        value={times}
+        onChange={(event) => onChange({ times: event.target.value })}
+      />
+      <TextField
+        label={`Hours (at most ${permitted.hours_max})`}
+        type="number"
+        required
+        min={1}
+        max={permitted.hours_max}
+        value={hours}
+        onChange={(event) => onChange({ hours: event.target.value })}
+      />
+      <TextArea
+        label="Reason (kept in the audit trail)"
+        required
+        maxLength={limits.comment_chars_max}
+        value={reason}
+        onChange={(event) => onChange({ reason: event.target.value })}
+      />
+    </>
   );
 }
 

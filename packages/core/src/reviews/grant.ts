@@ -112,7 +112,7 @@ export function grantCovers(grant: UsableGrant, action: GrantedAction, rules: Ru
 }
 
 /** Whether the rule is one of the grant's, and has not changed. */
-export function isRuleOf({ rules }: Pick<UsableGrant, "rules">, rule: GrantRule): boolean {
+function isRuleOf({ rules }: Pick<UsableGrant, "rules">, rule: GrantRule): boolean {
   return rules.some((granted) => canonicalJson(granted) === canonicalJson(rule));
 }
 
@@ -166,7 +166,7 @@ export function grantText({ agent_id, verb, target, session_id, at_most = [] }: 
 }
 
 /** The name of the reason that a decision gives for its grant. */
-export const grant_reason_name = "grant";
+const grant_reason_name = "grant";
 
 /** Returns the reason of a decision that rests on a grant. */
 export function grantReason(grant_id: string, granted_by: string, expires_at: string): Reason {

@@ -53,7 +53,7 @@ async function granted(org: Reviewed, change: object = {}) {
 }
 
 describe("a grant", () => {
-  test("approves what its scope covers, so many times, and the decision, the trail and the grant say so", async () => {
+  test("approves what its scope covers, up to its number of times, and the decision, the trail and the grant say so", async () => {
     const org = await granting();
     const grant = await granted(org, { times: 2 });
     expect(grant).toMatchObject({ ...terms, times: 2, times_used: 0, status: "active", policies: ["large"] });
