@@ -32,7 +32,7 @@ export const testProjects = {
 export const repeatedThroughPooler = [
   "packages/server/src/edge/main.test.ts",
   "packages/server/src/http/gate/keys.test.ts",
-  "packages/server/src/http/routes/{escalations,intents,overrides,people,webhooks}.test.ts",
+  "packages/server/src/http/routes/{escalations,intents,overrides,people/people,webhooks}.test.ts",
   "packages/server/src/store/commit/{commit-call,commit-writer}.test.ts",
   "packages/server/src/store/database/migrate.test.ts",
   "packages/server/src/store/organizations/heads.test.ts",

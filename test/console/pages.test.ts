@@ -87,6 +87,7 @@ inBrowser("every page", () => {
       "/agents",
       "/agent?id=support-bot",
       "/overrides",
+      "/grants",
       "/webhooks",
       "/keys",
       "/people",

@@ -100,6 +100,7 @@ try {
     ["agents", "/agents"],
     ["agent", "/agent?id=support-bot"],
     ["overrides", "/overrides"],
+    ["grants", "/grants"],
     ["webhooks", "/webhooks"],
     ["keys", "/keys"],
     ["people", "/people", "person"],

@@ -9,7 +9,7 @@ import { addFigures } from "./commands/figures.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addMcp } from "./commands/mcp.ts";
 import { addAgents } from "./commands/operate/agents.ts";
-import { addApprovals } from "./commands/operate/approvals.ts";
+import { addApprovals, addGrants } from "./commands/operate/approvals.ts";
 import { addFreeze } from "./commands/operate/freeze.ts";
 import { addIntents } from "./commands/operate/intents.ts";
 import { addOrgs } from "./commands/orgs.ts";
@@ -48,7 +48,7 @@ export function createProgram(terminal: Terminal): Command {
   for (const add of [
     ...[addServe, addKeys, addOrgs, addDoctor, addExport, addSecrets],
     ...[addMcp, addReplay, addWebhooks, addPolicies, addPacks, addAudit, addFigures, addDistribute],
-    ...[addAgents, addFreeze, addIntents, addApprovals, addIssuers],
+    ...[addAgents, addFreeze, addIntents, addApprovals, addGrants, addIssuers],
   ])
     add(program, terminal);
   return program;

@@ -158,6 +158,11 @@ const organization = [
   }),
   createRoute({
     getParentRoute: inFrame,
+    path: "/grants",
+    component: lazyRouteComponent(() => import("./pages/grants.tsx"), "GrantsPage"),
+  }),
+  createRoute({
+    getParentRoute: inFrame,
     path: "/webhooks",
     component: lazyRouteComponent(() => import("./pages/administration/webhooks.tsx"), "WebhooksPage"),
   }),

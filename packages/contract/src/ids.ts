@@ -11,6 +11,7 @@ export const idPrefixes = {
   intent: "int_",
   escalation: "esc_",
   override: "ovr_",
+  grant: "grt_",
   policy: "pol_",
   session: "ses_",
   user: "usr_",

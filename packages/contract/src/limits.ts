@@ -46,6 +46,13 @@ export const limits = {
   label_chars_max: 128,
   comment_chars_max: 4_000,
 
+  // Grants. Source: docs/decisions/0045
+  grant_times_max: 1_000,
+  grant_hours_max: 720,
+  grant_bounds_max: 5,
+  /** Live grants of one agent and verb. */
+  grants_live_max: 50,
+
   // Claims. Source: docs/decisions/0036
   claim_nonce_chars_max: 255,
   claim_unknown_after_seconds: 900,

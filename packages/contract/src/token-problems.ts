@@ -1,4 +1,4 @@
-/** What the service takes from a token of an agent, and why it takes nothing. Source: docs/decisions/0044. */
+/** The facts that the service reads from an agent's token, and the reasons for refusing a token. Source: docs/decisions/0044. */
 
 /** The facts of `identity` that a token proves: its agent, who acts for whom, and its `iss` or `spiffe://` trust domain. */
 export const verifiedFacts = ["authenticated_agent_id", "delegation_chain", "token_issuer"] as const;

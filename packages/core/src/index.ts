@@ -124,6 +124,16 @@ export {
   stepReview,
   withDemands,
 } from "./reviews/escalation.ts";
+export {
+  type GrantRule,
+  grantCovers,
+  grantReason,
+  grantTerms,
+  grantText,
+  isInScope,
+  rulesInForce,
+  type UsableGrant,
+} from "./reviews/grant.ts";
 export { overrideTerms } from "./reviews/override.ts";
 export { type FastApproval, type MeasuredVote, type PacedVote, paceVote } from "./reviews/pace.ts";
 export { type CountedDemand, hasTurn, isMet, missingApprovals, missingText, panelsOf } from "./reviews/panels.ts";

@@ -5,6 +5,7 @@ import { apiKeyCalls } from "./operations/api-keys.ts";
 import { contextCalls } from "./operations/context.ts";
 import { escalationCalls } from "./operations/escalations.ts";
 import { freezeCalls } from "./operations/freezes.ts";
+import { grantCalls } from "./operations/grants.ts";
 import { intentCalls } from "./operations/intents.ts";
 import { membraneCalls } from "./operations/membranes.ts";
 import { organizationCalls } from "./operations/organization.ts";
@@ -49,6 +50,7 @@ export function createClient(options: TransportOptions) {
     ...escalationCalls(call),
     ...overrideCalls(call),
     ...agentCalls(call),
+    ...grantCalls(call),
     ...freezeCalls(call),
     ...policyCalls(call),
     ...webhookCalls(call),

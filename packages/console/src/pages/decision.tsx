@@ -14,6 +14,7 @@ import { Loaded } from "../parts/states.tsx";
 import { Paged, usePaged } from "../parts/tables/paged.tsx";
 import { Said } from "../parts/tables/scrolls.tsx";
 import { ExactTime, Time } from "../parts/time.tsx";
+import { AllowSimilar } from "../review/allow-similar.tsx";
 import { ApprovalNote } from "../review/approval.tsx";
 import { OverrideOf } from "../review/override.tsx";
 import { AgentLink } from "./agents/agent-link.tsx";
@@ -67,6 +68,7 @@ function Whole({ answer: { intent, facts, decision, ancestors = [] } }: { readon
           <Said text={intent.payload.summary} />
         )}
         {decision.verdict === "block" && decision.enforced && <OverrideOf decision={decision} />}
+        <AllowSimilar decision={decision} intent={intent} />
       </section>
       {decision.would_approve_if !== null && decision.would_approve_if.length > 0 && (
         <section className="card stack tight">
@@ -162,6 +164,9 @@ function Outcome({ decision }: { readonly decision: Decision }) {
       )}
       {decision.human_override_id !== null && (
         <span className="small muted">{`passed by override ${decision.human_override_id}`}</span>
+      )}
+      {decision.grant_id !== undefined && (
+        <span className="small muted">{`allowed in advance by grant ${decision.grant_id}`}</span>
       )}
       {review_id !== null && (
         <Link className="small" to="/escalations/$escalation_id" params={{ escalation_id: review_id }}>

@@ -57,7 +57,7 @@ function Actions({ session_id, at_ms }: { readonly session_id: string; readonly 
   );
 }
 
-/** What became of an action, in words. */
+/** Returns the outcome of an action in words. */
 function outcomeText({ status, outcome, execution }: IntentListItem): string {
   if (status === "pending") return "waits for review";
   const done = execution === undefined ? "" : `, ${execution.status.replace("_", " ")}`;

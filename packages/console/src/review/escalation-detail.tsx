@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from "react";
 import { focusIsLost } from "../browser/focus.ts";
 import { Loaded } from "../parts/states.tsx";
 import { CountsLeftOut, useCountLeftOut } from "../parts/tables/left-out.tsx";
+import { AllowSimilar } from "./allow-similar.tsx";
 import { CaseLine } from "./case.tsx";
 import { RequestedAction } from "./detail/requested-action.tsx";
 import { RulingButtons } from "./detail/ruling-buttons.tsx";
@@ -71,6 +72,7 @@ function Detail({
               <CountsLeftOut tell={tell}>
                 <RequestedAction escalation={escalation} answer={answer} content={content} />
               </CountsLeftOut>
+              <AllowSimilar decision={answer.decision} intent={answer.intent} />
               {act !== null && (
                 <ActDialog
                   act={act}

@@ -55,7 +55,7 @@ export function OverrideOf({ decision }: { readonly decision: Decision }) {
 }
 
 /** A pack's rule has an id made from its name; an organization's policy may have the same name. */
-const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
+export const isOfPack = ({ policy_id, policy }: Reason) => policy_id === `pol_${policy}`;
 
 /**
  * Returns the blocking rules that currently forbid overrides; undefined: not known yet. If a rule cannot be read, the

@@ -29,6 +29,7 @@ const groups = [
     links: [
       { to: "/agents", text: "Agents", roles: ["reviewer", "auditor"] },
       { to: "/overrides", text: "Overrides", roles: ["reviewer", "auditor"] },
+      { to: "/grants", text: "Grants", roles: ["reviewer", "auditor"] },
       { to: "/webhooks", text: "Webhooks", roles: ["operator"] },
       { to: "/keys", text: "API keys", roles: ["admin"] },
       { to: "/people", text: "People", roles: ["operator", "auditor"] },

@@ -6,6 +6,7 @@ import { apiKeyOperations } from "./api-keys.ts";
 import { contextOperations } from "./context.ts";
 import { escalationOperations } from "./escalations.ts";
 import { freezeOperations } from "./freezes.ts";
+import { grantOperations } from "./grants.ts";
 import { intentOperations, overrideOperations } from "./intents.ts";
 import { membraneOperations } from "./membranes.ts";
 import { onboardingOperations } from "./onboarding.ts";
@@ -33,6 +34,7 @@ export const operations = {
   ...escalationOperations,
   ...overrideOperations,
   ...agentOperations,
+  ...grantOperations,
   ...freezeOperations,
   ...webhookOperations,
   ...policyOperations,

@@ -61,7 +61,7 @@ export const AgentListQuery = listQuery({
   ),
 });
 
-/** What an agent did in a window of time. */
+/** The decisions of an agent in a window of time. */
 const AgentActivity = Type.Object(
   {
     from: timestamp(),

@@ -138,6 +138,7 @@ export const Decision = Type.Object(
       timestamp("the end of the approval by people; only on a decision that people approved"),
     ),
     resumed_from: Type.Optional(id("intent")),
+    grant_id: Type.Optional(id("grant")),
     valid_until: nullable(timestamp("after this time facts of the decision are stale; null: no such time")),
     policy_set: Type.Object({
       version: Type.Integer({ minimum: 0 }),

@@ -41,6 +41,8 @@ export interface EscalationSettings {
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
   /** How fast approvals may be without a typed reason. */
   readonly pace?: Pace;
+  /** The largest grant over what this policy holds. Absent: the policy permits no grants. */
+  readonly grants?: { readonly times_max: number; readonly hours_max: number };
 }
 
 /** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */

@@ -125,17 +125,20 @@ function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
   });
 }
 
+/** The part of a reason that says which policy holds the action. */
+type HoldingReason = Pick<Reason, "effect" | "policy_id">;
+
 /**
  * Returns what policies demand that hold an action for these reasons. A policy takes what it leaves out from the membrane.
  * Policies that held the action for the reasons `before` are left out: the review meets them already.
  */
 export function heldFor(
-  reasons: readonly Reason[],
+  reasons: readonly HoldingReason[],
   policySet: PolicySet,
   membrane: MembraneTerms,
-  before: readonly Reason[] = [],
+  before: readonly HoldingReason[] = [],
 ): ReviewDemand[] {
-  const holding = (those: readonly Reason[]) =>
+  const holding = (those: readonly HoldingReason[]) =>
     new Set(those.flatMap(({ effect, policy_id }) => (effect === "escalate" && policy_id !== null ? [policy_id] : [])));
   const [now, then] = [holding(reasons), holding(before)];
   return policySet.live.placed.flatMap(({ policy }) =>

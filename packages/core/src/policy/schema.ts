@@ -195,6 +195,26 @@ const escalation: Schema = {
       },
     },
     pace,
+    grants: {
+      description: "permits reviewers to allow similar actions in advance, within these limits",
+      type: "object",
+      required: ["times_max", "hours_max"],
+      additionalProperties: false,
+      properties: {
+        times_max: {
+          description: "the most actions of one grant",
+          type: "integer",
+          minimum: 1,
+          maximum: limits.grant_times_max,
+        },
+        hours_max: {
+          description: "the longest time of one grant, in hours",
+          type: "integer",
+          minimum: 1,
+          maximum: limits.grant_hours_max,
+        },
+      },
+    },
   },
 };
 

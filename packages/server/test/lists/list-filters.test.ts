@@ -2,6 +2,7 @@
 import type { OperationId, operations } from "@countersign/contract";
 import { expect, test } from "vitest";
 import type { listAgents } from "../../src/operations/agents/read-agents.ts";
+import type { listGrants } from "../../src/operations/grants/read-grants.ts";
 import type { readOverview } from "../../src/operations/membranes/read-overview.ts";
 import type { listPeople } from "../../src/operations/people/people.ts";
 import type { listPolicies } from "../../src/operations/policies/read-policies.ts";
@@ -18,6 +19,7 @@ interface Narrowing {
   listEscalations: EscalationFilter;
   listIntents: IntentFilter;
   listOverrides: OverrideFilter;
+  listGrants: Parameters<typeof listGrants>[2];
   listFailedDeliveries: NonNullable<Parameters<typeof listFailedDeliveries>[2]>;
   retryFailedDeliveries: NonNullable<Parameters<typeof retryFailedDeliveries>[2]>;
   listAgents: Parameters<typeof listAgents>[2];

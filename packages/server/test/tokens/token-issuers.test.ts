@@ -1,4 +1,4 @@
-/** Trusted issuers over HTTP: who may add them, what is refused, and what the audit trail says. Source: docs/decisions/0044. */
+/** Tests trusted issuers over HTTP: roles, refusals and the audit trail. Source: docs/decisions/0044. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

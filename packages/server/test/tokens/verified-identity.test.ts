@@ -1,4 +1,4 @@
-/** What the Agent-Token header makes of a decision. Source: docs/decisions/0044. */
+/** Tests the effect of the Agent-Token header on decisions. Source: docs/decisions/0044. */
 import type { JWTPayload } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

@@ -1,7 +1,17 @@
-import type { CancelInput } from "@countersign/contract";
+import type { CancelInput, Grant } from "@countersign/contract";
 import { type Command, Option } from "commander";
+
 import { CommandFailed } from "../../command-failed.ts";
-import { keyOption, refusalText, type ServiceOptions, serviceClient, strangerText, urlOption } from "../../service.ts";
+import {
+  answered,
+  keyOption,
+  refusalText,
+  type ServiceOptions,
+  serviceClient,
+  strangerText,
+  urlOption,
+} from "../../service.ts";
+import { formatTable } from "../../table.ts";
 import type { Terminal } from "../../terminal.ts";
 import { visible } from "../../visible.ts";
 
@@ -39,4 +49,55 @@ async function revoke(terminal: Terminal, escalation_id: string, { reason, ...se
   });
   if (intent_id === undefined) throw new CommandFailed(strangerText(""));
   terminal.print(visible(`the approval of ${intent_id} is revoked`));
+}
+
+/** Adds `grants list` and `grants revoke`. */
+export function addGrants(program: Command, terminal: Terminal): void {
+  const grants = program.command("grants").description("actions that people allowed in advance");
+  grants
+    .command("list")
+    .description("list grants, newest first")
+    .option("--live", "only grants that are neither spent nor expired nor revoked", false)
+    .addOption(urlOption())
+    .addOption(keyOption("reviewer key"))
+    .addHelpText("after", "\nExample:\n  $ countersign grants list --live")
+    .action((options: ServiceOptions & { readonly live: boolean }) => listGrants(terminal, options));
+  grants
+    .command("revoke <grant_id>")
+    .description("revoke a grant at once, on every node")
+    .addOption(urlOption())
+    .addOption(keyOption("reviewer key"))
+    .addHelpText("after", "\nExample:\n  $ countersign grants revoke grt_01K…")
+    .action((grant_id: string, options: ServiceOptions) => revokeGrant(terminal, grant_id, options));
+}
+
+async function listGrants(
+  terminal: Terminal,
+  { live, ...service }: ServiceOptions & { readonly live: boolean },
+): Promise<void> {
+  const client = serviceClient(terminal, service);
+  const found: Grant[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { ...(live ? { live: "true" as const } : {}), ...(cursor === undefined ? {} : { cursor }) };
+    const { grants, next_cursor } = await answered(() => client.listGrants(query));
+    if (!Array.isArray(grants)) throw new CommandFailed(strangerText(""));
+    found.push(...grants);
+    cursor = next_cursor;
+  }
+  if (found.length === 0) return terminal.print("there are no grants");
+  const rows = found.map(({ grant_id, status, times, times_used, expires_at, granted_by, summary }) => [
+    grant_id,
+    status,
+    `${times_used} of ${times}`,
+    expires_at,
+    granted_by,
+    summary,
+  ]);
+  terminal.print(formatTable([["grant", "status", "used", "until", "by", "allows"], ...rows]));
+}
+
+async function revokeGrant(terminal: Terminal, grant_id: string, service: ServiceOptions): Promise<void> {
+  const client = serviceClient(terminal, service);
+  await answered(() => client.revokeGrant(grant_id));
+  terminal.print(visible(`the grant ${grant_id} is revoked`));
 }

@@ -6,6 +6,7 @@ import { diagnose, type Located, type PolicyDiagnostic } from "../located.ts";
 import { parseTemplate } from "../message.ts";
 import { inexactNumbers, unreadableLiterals } from "./check-literals.ts";
 import { costSteps, type PolicyCost } from "./cost.ts";
+import { deadGrants } from "./dead-grants.ts";
 import { deadPaths } from "./dead-paths.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { helpOfCode } from "./help.ts";
@@ -81,6 +82,8 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
     warnings.add(() => diagnose(located, path, { code: "not_allowed", message, help }));
   const soft = softLimit(readable.spec);
   if (soft !== null) warnings.add(() => diagnose(located, "/spec/override", { code: "not_allowed", ...soft }));
+  const dead = deadGrants(readable.spec);
+  if (dead !== null) errors.add(() => diagnose(located, "/spec/escalation/grants", { code: "not_allowed", ...dead }));
   const template = parseTemplate(readable.spec.message ?? "");
   if (!template.ok) {
     const help = "An expression in a message stands between {{ and }}.";

@@ -15,6 +15,7 @@ import { backtestRoutes } from "./backtest.ts";
 import { contextRoutes } from "./context.ts";
 import { escalationRoutes } from "./escalations.ts";
 import { freezeRoutes } from "./freezes.ts";
+import { grantRoutes } from "./grants.ts";
 import { intentRoutes } from "./intents.ts";
 import { keyRoutes } from "./keys.ts";
 import { membraneRoutes } from "./membranes.ts";
@@ -23,10 +24,10 @@ import { operatingHandlers } from "./operating.ts";
 import { organizationRoutes } from "./organization.ts";
 import { overrideRoutes } from "./overrides.ts";
 import { packRoutes } from "./packs.ts";
-import { passkeyRoutes } from "./passkeys.ts";
-import { peopleRoutes } from "./people.ts";
+import { passkeyRoutes } from "./people/passkeys.ts";
+import { peopleRoutes } from "./people/people.ts";
+import { singleSignOnRoutes } from "./people/single-sign-on.ts";
 import { policyRoutes } from "./policies.ts";
-import { singleSignOnRoutes } from "./single-sign-on.ts";
 import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
@@ -73,6 +74,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
     ...organizationRoutes(runtime, packs),
     ...overrideRoutes(runtime),
     ...agentRoutes(runtime),
+    ...grantRoutes(runtime),
     ...freezeRoutes(runtime),
     ...peopleRoutes(runtime, cookies),
     ...passkeyRoutes(runtime, cookies),

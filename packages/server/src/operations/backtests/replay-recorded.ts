@@ -194,8 +194,8 @@ async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly Reco
     return {
       row,
       end,
-      // An approval of an equal action is no override, so nothing can decide such an action as it was decided.
-      lifts: row.decision_end.includes('"resumed_from":"') ? "unknown" : liftsOf(override_id, lifts),
+      // Neither an approval of an equal action nor a grant is an override, so nothing can decide such an action as it was decided.
+      lifts: /"(?:resumed_from|grant_id)":"/.test(row.decision_end) ? "unknown" : liftsOf(override_id, lifts),
       overridden: overridden.has(row.intent_id),
     };
   });

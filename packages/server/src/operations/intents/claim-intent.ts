@@ -9,12 +9,15 @@ import {
   type LetThrough,
   newDemands,
   type Present,
+  type ReviewDemand,
+  rulesInForce,
   sha256Hex,
 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { auditRow } from "../../store/audit/audit.ts";
 import { holdApproval, readApproval } from "../../store/escalations/approvals.ts";
 import { readReview } from "../../store/escalations/escalations.ts";
+import { readGrant } from "../../store/grants/grants.ts";
 import { type Claim, insertClaim, readClaim } from "../../store/intents/claims.ts";
 import { readDecision, readIntent, type StoredDecision, type StoredIntent } from "../../store/intents/intents.ts";
 import { changeHead, lockHead } from "../../store/organizations/heads.ts";
@@ -191,8 +194,25 @@ async function blocksNow(
   // The end of a review's time approved for nobody, so no demand was met.
   if (again.blocked.length > 0 || escalation_status === "timed_out") return again.blocked;
   const review = escalation_id === null ? undefined : await readReview(query, org_id, escalation_id);
-  return newDemands(action, again.demands, review?.demands ?? []).map(({ policy }) => ({
+  const demands = await notGranted(query, org_id, action, again.demands, present);
+  return newDemands(action, demands, review?.demands ?? []).map(({ policy }) => ({
     policy,
     message: "This rule now holds the action for reviewers who have not approved it. Submit the action again.",
   }));
+}
+
+/** Returns the demands without those of unchanged rules that the action's grant covers. */
+async function notGranted(
+  query: Query,
+  org_id: string,
+  { decision: { grant_id }, membrane_id }: StoredIntent,
+  demands: readonly ReviewDemand[],
+  { rules }: Present,
+): Promise<readonly ReviewDemand[]> {
+  if (grant_id === undefined) return demands;
+  const grant = await readGrant(query, org_id, grant_id);
+  const deciding = rules.membrane(membrane_id);
+  if (grant === undefined || deciding === undefined || !rulesInForce(grant, deciding)) return demands;
+  const granted = new Set(grant.rules.map(({ policy_id }) => policy_id));
+  return demands.filter(({ policy_id }) => policy_id === undefined || !granted.has(policy_id));
 }

@@ -1,6 +1,12 @@
 /** Computes a decision from memory, as the rows that would commit it. */
 
-import { attestsFacts, type ContextDocument, type Decision, type IntentSubmission } from "@countersign/contract";
+import {
+  attestsFacts,
+  type ContextDocument,
+  type Decision,
+  foldName,
+  type IntentSubmission,
+} from "@countersign/contract";
 import {
   actionFingerprint,
   authenticatedAs,
@@ -16,12 +22,15 @@ import {
   faultAt,
   formatTimestampUs,
   goesThrough,
+  grantCovers,
+  grantReason,
   mergeFacts,
   normalizeContext,
   superiorsOf,
   wouldApproveIf,
 } from "@countersign/core";
 import { type DecisionRows, decisionEntry, type IdempotencyRow } from "../../store/commit/commit-writer-rows.ts";
+import { readUsableGrants, type StoredGrant } from "../../store/grants/grants.ts";
 import { type ReadyOverride, readReadyOverrides } from "../../store/overrides/overrides.ts";
 import { readElectorate } from "../people/reviewers.ts";
 import type { Recording, Runtime } from "../runtime.ts";
@@ -51,6 +60,8 @@ interface Made {
   readonly decided: Decided;
   readonly fingerprint: string | null;
   readonly override: Pick<ReadyOverride, "override_id" | "expires_at"> | null;
+  /** The grant that approves the action; null: none. */
+  readonly grant: StoredGrant | null;
   /** The review of an equal action that this one rests on; null: none. */
   readonly rest: Joined | Resumed | null;
 }
@@ -60,6 +71,8 @@ export interface Proposed {
   readonly rows: DecisionRows;
   /** The approval that must be handed on with the commit; null: none. */
   readonly resumed: Resumed | null;
+  /** The grant that must be spent with the commit; null: none. */
+  readonly grant_id: string | null;
 }
 
 /**
@@ -79,7 +92,7 @@ export async function proposeDecision(runtime: Recording, proposal: Proposal): P
     escalation = openedEscalation(decision, escalation_id, submission.intent, decided, electorate, input.now_us);
   }
   const rows = rowsOf(runtime, proposal, made, decision, escalation);
-  return { rows, resumed: rest?.kind === "resumed" ? rest : null };
+  return { rows, resumed: rest?.kind === "resumed" ? rest : null, grant_id: made.grant?.grant_id ?? null };
 }
 
 async function decideIntent(runtime: Recording, proposal: Proposal, deciding: DecidingMembrane): Promise<Made> {
@@ -109,16 +122,44 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         target: intent.action.target ?? null,
         content: intent.payload?.content ?? null,
       });
-  const made: Made = { input, decided: first, fingerprint, override: null, rest: null };
+  const made: Made = { input, decided: first, fingerprint, override: null, grant: null, rest: null };
   // No override lifts a freeze, and no approval of an equal action does, so none is looked up for what is frozen.
   if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
   const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
   if (lifted !== null) return { ...made, ...lifted };
   if (first.content.verdict !== "escalate") return made;
   const { membrane_id } = deciding.membrane;
+  const granted = state.grants ? await grantedBy(runtime, proposal, deciding, made) : null;
+  if (granted !== null) return { ...made, ...granted };
   const { idempotency } = proposal;
   const held = { caller, state, submission, membrane_id, idempotency, input, decided: first, fingerprint };
   return { ...made, rest: await restOnEqual(runtime, held) };
+}
+
+/** Decides with the first grant that covers the held action; null: there is none. */
+async function grantedBy(
+  runtime: Pick<Runtime, "db">,
+  { caller: { org_id, lineage_id } }: Proposal,
+  deciding: DecidingMembrane,
+  { input, decided: held }: Made,
+): Promise<Pick<Made, "decided" | "grant"> | null> {
+  const { intent, mode } = input;
+  const { membrane_id } = deciding.membrane;
+  const actor = { membrane_id, mode, lineage_id, agent: foldName(intent.agent.id), verb: foldName(intent.action.verb) };
+  const grants = await runtime.db.tenant(org_id, (query) => readUsableGrants(query, org_id, actor));
+  const { type: action_type } = held.decided_as;
+  const { modified_content, reasons } = held.content;
+  const contents = [intent.payload?.content ?? null, ...(modified_content === null ? [] : [modified_content])];
+  for (const grant of grants) {
+    const rules = grantCovers(grant, { intent, action_type, contents, reasons }, deciding);
+    if (rules === null) continue;
+    const decided = decide({ ...input, overrides: rules });
+    if (!goesThrough(decided.content.verdict)) continue;
+    const reason = grantReason(grant.grant_id, grant.granted_by, grant.expires_at);
+    const content = { ...decided.content, reasons: [...decided.content.reasons, reason] };
+    return { decided: { ...decided, content, reasons_for_agents: [...decided.reasons_for_agents, reason] }, grant };
+  }
+  return null;
 }
 
 /** Merges the facts of the submission, the stored ones, the pulled ones, and those of the token. `now_us` is the time of the decision. */
@@ -174,7 +215,7 @@ function decisionOf(
   deciding: DecidingMembrane,
   made: Made,
 ): Decision {
-  const { input, decided, override, rest } = made;
+  const { input, decided, override, grant, rest } = made;
   const for_agents = isAgent(caller);
   const { content } = decided;
   const { mode } = input;
@@ -205,6 +246,7 @@ function decisionOf(
     escalation_id,
     escalation_status: escalation_id === null ? null : "pending",
     ...(override === null ? {} : { approval_expires_at: override.expires_at }),
+    ...(grant === null ? {} : { approval_expires_at: grant.expires_at, grant_id: grant.grant_id }),
     ...(rest?.kind === "resumed" ? { resumed_from: rest.from } : {}),
     valid_until: content.valid_until,
     policy_set: { version: state.policy_epoch, sha256: content.policy_set.sha256 },

@@ -11,6 +11,7 @@ import type { CommitOutcome, DecisionRows, IdempotencyRow } from "../../store/co
 import { readFirstAnswer } from "../../store/intents/intents.ts";
 import type { Epochs } from "../../store/organizations/epochs.ts";
 import { pullContext } from "../context/pull-context.ts";
+import { spendGrant } from "../grants/spend-grant.ts";
 import { announceQuotaExceeded } from "../organizations/announce-quota-exceeded.ts";
 import type { Runtime } from "../runtime.ts";
 import { agentRefusal, membraneRefusal, modeRefusal, sourceRefusal } from "../shared/bindings.ts";
@@ -22,7 +23,6 @@ import { withExecution } from "./execution.ts";
 import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
 import { wordedFor } from "./readers.ts";
-import type { Resumed } from "./rest-on-equal.ts";
 
 /** What deciding on a submission needs. */
 export type Deciding = Pick<
@@ -81,6 +81,8 @@ const attempts_min = 6;
 const stale_max = 2;
 /** Retries allowed after another request spent the override first. */
 const lost_races_max = 100;
+/** The outcome of a commit whose approval somebody else spent or revoked. */
+const approvalGone = { outcome: "approval_gone" } as const;
 
 /**
  * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound elsewhere), not_found and
@@ -237,12 +239,14 @@ class Submission {
     return facts;
   }
 
-  async #commit(state: OrgState, { rows, resumed }: Proposed): Promise<SubmissionAnswer | null> {
+  async #commit(state: OrgState, { rows, resumed, grant_id }: Proposed): Promise<SubmissionAnswer | null> {
     const runtime = this.#runtime;
     const { intent_id, decision, verdict, mode } = rows.entry;
     const has_events = rows.events.length > 0;
-    const outcome =
-      resumed === null ? await runtime.reviewQueues.enter(rows, this.#write) : await this.#handOn(rows, resumed);
+    let outcome: CommitOutcome | typeof approvalGone;
+    if (resumed !== null) outcome = await this.#commitWith(handOn(runtime, rows, resumed));
+    else if (grant_id !== null) outcome = await this.#commitWith(spendGrant(runtime, rows, grant_id));
+    else outcome = await runtime.reviewQueues.enter(rows, this.#write);
     switch (outcome.outcome) {
       case "committed":
         if (has_events) runtime.deliveries.wake(this.#caller.org_id);
@@ -254,8 +258,8 @@ class Submission {
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
       case "approval_gone":
-        // Another retry spent the override, or the approval. There may be a second one for the same action. Each lost race is a win of
-        // another retry, and there are no more wins than overrides and approvals.
+        // Another submission spent the override, the approval or the grant. There may be a second one for the same action. Each lost race is a win of
+        // another retry, and there are no more wins than overrides, approvals and uses of grants.
         this.#lost_races += 1;
         return null;
       case "quota_exceeded":
@@ -275,10 +279,10 @@ class Submission {
     return committing;
   };
 
-  /** Commits the decision together with the approval that it takes from an equal action. */
-  async #handOn(rows: DecisionRows, resumed: Resumed): Promise<CommitOutcome | { readonly outcome: "approval_gone" }> {
+  /** Waits for a commit that also spends an approval: that of an equal action, or a use of a grant. */
+  async #commitWith(committing: Promise<CommitOutcome | null>): Promise<CommitOutcome | typeof approvalGone> {
     try {
-      return (await handOn(this.#runtime, rows, resumed)) ?? { outcome: "approval_gone" };
+      return (await committing) ?? approvalGone;
     } finally {
       this.#request.turn?.over();
     }

@@ -40,6 +40,8 @@ export interface OrgState {
   readonly heard: ReadonlySet<string>;
   /** False: the organization has no active override, so a block needs no look-up. Each new override raises the policy epoch. */
   readonly overrides: boolean;
+  /** False: the organization has no live grant. Each new grant raises the policy epoch. */
+  readonly grants: boolean;
   /** What people froze. Each change of it raises the policy epoch. */
   readonly freezes: Freezes;
   /** The registered parents of agents. Each change of them raises the policy epoch. */

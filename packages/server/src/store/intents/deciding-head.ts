@@ -17,6 +17,8 @@ export interface DecidingHead {
   readonly heard: ReadonlySet<string>;
   /** True: an active override may exist. */
   readonly overrides: boolean;
+  /** True: a grant may approve something. */
+  readonly grants: boolean;
   readonly freezes: Freezes;
   readonly parents: Parents;
   /** The endpoint to ask for facts, or null. */
@@ -49,6 +51,7 @@ export async function readDecidingHead(
         where h.webhooks > 0 and w.org_id = $1 and w.active and w.escalation_id is null) as heard,
        (select audit_id from ledger where org_id = $1 and type in (${settingsTypes}) order by seq desc limit 1) as settings_audit_id,
        exists (select from overrides where org_id = $1 and status = 'active') as overrides,
+       exists (select from grants where org_id = $1 and revoked_at is null) as grants,
        ${standing_freezes} as freezes, ${registered_parents} as parents,
        s.org_id is not null as has_source, s.url, s.timeout_ms, s.secret_sealed, s.created_at,
        (select json_agg(json_build_array(name, folded_name)) from (

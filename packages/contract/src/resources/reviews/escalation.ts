@@ -1,9 +1,9 @@
 import Type, { type Static } from "typebox";
-import { limits } from "../limits.ts";
-import { EscalationStatus, MessageToAgent, Modification, Outcome } from "./decision.ts";
-import { Target } from "./intent.ts";
-import { NamedReviewer, Pace, Reviewer } from "./membrane.ts";
-import { closed, id, listQuery, nullable, oneOf, PipelineMode, plainText, text, timestamp } from "./shapes.ts";
+import { limits } from "../../limits.ts";
+import { EscalationStatus, MessageToAgent, Modification, Outcome } from "../decision.ts";
+import { Target } from "../intent.ts";
+import { NamedReviewer, Pace, Reviewer } from "../membrane.ts";
+import { closed, id, listQuery, nullable, oneOf, PipelineMode, plainText, text, timestamp } from "../shapes.ts";
 
 const reviewedModification = closed({
   op: oneOf(["add", "remove", "replace"]),

@@ -8,12 +8,12 @@ import {
   finishPasskeyLogin,
   finishPasskeyRegistration,
   listPasskeys,
-} from "../../operations/people/passkeys.ts";
-import type { Runtime } from "../../operations/runtime.ts";
-import type { PasskeySite } from "../../sign-in-ports.ts";
-import type { SessionCookies } from "../gate/cookie.ts";
-import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
-import type { Handlers, OperationRequest } from "../handler.ts";
+} from "../../../operations/people/passkeys.ts";
+import type { Runtime } from "../../../operations/runtime.ts";
+import type { PasskeySite } from "../../../sign-in-ports.ts";
+import type { SessionCookies } from "../../gate/cookie.ts";
+import { clientOf, sessionAnswers } from "../../gate/session-answers.ts";
+import type { Handlers, OperationRequest } from "../../handler.ts";
 
 type PasskeyHandlers = Pick<
   Handlers,

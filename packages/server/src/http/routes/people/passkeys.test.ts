@@ -2,17 +2,17 @@
 import { randomBytes } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
-import { createClock } from "../../edge/clock.ts";
-import { createIds } from "../../edge/ids.ts";
-import type { Mail } from "../../ports.ts";
-import { insertPerson } from "../../store/people/people.ts";
-import { testDatabase } from "../../testing/database/database.ts";
-import { letPass } from "../../testing/database/passing-time.ts";
-import { meanwhile } from "../../testing/meanwhile.ts";
-import { call, testOrganization } from "../../testing/nodes/http-node.ts";
-import { serviceNode } from "../../testing/nodes/service-node.ts";
-import { cheapPasswords } from "../../testing/people/passwords.ts";
-import { type Lies, softwareAuthenticator } from "../../testing/people/software-authenticator.ts";
+import { createClock } from "../../../edge/clock.ts";
+import { createIds } from "../../../edge/ids.ts";
+import type { Mail } from "../../../ports.ts";
+import { insertPerson } from "../../../store/people/people.ts";
+import { testDatabase } from "../../../testing/database/database.ts";
+import { letPass } from "../../../testing/database/passing-time.ts";
+import { meanwhile } from "../../../testing/meanwhile.ts";
+import { call, testOrganization } from "../../../testing/nodes/http-node.ts";
+import { serviceNode } from "../../../testing/nodes/service-node.ts";
+import { cheapPasswords } from "../../../testing/people/passwords.ts";
+import { type Lies, softwareAuthenticator } from "../../../testing/people/software-authenticator.ts";
 
 const database = await testDatabase();
 const ids = createIds(createClock());

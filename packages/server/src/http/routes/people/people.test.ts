@@ -1,11 +1,11 @@
 /** Tests invitations, roles, and people as reviewers, on whole nodes. */
 import { limits } from "@countersign/contract";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Mail } from "../../ports.ts";
-import { testDatabase } from "../../testing/database/database.ts";
-import { testOrganization } from "../../testing/nodes/http-node.ts";
-import { password, peopleNodes, type Sent } from "../../testing/nodes/people-nodes.ts";
-import { blockedBody } from "../../testing/people/review.ts";
+import type { Mail } from "../../../ports.ts";
+import { testDatabase } from "../../../testing/database/database.ts";
+import { testOrganization } from "../../../testing/nodes/http-node.ts";
+import { password, peopleNodes, type Sent } from "../../../testing/nodes/people-nodes.ts";
+import { blockedBody } from "../../../testing/people/review.ts";
 
 const database = await testDatabase();
 let nodes: Awaited<ReturnType<typeof peopleNodes>>;

@@ -3,10 +3,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { limits } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
-import { testDatabase } from "../../testing/database/database.ts";
-import { letPass } from "../../testing/database/passing-time.ts";
-import { path, public_url, singleSignOnNodes } from "../../testing/nodes/single-sign-on-nodes.ts";
-import { client_id, client_secret, type ProviderAccount } from "../../testing/people/open-id-provider.ts";
+import { testDatabase } from "../../../testing/database/database.ts";
+import { letPass } from "../../../testing/database/passing-time.ts";
+import { path, public_url, singleSignOnNodes } from "../../../testing/nodes/single-sign-on-nodes.ts";
+import { client_id, client_secret, type ProviderAccount } from "../../../testing/people/open-id-provider.ts";
 
 const database = await testDatabase();
 const { send, prove, provider, next, person, organization, begin, finish, started, signIn, join, account } =

@@ -1,11 +1,11 @@
 /** Single sign-on over HTTP. */
 import { limits } from "@countersign/contract";
-import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../operations/people/single-sign-on.ts";
-import { beginSingleSignOn, finishSingleSignOn } from "../../operations/people/single-sign-on-login.ts";
-import type { Runtime } from "../../operations/runtime.ts";
-import { type SessionCookies, sessionCookies } from "../gate/cookie.ts";
-import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
-import type { Handlers } from "../handler.ts";
+import { getSingleSignOn, putSingleSignOn, removeSingleSignOn } from "../../../operations/people/single-sign-on.ts";
+import { beginSingleSignOn, finishSingleSignOn } from "../../../operations/people/single-sign-on-login.ts";
+import type { Runtime } from "../../../operations/runtime.ts";
+import { type SessionCookies, sessionCookies } from "../../gate/cookie.ts";
+import { clientOf, sessionAnswers } from "../../gate/session-answers.ts";
+import type { Handlers } from "../../handler.ts";
 
 type SingleSignOnHandlers = Pick<
   Handlers,

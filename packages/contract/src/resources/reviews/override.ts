@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
-import { limits } from "../limits.ts";
-import { closed, filledText, id, nullable, oneOf, text, timestamp } from "./shapes.ts";
+import { limits } from "../../limits.ts";
+import { closed, filledText, id, nullable, oneOf, text, timestamp } from "../shapes.ts";
 
 /** Body of POST /v1/intents/{intent_id}/override. */
 export const OverrideInput = closed({ reason: filledText(limits.comment_chars_max) }, { title: "OverrideInput" });

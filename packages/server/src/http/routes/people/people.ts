@@ -5,19 +5,24 @@ import {
   invitePerson,
   listInvitations,
   revokeInvitation,
-} from "../../operations/people/invitations.ts";
-import { logIn, verifySecondFactor } from "../../operations/people/log-in.ts";
-import { changePassword, forgotPassword, listResetPasskeys, resetPassword } from "../../operations/people/passwords.ts";
-import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../operations/people/people.ts";
-import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../operations/people/session.ts";
-import { signUp, verifyEmail } from "../../operations/people/sign-up.ts";
-import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../operations/people/totp.ts";
-import { endAbsence, setAbsence } from "../../operations/people/voting/absence.ts";
-import type { Runtime } from "../../operations/runtime.ts";
-import { answerOnce } from "../answer/answer-once.ts";
-import type { SessionCookies } from "../gate/cookie.ts";
-import { clientOf, sessionAnswers } from "../gate/session-answers.ts";
-import type { Answer, Handlers } from "../handler.ts";
+} from "../../../operations/people/invitations.ts";
+import { logIn, verifySecondFactor } from "../../../operations/people/log-in.ts";
+import {
+  changePassword,
+  forgotPassword,
+  listResetPasskeys,
+  resetPassword,
+} from "../../../operations/people/passwords.ts";
+import { changeProfile, changeRole, listPeople, removePerson, unsubscribe } from "../../../operations/people/people.ts";
+import { endOwnSessions, getSession, listSessions, logOut, personCalling } from "../../../operations/people/session.ts";
+import { signUp, verifyEmail } from "../../../operations/people/sign-up.ts";
+import { confirmTotp, disableTotp, enrolTotp, replaceRecoveryCodes } from "../../../operations/people/totp.ts";
+import { endAbsence, setAbsence } from "../../../operations/people/voting/absence.ts";
+import type { Runtime } from "../../../operations/runtime.ts";
+import { answerOnce } from "../../answer/answer-once.ts";
+import type { SessionCookies } from "../../gate/cookie.ts";
+import { clientOf, sessionAnswers } from "../../gate/session-answers.ts";
+import type { Answer, Handlers } from "../../handler.ts";
 
 type AccountHandlers = Pick<
   Handlers,

@@ -1,0 +1,178 @@
+/** Grants: approvals, in advance, of actions that are similar to a held one. See decision 0045. */
+import { foldName, type GrantScope, type Reason } from "@countersign/contract";
+import type { Content, DecidableIntent, MembraneSettings } from "../deciding/decision.ts";
+import type { PolicySet } from "../deciding/policy-set.ts";
+import { left_out } from "../deciding/reasons.ts";
+import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
+import { canonicalJson } from "../values/canonical-json.ts";
+import { nothing, pointerNames, valueAt } from "../values/json-patch.ts";
+
+/** A rule that a grant covers, as the rule was when a person made the grant. */
+export interface GrantRule {
+  readonly policy_id: string;
+  readonly policy: string;
+  readonly version: number;
+  readonly demand: ReviewDemand;
+}
+
+/** What a grant over a held action requires, or why there can be none. */
+export type GrantTerms =
+  | {
+      readonly kind: "refused";
+      /** True: the rules changed. False: the rules do not permit the grant. */
+      readonly outdated: boolean;
+      readonly message: string;
+    }
+  | {
+      readonly kind: "allowed";
+      readonly rules: readonly GrantRule[];
+      /** The smallest limits of the rules. */
+      readonly times_max: number;
+      readonly hours_max: number;
+    };
+
+type Rules = { readonly policySet: PolicySet; readonly membrane: Pick<MembraneSettings, "escalation"> };
+
+/** Works out what a grant over an action requires that people hold for these reasons. */
+export function grantTerms(reasons: readonly Reason[], { policySet, membrane }: Rules): GrantTerms {
+  const holding = reasons.filter(({ effect }) => effect === "escalate");
+  const policies = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy]));
+  const times: number[] = [];
+  const hours: number[] = [];
+  for (const reason of holding) {
+    const policy = policies.get(reason.policy_id ?? "");
+    const { grants } = policy?.escalation ?? {};
+    if (reason.policy_id === null)
+      return refused(`${reason.policy} holds this action. Grants cover rules of policies only. Decide the review.`);
+    if (policy === undefined || policy.version !== reason.version)
+      return refused(`The rule ${reason.policy} changed after it held this action. Submit the action again.`, true);
+    if (grants === undefined)
+      return refused(`The rule ${reason.policy} permits no grants. An admin can add escalation.grants to its policy.`);
+    if (!isEstablished(reason))
+      return refused(
+        `A fact was unknown to the rule ${reason.policy}. Grants cover only actions with all facts known.`,
+      );
+    times.push(grants.times_max);
+    hours.push(grants.hours_max);
+  }
+  const rules = rulesOf(holding, { policySet, membrane });
+  const several = rules.find(({ demand }) => demand.quorum > 1);
+  if (several !== undefined)
+    return refused(
+      `The rule ${several.policy} needs ${several.demand.quorum} people. Grants need a rule that one person decides.`,
+    );
+  if (rules.length === 0) return refused("No rule holds this action.");
+  return { kind: "allowed", rules, times_max: Math.min(...times), hours_max: Math.min(...hours) };
+}
+
+function refused(message: string, outdated = false): GrantTerms {
+  return { kind: "refused", outdated, message };
+}
+
+/** Whether the rule fired on known facts. A reason whose texts were left out may hide unknown facts, so it counts as not established. */
+function isEstablished({ message, unknown_facts }: Reason): boolean {
+  return unknown_facts.length === 0 && message !== left_out;
+}
+
+function rulesOf(holding: readonly Reason[], { policySet, membrane }: Rules): GrantRule[] {
+  const versions = new Map(holding.map(({ policy_id, version }) => [policy_id, version]));
+  return heldFor(holding, policySet, membrane.escalation).map((demand) => {
+    const { policy_id = "", policy } = demand;
+    return { policy_id, policy, version: versions.get(policy_id) ?? 0, demand };
+  });
+}
+
+/** A grant as decisions use it. */
+export interface UsableGrant {
+  readonly scope: GrantScope;
+  readonly action_type: string;
+  readonly rules: readonly GrantRule[];
+}
+
+/** A held action that a grant may cover. */
+export interface GrantedAction {
+  readonly intent: DecidableIntent;
+  readonly action_type: string;
+  /** The parameters as submitted, and as modified if policies modify them. */
+  readonly contents: readonly (Content | null)[];
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * Whether a grant approves a held action: the action is in the scope, nothing blocks it, and everything that holds it is an unchanged
+ * rule of the grant. Returns the policy ids that hold it, in place of which the grant counts; null: the grant does not cover it.
+ */
+export function grantCovers(grant: UsableGrant, action: GrantedAction, rules: Rules): readonly string[] | null {
+  const { reasons, intent, contents } = action;
+  if (action.action_type !== grant.action_type || !isInScope(grant.scope, intent, contents)) return null;
+  if (reasons.some(({ effect }) => effect === "block")) return null;
+  const terms = grantTerms(reasons, rules);
+  if (terms.kind === "refused" || !terms.rules.every((rule) => isRuleOf(grant, rule))) return null;
+  return terms.rules.map(({ policy_id }) => policy_id);
+}
+
+/** Whether the rule is one of the grant's, and has not changed. */
+function isRuleOf({ rules }: Pick<UsableGrant, "rules">, rule: GrantRule): boolean {
+  return rules.some((granted) => canonicalJson(granted) === canonicalJson(rule));
+}
+
+/** Whether each rule of a grant is still in force as it was. */
+export function rulesInForce({ rules }: Pick<UsableGrant, "rules">, { policySet, membrane }: Rules): boolean {
+  const versions = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.version]));
+  const reasons = rules.map(({ policy_id }) => ({ effect: "escalate" as const, policy_id }));
+  const demands = new Map(heldFor(reasons, policySet, membrane.escalation).map((each) => [each.policy_id, each]));
+  return rules.every(({ policy_id, version, demand }) => {
+    const now = demands.get(policy_id);
+    return now !== undefined && versions.get(policy_id) === version && canonicalJson(now) === canonicalJson(demand);
+  });
+}
+
+/** Whether an action is in the scope of a grant. Names of agents and verbs are compared in their folded spelling. */
+export function isInScope(scope: GrantScope, intent: DecidableIntent, contents: readonly (Content | null)[]): boolean {
+  const { agent_id, verb, target, session_id, at_most = [] } = scope;
+  return (
+    foldName(intent.agent.id) === foldName(agent_id) &&
+    foldName(intent.action.verb) === foldName(verb) &&
+    (target === undefined || intent.action.target?.identifier === target) &&
+    (session_id === undefined || intent.agent.session_id === session_id) &&
+    at_most.every(({ path, value }) => contents.every((content) => isAtMost(content, path, value)))
+  );
+}
+
+/** Whether the value at a path is an exact number from 0 to `most`. Larger integers than JSON numbers hold exactly do not count. */
+function isAtMost(content: Content | null, path: string, most: number): boolean {
+  const value = content === null ? nothing : valueAt(content, pointerNames(path));
+  return typeof value === "number" && value >= 0 && value <= most && value <= Number.MAX_SAFE_INTEGER;
+}
+
+/** Returns what a grant allows and what it leaves free, for people. */
+export function grantText({ agent_id, verb, target, session_id, at_most = [] }: GrantScope, times: number): string {
+  const bounds = at_most.map(({ path, value }) => `${path} is at most ${value}`);
+  const where = [
+    ...(target === undefined ? [] : [`the target is ${target}`]),
+    ...(session_id === undefined ? [] : [`the session is ${session_id}`]),
+    ...bounds,
+  ];
+  const free = [
+    ...(target === undefined ? ["the target"] : []),
+    ...(session_id === undefined ? ["the session"] : []),
+    bounds.length === 0 ? "all parameters" : "all other parameters",
+  ];
+  const condition = where.length === 0 ? "" : ` if ${where.join(" and ")}`;
+  return (
+    `The agent ${agent_id} may run ${verb}${condition}, ${times === 1 ? "once" : `${times} times`}. ` +
+    `Free: ${free.join(", ")}.`
+  );
+}
+
+/** The name of the reason that a decision gives for its grant. */
+const grant_reason_name = "grant";
+
+/** Returns the reason of a decision that rests on a grant. */
+export function grantReason(grant_id: string, granted_by: string, expires_at: string): Reason {
+  const message = `Approved in advance: the grant ${grant_id} by ${granted_by} allows this until ${expires_at}.`;
+  return {
+    ...{ policy_id: null, policy: grant_reason_name, version: null, effect: "none", message },
+    ...{ citations: [], unknown_facts: [] },
+  };
+}
