@@ -1,7 +1,7 @@
 /**
  * Writes the generated files. From the contract's tables: openapi.json and
- * docs/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/policy.schema.json. From the packs:
- * docs/actions.md and docs/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
+ * docs/reference/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/reference/policy.schema.json. From the packs:
+ * docs/reference/actions.md and docs/reference/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
  * Latin ones. `npm run gen` writes, `npm run gen -- --check` only lists outdated files (exit 1).
  */
 
@@ -49,15 +49,15 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   const rules = packs.flatMap((pack) => pack.rules);
   return new Map([
     ["openapi.json", `${JSON.stringify(openapiDocument(), null, 2)}\n`],
-    ["docs/configuration.md", configurationPage()],
-    ["docs/errors.md", errorsPage()],
-    ["docs/events.md", eventsPage()],
-    ["docs/facts.md", factsPage()],
-    ["docs/rate-limits.md", rateLimitsPage()],
-    ["docs/actions.md", actionsMarkdown(rules)],
-    ["docs/fact-coverage.md", coverageMarkdown(packs)],
+    ["docs/reference/configuration.md", configurationPage()],
+    ["docs/reference/errors.md", errorsPage()],
+    ["docs/reference/events.md", eventsPage()],
+    ["docs/reference/facts.md", factsPage()],
+    ["docs/reference/rate-limits.md", rateLimitsPage()],
+    ["docs/reference/actions.md", actionsMarkdown(rules)],
+    ["docs/reference/fact-coverage.md", coverageMarkdown(packs)],
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
-    ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
+    ["docs/reference/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }
 

@@ -1,4 +1,4 @@
-/** Every refusal a caller can get. Source: contract §7 and api.md §2. docs/errors.md is written from this table. */
+/** Every refusal a caller can get. Source: contract §7 and api.md §2. docs/reference/errors.md is written from this table. */
 
 /** What one error code says: its HTTP status, what happened, what the caller does about it. */
 export interface ErrorCodeRow {
@@ -27,7 +27,7 @@ export const errorCodes = {
   unknown_event_type: {
     status: 400,
     meaning: "A webhook registration names an event type that does not exist.",
-    advice: "Use the names in docs/events.md; upper and lower case count.",
+    advice: "Use the names in docs/reference/events.md; upper and lower case count.",
   },
   webhook_url_refused: {
     status: 400,

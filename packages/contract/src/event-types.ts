@@ -1,4 +1,4 @@
-/** What the service tells its customers by webhook. Source: contract §2.5–2.7 and §6. docs/events.md is written from here. */
+/** What the service tells its customers by webhook. Source: contract §2.5–2.7 and §6. docs/reference/events.md is written from here. */
 
 /** One field of an event's `data`. */
 export interface EventField {

@@ -1,4 +1,4 @@
-/** Every setting the service reads, all from the environment. Source: api.md §1. docs/configuration.md is written from here. */
+/** Every setting the service reads, all from the environment. Source: api.md §1. docs/reference/configuration.md is written from here. */
 
 /** How the text of a setting is read; anything else stops the start with one clear line. */
 export type SettingFormat =
@@ -27,7 +27,7 @@ export interface Setting {
   readonly secret?: true;
 }
 
-/** All settings, in the order that docs/configuration.md shows them. */
+/** All settings, in the order that docs/reference/configuration.md shows them. */
 export const settings = {
   HOST: {
     name: "HOST",
@@ -60,7 +60,7 @@ export const settings = {
     fallback: null,
     format: { kind: "url_list", schemes: ["postgres", "postgresql"] },
     meaning:
-      "Standbys of DATABASE_URL that serve long reads (docs/operating.md). Put spaces between the URLs, and name one server in each: " +
+      "Standbys of DATABASE_URL that serve long reads (docs/how-to/operating.md). Put spaces between the URLs, and name one server in each: " +
       "commas separate nothing here. The primary may be among them; it is not used as a replica.",
     secret: true,
   },
@@ -86,7 +86,7 @@ export const settings = {
     format: { kind: "base64_list", bytes: 32 },
     meaning:
       "Further master keys, former ones and the next one: they open what was sealed with them, and seal nothing. " +
-      "How a master key is replaced: docs/master-key.md.",
+      "How a master key is replaced: docs/how-to/master-key.md.",
     secret: true,
   },
   COUNTERSIGN_PUBLIC_URL: {

@@ -8,7 +8,7 @@ import { wholeFrom } from "../whole-number.ts";
 
 const status_help = `
 Keys are told by names that give nothing of them away. Exit code: 1 when something opens with no key that is set here.
-How a master key is replaced, step by step: docs/master-key.md.
+How a master key is replaced, step by step: docs/how-to/master-key.md.
 
 Examples:
   $ countersign secrets status
@@ -103,7 +103,7 @@ function verdict({ other_key_ids, needed_key_ids, unreadable }: SecretsStatus): 
     lines.push("Some values open with no key that is set here: add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS.");
   for (const id of needed_key_ids) lines.push(`The master key ${id} is still needed: countersign secrets reseal`);
   for (const id of other_key_ids.filter((other) => !needed_key_ids.includes(other)))
-    lines.push(`Nothing that is kept needs the master key ${id}. Before it is dropped, see docs/master-key.md.`);
+    lines.push(`Nothing that is kept needs the master key ${id}. Before it is dropped, see docs/how-to/master-key.md.`);
   return lines.length > 0 ? lines : ["Everything opens with the current master key."];
 }
 

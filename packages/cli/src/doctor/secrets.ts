@@ -15,7 +15,9 @@ export async function checkSecrets(config: Config, { secrets }: Instance): Promi
   }
   if (unreadable > 0) {
     const text = `${unreadable} of ${total} sealed values open with no master key that is set here`;
-    return [problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/master-key.md")];
+    return [
+      problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/how-to/master-key.md"),
+    ];
   }
   if (needed_key_ids.length === 0)
     return [ok("secrets", `all ${total} sealed values open with the master key ${key_id}`)];

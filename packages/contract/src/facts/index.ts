@@ -1,4 +1,4 @@
-/** All facts that the contract lists, by category. Source: contract §2.9. docs/facts.md is written from here. */
+/** All facts that the contract lists, by category. Source: contract §2.9. docs/reference/facts.md is written from here. */
 
 import { entityState } from "./entity-state.ts";
 import { environmental } from "./environmental.ts";

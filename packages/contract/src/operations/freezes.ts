@@ -28,7 +28,7 @@ const freeze = {
   tag: "Freezes",
   rate: "general",
   description:
-    "Once this has answered, nothing of the frozen passes any more on any node: see docs/freeze.md. Freezing again replaces mode and reason.",
+    "Once this has answered, nothing of the frozen passes any more on any node: see docs/how-to/freeze.md. Freezing again replaces mode and reason.",
   auth: ["operator"],
   body: FreezeInput,
   body_bytes_max: limits.body_bytes_max,

@@ -59,7 +59,7 @@ export const Action = closed(
         maxLength: limits.action_type_chars_max,
         pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
         description:
-          "dotted category such as payment.transfer; docs/actions.md has those that released rules know; absent: the " +
+          "dotted category such as payment.transfer; docs/reference/actions.md has those that released rules know; absent: the " +
           "catalogue's, else other.unclassified",
       }),
     ),
@@ -92,7 +92,7 @@ export const Intent = closed(
       Type.Array(label(), {
         maxItems: limits.data_classes_max,
         description:
-          "what the data is, such as personal or phi; docs/actions.md has the classes that released rules know",
+          "what the data is, such as personal or phi; docs/reference/actions.md has the classes that released rules know",
       }),
     ),
   },
