@@ -39,6 +39,12 @@ import { policySchema } from "@countersign/core";
 import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 import { lookAlikesModule } from "./look-alikes.ts";
+import { apiPages } from "./reference/api-pages.ts";
+import { cliPage } from "./reference/cli-page.ts";
+import { limitsPage } from "./reference/limits-page.ts";
+import { table } from "./reference/markdown.ts";
+import { packPages } from "./reference/pack-pages.ts";
+import { sdkPage } from "./reference/sdk-page.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
@@ -56,6 +62,11 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ["docs/reference/rate-limits.md", rateLimitsPage()],
     ["docs/reference/actions.md", actionsMarkdown(rules)],
     ["docs/reference/fact-coverage.md", coverageMarkdown(packs)],
+    ["docs/reference/cli.md", cliPage()],
+    ["docs/reference/sdk.md", sdkPage()],
+    ["docs/reference/limits.md", limitsPage()],
+    ...apiPages(),
+    ...packPages(packs, packNames),
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
     ["docs/reference/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
@@ -72,11 +83,6 @@ export function staleFiles(): string[] {
 function publishedPolicySchema(): object {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "Countersign policy" };
   return { ...head, ...policySchema };
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 function page(...blocks: readonly string[]): string {

@@ -2,6 +2,7 @@
 
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
+import { docs_dir } from "../paths.ts";
 import type { ConnectionOptions } from "../store/database/connection.ts";
 import { openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";
@@ -99,7 +100,7 @@ export async function startService(
       ...{ config, db, connection, replicas, clock, timers, log, packs, sealer, httpOut, mailer },
       ids: createIds(clock),
       passwords: createPasswords(),
-      console: await loadConsole(),
+      ...{ console: await loadConsole(), docs: await loadConsole(docs_dir) },
       spans: tracing,
       supervised: parts.supervised,
       deliveries: (runtime, requests) => startDeliveryThread({ ...receivers, requests }, runtime, parts.deliveryThread),
