@@ -166,7 +166,7 @@ async function buildConsole() {
   });
 }
 
-/** Builds the site that is served at /docs. Only `npm run build` does this, because it takes about 25 s. */
+/** Builds the site that is served at /docs. Only `npm run build` does this, because a start should not wait for it. */
 async function buildDocs() {
   const vitepress = at("node_modules/vitepress/bin/vitepress.js");
   if (!existsSync(at("docs/.vitepress/config.ts")) || !existsSync(vitepress)) return;

@@ -16,7 +16,7 @@ export function adaptMarkdown(md: MarkdownRenderer): void {
   md.renderer.rules.fence = (tokens, index, options, env, self) => {
     const token = tokens[index];
     if (token?.info.trim() !== "mermaid") return fence?.(tokens, index, options, env, self) ?? "";
-    return `<figure v-pre class="picture">${pictureOf(token.content)}</figure>\n`;
+    return `<p><img alt="Diagram" src="${pictureOf(token.content)}"></p>\n`;
   };
   md.core.ruler.push("links-outside", ({ tokens, env }) => {
     for (const { children } of tokens) {
@@ -38,12 +38,13 @@ export function adaptMarkdown(md: MarkdownRenderer): void {
   });
 }
 
-/** Draws a diagram without fonts or styles from other hosts. Colours come from the page. */
+/**
+ * Draws a diagram, and returns it as a `data:` address without fonts from other hosts. It is an image, because its styles would
+ * be dropped from a page. The background is white, so that it is readable in dark mode.
+ */
 function pictureOf(diagram: string): string {
-  const colors = { bg: "var(--vp-c-bg)", fg: "var(--vp-c-text-1)", transparent: true };
-  return renderMermaidSVG(diagram, colors)
-    .replaceAll(/^\s*@import[^\n]*\n/gm, "")
-    .replaceAll(/\n\s*\n/g, "\n");
+  const svg = renderMermaidSVG(diagram, { bg: "#ffffff", fg: "#27272a" }).replaceAll(/^\s*@import[^\n]*\n/gm, "");
+  return `data:image/svg+xml;base64,${Buffer.from(svg).toString("base64")}`;
 }
 
 function isOutside(href: string, page: string): boolean {
