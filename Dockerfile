@@ -28,6 +28,7 @@ COPY --from=build /app/packages/cli/package.json packages/cli/
 COPY --from=build /app/packages/cli/bin packages/cli/bin/
 COPY --from=build /app/packages/cli/dist packages/cli/dist/
 COPY --from=build /app/packages/console/dist packages/console/dist/
+COPY --from=build /app/docs/.vitepress/dist docs/.vitepress/dist/
 COPY --from=build /app/packages/server/migrations packages/server/migrations/
 COPY --from=build /app/packs packs/
 RUN install -d -m 0700 -o node -g node /data

@@ -9,13 +9,13 @@ it("the generated files agree with the contract's tables (npm run gen writes the
   expect(staleFiles()).toEqual([]);
 });
 
-it("docs/facts.md says for every fact how long the core treats it as fresh", () => {
+it("docs/reference/facts.md says for every fact how long the core treats it as fresh", () => {
   const seconds_by_unit: Record<string, number> = { minute: 60, hour: 3_600, day: 86_400 };
   const secondsOf = (text: string) => {
     const [, count, unit = ""] = /[Ff]resh for (\d+) (minute|hour|day)/.exec(text) ?? [];
     return Number(count) * (seconds_by_unit[unit] ?? Number.NaN);
   };
-  const page = readFileSync(new URL("../docs/facts.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../docs/reference/facts.md", import.meta.url), "utf8");
   // At ten past, so that the next hour strikes after 50 minutes.
   const received_us = Date.UTC(2026, 0, 1, 10, 10) * 1_000;
   const said: Record<string, number> = {};
@@ -35,8 +35,8 @@ it("docs/facts.md says for every fact how long the core treats it as fresh", () 
   expect(said).toEqual(taken);
 });
 
-it("docs/events.md has the fields of every event with fields of its own", () => {
-  const page = generatedFiles().get("docs/events.md") ?? "";
+it("docs/reference/events.md has the fields of every event with fields of its own", () => {
+  const page = generatedFiles().get("docs/reference/events.md") ?? "";
   for (const [name, { data }] of Object.entries(eventTypes) as [string, EventTypeRow][]) {
     if (typeof data === "string") continue;
     const section = page.split(/\n(?=## )/).find((each) => /^## Data of .*/.exec(each)?.[0].includes(name)) ?? "";

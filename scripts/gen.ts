@@ -1,7 +1,7 @@
 /**
  * Writes the generated files. From the contract's tables: openapi.json and
- * docs/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/policy.schema.json. From the packs:
- * docs/actions.md and docs/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
+ * docs/reference/{configuration,errors,events,facts,rate-limits}.md. From the core: docs/reference/policy.schema.json. From the packs:
+ * docs/reference/actions.md and docs/reference/fact-coverage.md. From the data of Unicode: the console's list of letters that look like
  * Latin ones. `npm run gen` writes, `npm run gen -- --check` only lists outdated files (exit 1).
  */
 
@@ -40,6 +40,12 @@ import { policySchema } from "@countersign/core";
 import { actionsMarkdown, coverageMarkdown } from "../packages/core/src/packs/index.ts";
 import { packNames, packOf } from "../packages/core/src/testing/packs.ts";
 import { lookAlikesModule } from "./look-alikes.ts";
+import { apiPages } from "./reference/api-pages.ts";
+import { cliPage } from "./reference/cli-page.ts";
+import { limitsPage } from "./reference/limits-page.ts";
+import { table } from "./reference/markdown.ts";
+import { packPages } from "./reference/pack-pages.ts";
+import { sdkPage } from "./reference/sdk-page.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const notice = "<!-- Written by `npm run gen` from packages/contract. Change the tables there, not this file. -->";
@@ -50,15 +56,20 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   const rules = packs.flatMap((pack) => pack.rules);
   return new Map([
     ["openapi.json", `${JSON.stringify(openapiDocument(), null, 2)}\n`],
-    ["docs/configuration.md", configurationPage()],
-    ["docs/errors.md", errorsPage()],
-    ["docs/events.md", eventsPage()],
-    ["docs/facts.md", factsPage()],
-    ["docs/rate-limits.md", rateLimitsPage()],
-    ["docs/actions.md", actionsMarkdown(rules)],
-    ["docs/fact-coverage.md", coverageMarkdown(packs)],
+    ["docs/reference/configuration.md", configurationPage()],
+    ["docs/reference/errors.md", errorsPage()],
+    ["docs/reference/events.md", eventsPage()],
+    ["docs/reference/facts.md", factsPage()],
+    ["docs/reference/rate-limits.md", rateLimitsPage()],
+    ["docs/reference/actions.md", actionsMarkdown(rules)],
+    ["docs/reference/fact-coverage.md", coverageMarkdown(packs)],
+    ["docs/reference/cli.md", cliPage()],
+    ["docs/reference/sdk.md", sdkPage()],
+    ["docs/reference/limits.md", limitsPage()],
+    ...apiPages(),
+    ...packPages(packs, packNames),
     ["packages/console/src/parts/latin-look-alikes.ts", lookAlikesModule()],
-    ["docs/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
+    ["docs/reference/policy.schema.json", `${JSON.stringify(publishedPolicySchema(), null, 2)}\n`],
   ]);
 }
 
@@ -73,11 +84,6 @@ export function staleFiles(): string[] {
 function publishedPolicySchema(): object {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "Countersign policy" };
   return { ...head, ...policySchema };
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 function page(...blocks: readonly string[]): string {
@@ -156,7 +162,7 @@ function errorsPage(): string {
       ["code", "meaning"],
       Object.entries(problemCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
-    "With `invalid_agent_token` the code says why the token proves nothing ([who needs it](verified-identity.md)):",
+    "With `invalid_agent_token` the code says why the token proves nothing ([who needs it](../how-to/verified-identity.md)):",
     table(
       ["code", "meaning"],
       Object.entries(tokenProblems)
@@ -303,7 +309,7 @@ function factsPage(): string {
     "The service can also ask for facts: register your endpoint with `PUT /v1/context/source`. Before each decision it gets " +
       'a signed POST of `{"contract_version": "1", "intent"}` and answers with a context document (200) or nothing (204), ' +
       `within ${limits.context_source_timeout_ms_max} ms and ${limits.context_source_answer_bytes_max} bytes. Its facts are ` +
-      `the most trusted ones after those of a token ([verified identity](verified-identity.md)). An answer is reused for the same intent while its facts are fresh, ` +
+      `the most trusted ones after those of a token ([verified identity](../how-to/verified-identity.md)). An answer is reused for the same intent while its facts are fresh, ` +
       `${limits.context_source_kept_seconds_max} seconds at most. Without an answer the decision is made without these facts; ` +
       "`unknown_facts[].reason` and the audit row `decided` give the reason:",
     table(

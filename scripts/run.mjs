@@ -166,6 +166,20 @@ async function buildConsole() {
   });
 }
 
+/** Builds the site that is served at /docs. Only `npm run build` does this, because a start should not wait for it. */
+async function buildDocs() {
+  const vitepress = at("node_modules/vitepress/bin/vitepress.js");
+  if (!existsSync(at("docs/.vitepress/config.ts")) || !existsSync(vitepress)) return;
+  const sources = readdirSync(at("docs"))
+    .filter((name) => name !== ".vitepress")
+    .map((name) => `docs/${name}`);
+  const site = ["docs/.vitepress/config.ts", "docs/.vitepress/site-links.ts"];
+  await whenChanged("docs/.vitepress/dist/index.html", [...sources, ...site], async () => {
+    console.error("countersign: building the documentation …");
+    await run(process.execPath, [vitepress, "build", at("docs")], "the build of the documentation (vitepress build)");
+  });
+}
+
 /**
  * Calls `make` if `result` does not exist, or if the files at `paths` or a library have changed since it was made. A
  * stamp beside the result, written last, records from which contents it was made.
@@ -212,7 +226,9 @@ const commands = {
     await run(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", ...args], "npm test");
   },
   /** Builds all parts of the service, as for the image. */
-  async build() {},
+  async build() {
+    await alone(buildDocs);
+  },
 };
 
 try {

@@ -3,7 +3,7 @@
  * and `db` takes every other test file. So each file is in exactly one project.
  */
 const e2e = [
-  "test/{cli,console,mcp,packages,processes,webhooks}/**/*.test.ts",
+  "test/{cli,console,docs,mcp,packages,processes,webhooks}/**/*.test.ts",
   "packages/cli/**/*.test.ts",
   "scripts/**/*.test.ts",
   // Files beside the code that they test: they start a program, or start and stop the embedded PostgreSQL.

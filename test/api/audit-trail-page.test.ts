@@ -1,4 +1,4 @@
-/** docs/audit-trail.md: its script, as an auditor would run it, against a trail that is whole and against others. */
+/** docs/how-to/audit-trail.md: its script, as an auditor would run it, against a trail that is whole and against others. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { serviceNode } from "../../packages/server/src/testing/nodes/service-nod
 const folder = mkdtempSync(join(tmpdir(), "audit-trail-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const script = join(folder, "verify-trail.mjs");
-const page = readFileSync(new URL("../../docs/audit-trail.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/how-to/audit-trail.md", import.meta.url), "utf8");
 writeFileSync(script, /```js\n(.*?)```/s.exec(page)?.[1] ?? "");
 
 const { db, connection } = await testDatabase();
@@ -65,7 +65,7 @@ async function tampered(statements: readonly string[], look: () => Promise<void>
 
 const stored = async () => (await call(url, "GET", "/v1/audit?limit=1", { key: auditor })).json.audit[0];
 
-describe("the script of docs/audit-trail.md", () => {
+describe("the script of docs/how-to/audit-trail.md", () => {
   test("says what to note of a trail that is whole, and finds what was noted before as it grows", async () => {
     const { seq, root } = await stored();
     expect(seq).toBeGreaterThan(300);

@@ -86,9 +86,9 @@ describe("the OpenAPI document", () => {
       expect(refusalsOf(operation).has("unavailable"), id).toBe(operation.tag !== "Operating" || id === "getReadiness");
   });
 
-  it("tells the requests of each rate category, and for whom they are counted, as docs/rate-limits.md does", () => {
+  it("tells the requests of each rate category, and for whom they are counted, as docs/reference/rate-limits.md does", () => {
     const { description } = openapiDocument()["info"] as { readonly description: string };
-    const page = readFileSync(new URL("../../docs/rate-limits.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../docs/reference/rate-limits.md", import.meta.url), "utf8");
     for (const [name, { requests_max, applies_to, counted_by }] of Object.entries(rateCategories)) {
       const holder = counted_by === "ip" ? "client address" : "API key, else signed-in person, else client address";
       const row = `| \`${name}\` | ${requests_max} | ${applies_to} | ${holder} |`;

@@ -1,4 +1,4 @@
-/** The laws of deciding over the real packs, all of them on at once. Source: docs/policies.md. */
+/** The laws of deciding over the real packs, all of them on at once. Source: docs/reference/policies.md. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decide } from "../../packages/core/src/deciding/decide.ts";

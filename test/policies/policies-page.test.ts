@@ -1,11 +1,11 @@
-/** docs/policies.md holds what it says: its sample is a policy with green tests, and it names every function there is. */
+/** docs/reference/policies.md holds what it says: its sample is a policy with green tests, and it names every function there is. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { runPolicyTests } from "../../packages/core/src/deciding/run-tests.ts";
 import { domainFunctions } from "../../packages/core/src/functions/index.ts";
 import { checkPolicy } from "../../packages/core/src/policy/check/check.ts";
 
-const page = await readFile(new URL("../../docs/policies.md", import.meta.url), "utf8");
+const page = await readFile(new URL("../../docs/reference/policies.md", import.meta.url), "utf8");
 
 test("the sample is a policy whose tests are green", () => {
   const [, text = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];

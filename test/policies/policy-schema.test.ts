@@ -6,12 +6,12 @@ import { expect, test } from "vitest";
 import { packNames, packOf } from "../../packages/core/src/testing/packs.ts";
 
 const root = join(import.meta.dirname, "../..");
-const schema = JSON.parse(readFileSync(join(root, "docs/policy.schema.json"), "utf8"));
+const schema = JSON.parse(readFileSync(join(root, "docs/reference/policy.schema.json"), "utf8"));
 const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true }).compile(schema);
 const accepts = (document: unknown): boolean => validate(document);
 const documents = packNames.flatMap((name) => packOf(name).rules);
 
-test("docs/policy.schema.json accepts every policy of every pack", () => {
+test("docs/reference/policy.schema.json accepts every policy of every pack", () => {
   expect(documents.length).toBeGreaterThan(115);
   const refused = documents.filter((document) => !accepts(document)).map(({ metadata }) => metadata.name);
   expect(refused).toEqual([]);

@@ -23,7 +23,7 @@ import { addWebhooks } from "./commands/webhooks.ts";
 import { type Output, processTerminal, type Terminal } from "./terminal.ts";
 
 const help = `
-Settings come from the environment (docs/configuration.md). Without DATABASE_URL, commands work on the embedded
+Settings come from the environment (docs/reference/configuration.md). Without DATABASE_URL, commands work on the embedded
 database in COUNTERSIGN_DATA_DIR (./data), whether the service runs or not.
 
 Examples:

@@ -1,4 +1,4 @@
-/** Error codes. docs/errors.md is generated from this table. Source: contract §7. */
+/** Error codes. docs/reference/errors.md is generated from this table. Source: contract §7. */
 
 /** An error code: its HTTP status, what happened, and what the caller should do. */
 export interface ErrorCodeRow {
@@ -32,7 +32,7 @@ export const errorCodes = {
   unknown_event_type: {
     status: 400,
     meaning: "A webhook registration names an event type that does not exist.",
-    advice: "Use the names in docs/events.md. They are case-sensitive.",
+    advice: "Use the names in docs/reference/events.md. They are case-sensitive.",
   },
   webhook_url_refused: {
     status: 400,

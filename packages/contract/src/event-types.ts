@@ -1,4 +1,4 @@
-/** Webhook events. docs/events.md is generated from this file. Source: contract §2.5–2.7 and §6. */
+/** Webhook events. docs/reference/events.md is generated from this file. Source: contract §2.5–2.7 and §6. */
 
 /** One field of an event's `data`. */
 export interface EventField {

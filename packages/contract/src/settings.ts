@@ -1,4 +1,4 @@
-/** All settings, read from the environment. docs/configuration.md is generated from this file. */
+/** All settings, read from the environment. docs/reference/configuration.md is generated from this file. */
 
 /** The format of a setting. Another text stops the start with an error. */
 export type SettingFormat =
@@ -27,7 +27,7 @@ export interface Setting {
   readonly secret?: true;
 }
 
-/** All settings, in the order that docs/configuration.md shows them. */
+/** All settings, in the order that docs/reference/configuration.md shows them. */
 export const settings = {
   HOST: {
     name: "HOST",
@@ -60,7 +60,7 @@ export const settings = {
     fallback: null,
     format: { kind: "url_list", schemes: ["postgres", "postgresql"] },
     meaning:
-      "Standbys of DATABASE_URL that serve long reads (docs/operating.md). Put spaces between the URLs, and name one server in each, because " +
+      "Standbys of DATABASE_URL that serve long reads (docs/how-to/operating.md). Put spaces between the URLs, and name one server in each, because " +
       "commas do not separate URLs here. The list may include the primary, which is not used as a replica.",
     secret: true,
   },
@@ -86,7 +86,7 @@ export const settings = {
     format: { kind: "base64_list", bytes: 32 },
     meaning:
       "Further master keys, former or next ones, which open sealed texts and seal nothing. " +
-      "To replace a master key, see docs/master-key.md.",
+      "To replace a master key, see docs/how-to/master-key.md.",
     secret: true,
   },
   COUNTERSIGN_PUBLIC_URL: {

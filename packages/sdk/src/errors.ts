@@ -11,7 +11,7 @@ export interface ApiErrorFields {
 }
 
 /**
- * The service answered with an error. `code` is one of docs/errors.md, or `http_<status>` if another program answered
+ * The service answered with an error. `code` is one of docs/reference/errors.md, or `http_<status>` if another program answered
  * instead. `request_id` finds the request in the service's log. `retry_after_seconds` is the value of the Retry-After
  * header, or null.
  */

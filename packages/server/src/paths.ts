@@ -20,3 +20,6 @@ export const migrations_dir: string = join(root(), "packages/server/migrations")
 
 /** The built console. Absent before `npm run build`. */
 export const console_dir: string = join(root(), "packages/console/dist");
+
+/** The documentation as `npm run build` leaves it. The folder is absent if it was not built. */
+export const docs_dir: string = join(root(), "docs/.vitepress/dist");

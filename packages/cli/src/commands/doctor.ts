@@ -35,14 +35,16 @@ async function examine(terminal: Terminal): Promise<Finding[]> {
     config = readConfig(terminal.env);
   } catch (error) {
     if (!isStartRefused(error)) throw error;
-    const wrong = error.message.split("\n").map((line) => problem("settings", line, "see docs/configuration.md"));
+    const wrong = error.message
+      .split("\n")
+      .map((line) => problem("settings", line, "see docs/reference/configuration.md"));
     return [checkNode(), ...wrong, note("others", "not checked", "fix the settings first")];
   }
   return [
     checkNode(),
     ok("settings", "all are valid"),
     ...config.unknown_settings.map((name) =>
-      note("settings", `${name} is not a setting`, "is it misspelt? see docs/configuration.md"),
+      note("settings", `${name} is not a setting`, "is it misspelt? see docs/reference/configuration.md"),
     ),
     await checkDataDir(config),
     await checkDisk(config),

@@ -8,7 +8,7 @@ import { wholeFrom } from "../whole-number.ts";
 
 const status_help = `
 Names keys by ids that reveal nothing of them. Exit code: 1 if the keys that are set here do not open a value.
-How to replace a master key: docs/master-key.md.
+How to replace a master key: docs/how-to/master-key.md.
 
 Examples:
   $ countersign secrets status
@@ -104,7 +104,7 @@ function verdict({ other_key_ids, needed_key_ids, unreadable }: SecretsStatus): 
     );
   for (const id of needed_key_ids) lines.push(`The master key ${id} is still needed: countersign secrets reseal`);
   for (const id of other_key_ids.filter((other) => !needed_key_ids.includes(other)))
-    lines.push(`No stored value needs the master key ${id}. Before you drop it, see docs/master-key.md.`);
+    lines.push(`No stored value needs the master key ${id}. Before you drop it, see docs/how-to/master-key.md.`);
   return lines.length > 0 ? lines : ["The current master key opens everything."];
 }
 

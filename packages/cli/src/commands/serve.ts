@@ -21,7 +21,7 @@ const goodbye_ms_max = 500;
 export function addServe(program: Command, terminal: Terminal): void {
   program
     .command("serve")
-    .description("run the service (settings: docs/configuration.md)")
+    .description("run the service (settings: docs/reference/configuration.md)")
     .addHelpText("after", help)
     .action(() => serve(terminal));
 }

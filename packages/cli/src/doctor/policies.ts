@@ -42,7 +42,7 @@ export async function checkPolicies(instance: Instance, stderr: Output): Promise
     : [...findings, problem("policies", `${more} more of ${in_force} active policies`, advice)];
 }
 
-/** Returns the effect of a rule with a part that cannot be evaluated. Source: docs/policies.md. */
+/** Returns the effect of a rule with a part that cannot be evaluated. Source: docs/reference/policies.md. */
 function effectOf({ effect, on_unknown = effect === "none" ? "skip" : "escalate" }: PolicyDocument["spec"]): string {
   const does = {
     fire: "acts as if it matched",

@@ -14,7 +14,9 @@ export async function checkSecrets(config: Config, { secrets }: Instance): Promi
   }
   if (unreadable > 0) {
     const text = `no master key that is set here opens ${unreadable} of ${total} sealed values`;
-    return [problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/master-key.md")];
+    return [
+      problem("secrets", text, "add the missing key to COUNTERSIGN_OTHER_MASTER_KEYS; see docs/how-to/master-key.md"),
+    ];
   }
   if (needed_key_ids.length === 0) return [ok("secrets", `the master key ${key_id} opens all ${total} sealed values`)];
   const text = `some of ${total} sealed values still need the master key ${needed_key_ids.join(", ")}`;

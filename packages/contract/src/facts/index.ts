@@ -1,4 +1,4 @@
-/** All facts that the contract lists, by category. docs/facts.md is generated from this file. Source: contract §2.9. */
+/** All facts that the contract lists, by category. docs/reference/facts.md is generated from this file. Source: contract §2.9. */
 
 import { entityState } from "./entity-state.ts";
 import { environmental } from "./environmental.ts";

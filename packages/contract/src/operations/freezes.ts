@@ -28,7 +28,7 @@ const freeze = {
   tag: "Freezes",
   rate: "general",
   description:
-    "After this answer nothing of the frozen subject is approved on any node (docs/freeze.md). Freezing again replaces mode and reason.",
+    "After this answer nothing of the frozen subject is approved on any node (docs/how-to/freeze.md). Freezing again replaces mode and reason.",
   auth: ["operator"],
   body: FreezeInput,
   body_bytes_max: limits.body_bytes_max,

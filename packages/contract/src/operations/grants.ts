@@ -13,7 +13,7 @@ export const grantOperations = {
     tag: "Grants",
     summary: "Allow a limited number of actions that are similar to a held one",
     description:
-      "Every rule that holds the action must permit grants and name the caller as a reviewer: see docs/grants.md. The grant does not " +
+      "Every rule that holds the action must permit grants and name the caller as a reviewer: see docs/how-to/grants.md. The grant does not " +
       "decide the held action itself.",
     auth: ["reviewer"],
     rate: "general",

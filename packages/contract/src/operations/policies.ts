@@ -124,7 +124,9 @@ export const policyOperations = {
     path: "/v1/policies/schema",
     summary: "Read the JSON Schema of the policy document",
     auth: "any",
-    answers: { 200: { description: "JSON Schema 2020-12, as in docs/policy.schema.json.", schema: anyObject() } },
+    answers: {
+      200: { description: "JSON Schema 2020-12, as in docs/reference/policy.schema.json.", schema: anyObject() },
+    },
   },
   listPacks: {
     ...common,

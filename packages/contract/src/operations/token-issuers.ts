@@ -16,7 +16,8 @@ export const tokenIssuerOperations = {
     method: "POST",
     path: "/v1/token-issuers",
     summary: "Trust an issuer of agent tokens",
-    description: "Every decision committed afterwards, on every node, takes its tokens. See docs/verified-identity.md.",
+    description:
+      "Every decision committed afterwards, on every node, takes its tokens. See docs/how-to/verified-identity.md.",
     auth: ["admin"],
     answers: { 201: { description: "The issuer.", schema: one } },
     refuses: ["already_exists", "webhook_url_refused"],

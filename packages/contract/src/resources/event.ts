@@ -7,7 +7,7 @@ import { anyObject, id, nullable, oneOf, text } from "./shapes.ts";
 /** The body of a delivery: all twelve keys, null where unset, in alphabetical order. Source: contract §2.5. */
 export const EventBody = Type.Object(
   {
-    data: anyObject("see docs/events.md"),
+    data: anyObject("see docs/reference/events.md"),
     decision_id: nullable(id("decision")),
     escalation_id: nullable(id("escalation")),
     escalation_status: nullable(EscalationStatus),

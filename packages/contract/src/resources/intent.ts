@@ -62,7 +62,7 @@ export const Action = closed(
         maxLength: limits.action_type_chars_max,
         pattern: "^[A-Za-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_-]+)*$",
         description:
-          "dotted category such as payment.transfer; docs/actions.md lists those that released rules know; absent: the " +
+          "dotted category such as payment.transfer; docs/reference/actions.md lists those that released rules know; absent: the " +
           "catalogue's, else other.unclassified",
       }),
     ),
@@ -94,7 +94,8 @@ export const Intent = closed(
     data_classes: Type.Optional(
       Type.Array(label(), {
         maxItems: limits.data_classes_max,
-        description: "data classes, such as personal or phi; docs/actions.md lists those that released rules know",
+        description:
+          "data classes, such as personal or phi; docs/reference/actions.md lists those that released rules know",
       }),
     ),
   },

@@ -51,7 +51,7 @@ const seenBy = (rule: PolicyDocument) => {
   return { classes, params };
 };
 
-/** The coverage as a page: docs/actions.md. */
+/** The coverage as a page: docs/reference/actions.md. */
 export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
   const { types, classes, params } = actionCoverage(rules);
   const listed = (readers: readonly string[] = []) => readers.map((name) => `\`${name}\``).join(", ") || "–";

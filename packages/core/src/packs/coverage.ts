@@ -41,7 +41,7 @@ const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null 
   return asked.sort((a, b) => assuranceRank[b] - assuranceRank[a])[0] ?? null;
 };
 
-/** The coverage as a page: docs/fact-coverage.md. */
+/** The coverage as a page: docs/reference/fact-coverage.md. */
 export const coverageMarkdown = (packs: readonly CoveringPack[]): string => {
   const rules = packs.flatMap((pack) => pack.rules);
   const coverage = [...factCoverage(rules)];

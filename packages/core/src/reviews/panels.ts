@@ -1,6 +1,6 @@
 /**
  * Panels: the demands of a review as readers see them. Each rule that holds the action has one panel: whose rule it is, who must
- * approve, who has approved, and who is missing. See docs/reviews.md.
+ * approve, who has approved, and who is missing. See docs/reference/reviews.md.
  */
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
 import { isFreezeReason } from "../deciding/freezes.ts";

@@ -1,6 +1,6 @@
 /**
  * The parties of an action: the person on whose behalf an agent acts, and the one whom the action pays or serves. A party cannot be the
- * only approver. See docs/reviews.md.
+ * only approver. See docs/reference/reviews.md.
  */
 import { type CatalogueEntry, foldName, hiddenCharacter } from "@countersign/contract";
 import type { Content, DecidableIntent } from "../deciding/decision.ts";

@@ -1,4 +1,4 @@
-/** What a reassignment makes of a review. See docs/reviews.md. */
+/** What a reassignment makes of a review. See docs/reference/reviews.md. */
 import type { Reviewer } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { strictestPace } from "./pace.ts";

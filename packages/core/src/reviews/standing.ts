@@ -1,6 +1,6 @@
 /**
  * Which approvals of a review still count. An approval counts at the close only if its person still may vote: somebody may have
- * been removed, may have another role, or may have lost the last key since. See docs/reviews.md.
+ * been removed, may have another role, or may have lost the last key since. See docs/reference/reviews.md.
  */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { Review } from "./escalation.ts";

@@ -1,6 +1,6 @@
 /**
  * Time within a review: when the second tier of a demand opens, and when reviewers are reminded. All of it is worked out from the
- * moment at which somebody looks, so no timer has to fire for a vote to be judged right. See docs/reviews.md.
+ * moment at which somebody looks, so no timer has to fire for a vote to be judged right. See docs/reference/reviews.md.
  */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReviewDemand, unitedReviewers } from "../policy/escalation-terms.ts";

@@ -1,7 +1,7 @@
 import type { TokenIssuer, TokenIssuerInput } from "@countersign/contract";
 import type { Transport } from "../transport.ts";
 
-/** The methods on issuers whose tokens prove who an agent is. See docs/verified-identity.md. */
+/** The methods on issuers whose tokens prove who an agent is. See docs/how-to/verified-identity.md. */
 export function tokenIssuerCalls(call: Transport) {
   const path = (issuer_id: string) => `/v1/token-issuers/${encodeURIComponent(issuer_id)}`;
   return {

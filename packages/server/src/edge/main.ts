@@ -2,6 +2,7 @@
 
 import { networkList } from "@countersign/core";
 import { unreadablePlaces } from "../operations/upkeep/reseal.ts";
+import { docs_dir } from "../paths.ts";
 import type { ConnectionOptions } from "../store/database/connection.ts";
 import { openDb } from "../store/database/db.ts";
 import { migrate } from "../store/database/migrate.ts";
@@ -27,10 +28,10 @@ import { timers } from "./timers.ts";
 import type { Supervised } from "./workers/worker.ts";
 
 const missing_key =
-  "no master key that is set here opens some sealed values: add the missing key (COUNTERSIGN_OTHER_MASTER_KEYS, docs/master-key.md)";
+  "no master key that is set here opens some sealed values: add the missing key (COUNTERSIGN_OTHER_MASTER_KEYS, docs/how-to/master-key.md)";
 
 const lost_organizations =
-  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/operating.md, Backups)";
+  "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/operating.md, Backups)";
 /** Such a loss affects all organizations, so some names are enough to see it. */
 const looked_at_max = 1_000;
 
@@ -99,7 +100,7 @@ export async function startService(
       ...{ config, db, connection, replicas, clock, timers, log, packs, sealer, httpOut, mailer },
       ids: createIds(clock),
       passwords: createPasswords(),
-      console: await loadConsole(),
+      ...{ console: await loadConsole(), docs: await loadConsole(docs_dir) },
       spans: tracing,
       supervised: parts.supervised,
       deliveries: (runtime, requests) => startDeliveryThread({ ...receivers, requests }, runtime, parts.deliveryThread),

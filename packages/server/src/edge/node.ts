@@ -4,6 +4,7 @@ import { open_mode_org_id } from "@countersign/contract";
 import { networkList } from "@countersign/core";
 import { rateLimitsUnder, Unsettled } from "../http/answer/rate-limit.ts";
 import { type ConsoleFiles, createConsole } from "../http/console.ts";
+import { createDocsSite } from "../http/docs-site.ts";
 import { sessionCookies } from "../http/gate/cookie.ts";
 import { createKeyReader } from "../http/gate/key-reader.ts";
 import { createKeyUses } from "../http/gate/key-uses.ts";
@@ -94,6 +95,8 @@ export interface NodeParts {
   readonly mailer: Mailer;
   /** The built console. Absent or null: no console is served. */
   readonly console?: ConsoleFiles | null;
+  /** The built documentation by its paths below /docs. Absent or null: /docs is not served. */
+  readonly docs?: ConsoleFiles | null;
   /** The parts that a worker process shares with the others. */
   readonly supervised?: Pick<Supervised, "windows" | "metricsText" | "watchMetrics"> | undefined;
   /**
@@ -194,7 +197,7 @@ export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const app: HttpServer = buildServer({
     ...{ ids, clock, timers, log, metrics },
     spans: parts.spans,
-    console: createConsole(parts.console ?? null),
+    console: createConsole(parts.console ?? null, createDocsSite(parts.docs ?? null)),
     gate: {
       keys,
       sessions: createSessions(runtime, config.rate_limits),

@@ -107,13 +107,14 @@ export function checkAnswer(base: string, method: string, target: string, answer
   if (!validate(body))
     throw new Error(`${said} with ${JSON.stringify(validate.errors)}: ${answer.text.slice(0, 1_000)}`);
   const odd = body.error?.details.find((detail) => !isDocumented(answer.status, body.error?.code, detail.code));
-  if (odd !== undefined) throw new Error(`${said} with ${JSON.stringify(odd)}, of which docs/errors.md says nothing`);
+  if (odd !== undefined)
+    throw new Error(`${said} with ${JSON.stringify(odd)}, of which docs/reference/errors.md says nothing`);
   const named = body.error?.request_id;
   if (answer.status >= 400 && named !== answer.headers.get("x-request-id"))
     throw new Error(`${said}: error.request_id ${named} is not X-Request-Id ${answer.headers.get("x-request-id")}`);
 }
 
-/** Returns whether docs/errors.md explains the code of a detail. Problems of policies have their own codes. */
+/** Returns whether docs/reference/errors.md explains the code of a detail. Problems of policies have their own codes. */
 function isDocumented(status: number, error: string | undefined, code = ""): boolean {
   if (status === 400) return Object.hasOwn(error === "invalid_agent_token" ? tokenProblems : problemCodes, code);
   if (code === "" || error === "policy_invalid") return true;

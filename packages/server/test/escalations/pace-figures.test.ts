@@ -1,4 +1,4 @@
-/** Who sees how fast reviewers rule. Source: docs/reviews.md. */
+/** Who sees how fast reviewers rule. Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

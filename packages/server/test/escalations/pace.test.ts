@@ -1,4 +1,4 @@
-/** Approvals that are faster than a rule allows, over HTTP on two nodes. Source: docs/reviews.md. */
+/** Approvals that are faster than a rule allows, over HTTP on two nodes. Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** The panels of a review, and their order. Source: docs/reviews.md. */
+/** The panels of a review, and their order. Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Reviewers who leave, who are away, or for whom the action is. Source: docs/reviews.md. */
+/** Reviewers who leave, who are away, or for whom the action is. Source: docs/reference/reviews.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createIds } from "../../src/edge/ids.ts";
 import { insertNewKey } from "../../src/operations/keys/create-key.ts";

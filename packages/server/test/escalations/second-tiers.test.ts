@@ -1,4 +1,4 @@
-/** The second tier of a rule, over HTTP. Source: docs/reviews.md. */
+/** The second tier of a rule, over HTTP. Source: docs/reference/reviews.md. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

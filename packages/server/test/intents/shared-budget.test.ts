@@ -1,4 +1,4 @@
-/** Policies that share the budget of a decision. Source: docs/policies.md */
+/** Policies that share the budget of a decision. Source: docs/reference/policies.md */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Rules of packs that a membrane switches off one by one. Source: docs/policies.md. */
+/** Rules of packs that a membrane switches off one by one. Source: docs/reference/policies.md. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Names that only look like known ones. Source: docs/policies.md. */
+/** Names that only look like known ones. Source: docs/reference/policies.md. */
 import { look_alike_reason } from "@countersign/contract";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";

@@ -1,4 +1,4 @@
-/** Parameters whose types the action catalogue records. Source: docs/policies.md. */
+/** Parameters whose types the action catalogue records. Source: docs/reference/policies.md. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../src/testing/database/database.ts";
 import { call, testOrganization } from "../../src/testing/nodes/http-node.ts";

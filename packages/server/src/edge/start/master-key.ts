@@ -65,7 +65,7 @@ export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedK
 export async function replaceMasterKeyFile(config: MasterKeySettings): Promise<OpenedKeys> {
   if (config.master_key !== null) {
     throw new StartRefused(
-      "the master key is a setting: set COUNTERSIGN_MASTER_KEY and COUNTERSIGN_OTHER_MASTER_KEYS (docs/master-key.md)",
+      "the master key is a setting: set COUNTERSIGN_MASTER_KEY and COUNTERSIGN_OTHER_MASTER_KEYS (docs/how-to/master-key.md)",
     );
   }
   const { master_key: former } = await readMasterKeys(config);

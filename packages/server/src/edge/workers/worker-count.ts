@@ -10,7 +10,7 @@ export function isWorker(): boolean {
 
 /**
  * Returns the number of workers. `auto`: one on up to three processors, because the database needs the others. On
- * larger machines half of the processors (docs/scale.md has the measurements).
+ * larger machines half of the processors (docs/how-to/scale.md has the measurements).
  */
 export function workersOf({ workers }: Pick<Config, "workers">, processors = availableParallelism()): number {
   if (workers !== "auto") return workers;

@@ -137,7 +137,7 @@ describe("POST /v1/intents", () => {
     expect(typo.json.error).toMatchObject({ code: "invalid_request", details: [{ path: "/contxt" }] });
   });
 
-  test("415 for a compressed body, as docs/errors.md says", async () => {
+  test("415 for a compressed body, as docs/reference/errors.md says", async () => {
     const { status, json } = await submit(admin, { intent }, { "Content-Encoding": "gzip" });
     expect([status, json.error.details[0].code]).toEqual([415, "not_allowed"]);
   });

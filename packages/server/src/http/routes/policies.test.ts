@@ -176,7 +176,7 @@ test("any key reads the schema of the document, as it is published", async () =>
   const agent = (await org.key({ role: "agent" })).api_key;
   const { status, json } = await call(url, "GET", "/v1/policies/schema", { key: agent });
   expect(status).toBe(200);
-  const published = new URL("../../../../../docs/policy.schema.json", import.meta.url);
+  const published = new URL("../../../../../docs/reference/policy.schema.json", import.meta.url);
   expect(json).toEqual(JSON.parse(readFileSync(published, "utf8")));
   expect((await call(url, "GET", "/v1/policies/schema", {})).status).toBe(401);
 });

@@ -1,4 +1,4 @@
-/** Mails about reviews that still wait. Source: docs/reviews.md. */
+/** Mails about reviews that still wait. Source: docs/reference/reviews.md. */
 import type { Escalation } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * Whether somebody may rule on an action that the same person submitted. Nobody may, except in solo mode: the only person of an
- * organization may rule on what its agents submit, and the record then says `self_reviewed`. See docs/reviews.md.
+ * organization may rule on what its agents submit, and the record then says `self_reviewed`. See docs/reference/reviews.md.
  */
 import { roleMeets } from "@countersign/contract";
 import { type Fault, faultAt } from "@countersign/core";

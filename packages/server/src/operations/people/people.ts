@@ -93,7 +93,7 @@ export async function changeRole(
  * address is free again, for other organizations and for an invitation to this one: signing in at the organization's
  * provider does not bring it back. `made` says for each thing that the person made whether it is kept or revoked. Votes and
  * overrides stay. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
- * person's choice. Approvals of pending reviews stop counting (docs/reviews.md).
+ * person's choice. Approvals of pending reviews stop counting (docs/reference/reviews.md).
  * Faults: not_found, state_conflict (the last admin, or those of settleMade), those of refuseEnded.
  */
 export async function removePerson(

@@ -1,5 +1,5 @@
 /**
- * Distributes the tables over the nodes of a Citus cluster: rows of one organization are on one node (docs/scale.md).
+ * Distributes the tables over the nodes of a Citus cluster: rows of one organization are on one node (docs/how-to/scale.md).
  */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import type { Session } from "../database/session.ts";

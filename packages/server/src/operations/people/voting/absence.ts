@@ -1,4 +1,4 @@
-/** Absences: a person is away for a time, and a delegate stands in. See docs/reviews.md. */
+/** Absences: a person is away for a time, and a delegate stands in. See docs/reference/reviews.md. */
 import { type Absence, type AbsenceInput, roleMeets } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, isReached } from "@countersign/core";
 import type { Query } from "../../../ports.ts";

@@ -1,4 +1,4 @@
-/** Whether a reviewer is a party of the action, whom the action is for. A party cannot be the only approver: see docs/reviews.md. */
+/** Whether a reviewer is a party of the action, whom the action is for. A party cannot be the only approver: see docs/reference/reviews.md. */
 import {
   isPartyName,
   type PartyNames,

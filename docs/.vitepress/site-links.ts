@@ -1,0 +1,57 @@
+/** Makes the pages of docs/ readable in two places: in the repository, and as a site. */
+import { existsSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { renderMermaidSVG } from "beautiful-mermaid";
+import type { MarkdownRenderer } from "vitepress";
+
+const docs = fileURLToPath(new URL("..", import.meta.url));
+
+/**
+ * Renders `mermaid` blocks as SVG at build time, and turns links to files outside docs/ into plain text, because the site
+ * does not have these files. Throws if such a file does not exist.
+ */
+export function adaptMarkdown(md: MarkdownRenderer): void {
+  const fence = md.renderer.rules.fence;
+  md.renderer.rules.fence = (tokens, index, options, env, self) => {
+    const token = tokens[index];
+    if (token?.info.trim() !== "mermaid") return fence?.(tokens, index, options, env, self) ?? "";
+    return `<p><img alt="Diagram" src="${pictureOf(token.content)}"></p>\n`;
+  };
+  md.core.ruler.push("links-outside", ({ tokens, env }) => {
+    for (const { children } of tokens) {
+      let open = 0;
+      for (const token of children ?? []) {
+        const href = token.type === "link_open" ? String(token.attrGet("href")) : "";
+        if (token.type === "link_open" && isOutside(href, env.path as string)) {
+          token.tag = "span";
+          token.attrs = null;
+          token.type = "span_open";
+          open += 1;
+        } else if (token.type === "link_close" && open > 0) {
+          token.tag = "span";
+          token.type = "span_close";
+          open -= 1;
+        }
+      }
+    }
+  });
+}
+
+/**
+ * Draws a diagram, and returns it as a `data:` address without fonts from other hosts. It is an image, because its styles would
+ * be dropped from a page. The background is white, so that it is readable in dark mode.
+ */
+function pictureOf(diagram: string): string {
+  const svg = renderMermaidSVG(diagram, { bg: "#ffffff", fg: "#27272a" }).replaceAll(/^\s*@import[^\n]*\n/gm, "");
+  return `data:image/svg+xml;base64,${Buffer.from(svg).toString("base64")}`;
+}
+
+function isOutside(href: string, page: string): boolean {
+  const [path = ""] = href.split("#", 1);
+  if (path === "" || path.startsWith("/") || /^[a-z]+:/.test(path)) return false;
+  const target = join(dirname(page), path);
+  if (!relative(docs, target).startsWith("..") && /\.(?:md|html)$/.test(target)) return false;
+  if (!existsSync(target)) throw new Error(`${relative(docs, page)}: the link to ${path} leads to no file`);
+  return true;
+}
