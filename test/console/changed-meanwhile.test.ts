@@ -37,7 +37,7 @@ inBrowser("what others change too", () => {
     const { page } = await console_.open({ api_key: seeded.admin });
     await page.goto(`/policies/${policy_id}`);
     await page.getByRole("button", { name: "Activate", exact: true }).click();
-    await page.getByText("Put version 1 in force?").waitFor();
+    await page.getByText("Activate version 1?").waitFor();
     await admin("PUT", `/v1/policies/${policy_id}`, { policy: policyOver(2) });
     await page.getByRole("dialog").getByRole("button", { name: "Activate" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });

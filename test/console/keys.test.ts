@@ -33,7 +33,7 @@ inBrowser("keys that bind", () => {
 
     const row = page.getByRole("row").filter({ hasText: "loose" });
     await row.getByRole("button", { name: "Bind" }).click();
-    await page.getByText("by 1 decisions").waitFor();
+    await page.getByText("the key's 1 decisions").waitFor();
     expect(await violations(page, in_dialog)).toEqual([]);
     expect(await page.getByLabel("Agents").inputValue()).toBe(agent_id);
     await page.getByRole("dialog").getByRole("button", { name: "Bind" }).click();

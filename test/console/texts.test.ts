@@ -131,7 +131,7 @@ test.each([
 test("no advice to a person speaks of the API's fields or addresses, whatever is refused", () => {
   // Refusals that only programs get: the console sends only JSON, and documents that it made.
   const apart = ["invalid_json", "invalid_context", "unknown_event_type", "idempotency_conflict"];
-  const programs = [...apart, "method_not_allowed", "unsupported_media_type"];
+  const programs = [...apart, "invalid_agent_token", "method_not_allowed", "unsupported_media_type"];
   for (const [code, { status, meaning, advice }] of Object.entries(errorCodes)) {
     if (programs.includes(code)) continue;
     const message = `${meaning} ${advice}`;

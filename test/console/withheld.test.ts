@@ -37,7 +37,7 @@ describe("what is withheld", () => {
         expect([shown.payload?.summary, shown.action.target]).toEqual(
           withoutTexts([text, { identifier: text }], hidden),
         );
-        for (const name of there) expect(shown.payload?.content?.[name]).toMatch(/^\(withheld/);
+        for (const name of there) expect(shown.payload?.content?.[name]).toMatch(/^\(redacted by a rule/);
       }),
     );
   });
@@ -51,8 +51,8 @@ describe("what is withheld", () => {
       } as unknown as IntentAnswer).decision.modified_content;
     expect(answer(null)).toBeNull();
     expect(answer({ card, list: [1, { pin: 1234 }], note: 1 })).toEqual({
-      card: expect.stringMatching(/^\(withheld/),
-      list: [1, { pin: expect.stringMatching(/^\(withheld/) }],
+      card: expect.stringMatching(/^\(redacted by a rule/),
+      list: [1, { pin: expect.stringMatching(/^\(redacted by a rule/) }],
       note: 1,
     });
     expect(answer({ card: "[redacted]", list: [1, {}] })).toEqual({ card: "[redacted]", list: [1, {}] });

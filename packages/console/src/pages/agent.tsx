@@ -170,7 +170,7 @@ function Tools({ agent: { activity } }: { readonly agent: AgentDetails }) {
       {activity.tools.length === 0 ? (
         <p className="muted">It used no tool in this time.</p>
       ) : (
-        <ListTable heads={["Tool", "Rules", "Uses"]} numbers={1} caption="Tools">
+        <ListTable heads={["Tool", "Rules", "Uses"]} numbers={1} caption="Tools and their uses">
           {activity.tools.map(({ verb, count, named }) => (
             <tr key={verb}>
               <td className="mono">
@@ -193,7 +193,7 @@ function Keys({ agent: { keys } }: { readonly agent: AgentDetails }) {
       {keys.length === 0 ? (
         <p className="muted">No key is bound to this agent. Keys that are bound to no agent can act for it.</p>
       ) : (
-        <ListTable heads={["Key", "Role"]} caption="Keys">
+        <ListTable heads={["Key", "Role"]} caption="Keys and their roles">
           {keys.map(({ key_id, name, role }) => (
             <tr key={key_id}>
               <td>{name === null ? <span className="mono">{key_id}</span> : <Data text={name} chars_max={80} />}</td>

@@ -109,7 +109,7 @@ export function useInHands(): (asked: Pick<Escalation, "reviewers">) => boolean 
 export function InOtherHands({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   return (
     <>
-      {"Assigned to:"}
+      {"Assigned to: "}
       <Reviewers reviewers={reviewers} />
       {reviewers.length > 1 ? " decide." : " decides."}
     </>
