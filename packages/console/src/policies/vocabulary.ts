@@ -10,7 +10,7 @@ export interface Word {
 }
 
 const roots: readonly (readonly [string, string])[] = [
-  ["agent", "who acts: id, framework, session_id, on_behalf_of"],
+  ["agent", "who acts: id, framework, session_id, on_behalf_of, parent, ancestors"],
   ["action", "what: type, verb"],
   ["target", "what it touches: type, identifier, sensitivity"],
   ["params", "the action's parameters (payload.content)"],
@@ -24,7 +24,7 @@ const roots: readonly (readonly [string, string])[] = [
 ];
 
 const members: ReadonlyMap<string, readonly string[]> = new Map([
-  ["agent", ["id", "framework", "session_id", "on_behalf_of"]],
+  ["agent", ["id", "framework", "session_id", "on_behalf_of", "parent", "ancestors"]],
   ["action", ["type", "verb"]],
   ["target", ["type", "identifier", "sensitivity"]],
   ["impact", ["reversible", "financial_exposure_usd", "audience_size", "regulatory_domains"]],

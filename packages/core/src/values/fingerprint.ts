@@ -6,6 +6,8 @@ export interface ActionIdentity {
   readonly org_id: string;
   readonly membrane_id: string;
   readonly agent_id: string;
+  /** The folded ids of the agents above it, the nearest first. Absent or empty: there are none. */
+  readonly ancestors?: readonly string[];
   readonly type: string;
   readonly verb: string;
   readonly target: Readonly<Record<string, unknown>> | null;
@@ -13,13 +15,14 @@ export interface ActionIdentity {
 }
 
 /**
- * Returns the fingerprint of an action, 64 lower-case hex digits. Equal for the same organization, membrane, agent,
+ * Returns the fingerprint of an action, 64 lower-case hex digits. Equal for the same organization, membrane, agent, agents above it,
  * action type and verb, target and payload.content. The order of keys and the spelling of numbers do not matter.
  * Summary, context, impact and idempotency key do not count.
  */
 export function actionFingerprint(action: ActionIdentity): string {
-  const { org_id, membrane_id, agent_id, type, verb, target, content } = action;
-  return sha256Hex(canonicalJson({ agent_id, content, membrane_id, org_id, target, type, verb }));
+  const { org_id, membrane_id, agent_id, ancestors = [], type, verb, target, content } = action;
+  const above = ancestors.length === 0 ? {} : { ancestors };
+  return sha256Hex(canonicalJson({ agent_id, ...above, content, membrane_id, org_id, target, type, verb }));
 }
 
 /** Returns the SHA-256 of a text in UTF-8, as lower-case hex. */

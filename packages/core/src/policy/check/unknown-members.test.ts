@@ -7,7 +7,7 @@ test.each([
   ['intent.acton.verb == "send"', "acton", "Did you mean action?"],
   ['intent.action.vreb == "send"', "vreb", "It has type, verb, target."],
   ['intent["agent"].framwork == "x"', "framwork", "Did you mean framework?"],
-  ['intent.agent["nmae"] == "x"', '"nmae"', "It has id, framework, session_id, on_behalf_of."],
+  ['intent.agent["nmae"] == "x"', '"nmae"', "It has id, framework, session_id, on_behalf_of, parent."],
   ["has(intent.payload.contents)", "contents", "Did you mean content?"],
   ["intent.estimated_impact.audience_sze > 5", "audience_sze", "Did you mean audience_size?"],
   ['action.target.identifer == "x"', "identifer", "Did you mean identifier?"],

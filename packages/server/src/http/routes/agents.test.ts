@@ -197,6 +197,23 @@ describe("a sub-agent", () => {
     expect((await submit(of.agent, pay("temp", 5, { parent: "boss" }))).decision.verdict).toBe("approve");
   });
 
+  test("has at most eight agents above it, and its approvals count for those agents only", async () => {
+    const of = await open();
+    await policy(of, "large", "params.amount > 10");
+    for (const agent of ["boss", "a0"]) await register(of, agent);
+    for (let n = 1; n <= 8; n += 1) await register(of, `a${n}`, { parent_id: `a${n - 1}` });
+    expect((await submit(of.agent, pay("temp", 1, { parent: "a7" }))).decision.verdict).toBe("approve");
+    const deep = await submit(of.agent, pay("temp", 1, { parent: "a8" }));
+    expect(deep.error.details).toMatchObject([{ path: "/intent/agent/parent", code: "not_allowed" }]);
+    const blocked = await submit(of.agent, pay("temp", 20, { parent: "boss" }));
+    await call(urls[0], "POST", `/v1/intents/${blocked.intent_id}/override`, {
+      key: of.operator,
+      body: { reason: "once" },
+    });
+    expect((await submit(of.agent, pay("temp", 20, { parent: "a0" }))).decision.verdict).toBe("block");
+    expect((await submit(of.agent, pay("temp", 20, { parent: "Boss" }))).decision.verdict).toBe("approve");
+  });
+
   test("of a registered agent may use a key that is bound to that agent; one that only names it may not", async () => {
     const of = await open();
     const { api_key } = await of.org.key({ role: "agent", bindings: { ...unbound, agent_ids: ["lead"] } });

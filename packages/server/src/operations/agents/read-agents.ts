@@ -37,8 +37,11 @@ const tools_max = 100;
 const children_max = 100;
 const escalation_ids_max = 20;
 
-/** Whether a text may be a place in the list: a folded id. */
-const isPlace = (place: string): boolean => place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
+/** The place of an agent in the list: its folded id after a prefix, which cursors of other lists lack. */
+const place_prefix = "agent ";
+
+const isPlace = (place: string): boolean =>
+  place.startsWith(place_prefix) && place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
 
 /** Lists agents in the order of their folded ids. Faults: invalid_request (cursor). */
 export async function listAgents(
@@ -48,11 +51,13 @@ export async function listAgents(
   limit: number,
   cursor: string | undefined,
 ): Promise<Page<RegisteredAgent>> {
-  const after = decodeCursor(cursor, isPlace);
+  const after = decodeCursor(cursor, isPlace)?.slice(place_prefix.length) ?? null;
   if (after === null) await countNewest(runtime.db, org_id);
   return runtime.db.tenant(org_id, async (query) => {
-    const { rows, next_cursor } = page(await listRows(query, org_id, prefix, after, limit + 1), limit, ({ agent_id }) =>
-      foldName(agent_id),
+    const { rows, next_cursor } = page(
+      await listRows(query, org_id, prefix, after, limit + 1),
+      limit,
+      ({ agent_id }) => place_prefix + foldName(agent_id),
     );
     return { rows: await withStatus(query, org_id, rows), next_cursor };
   });

@@ -6,6 +6,7 @@ import {
   type Decision,
   foldName,
   type IntentSubmission,
+  limits,
 } from "@countersign/contract";
 import {
   actionFingerprint,
@@ -117,6 +118,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         org_id: caller.org_id,
         membrane_id: deciding.membrane.membrane_id,
         agent_id: intent.agent.id,
+        ancestors: (facts.ancestors ?? []).map(({ id }) => foldName(id)),
         type: first.decided_as.type,
         verb: intent.action.verb,
         target: intent.action.target ?? null,
@@ -183,6 +185,11 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled, 
     token?.document.facts.identity?.["delegation_chain"],
   );
   if (superiors.length === 0) return { now_us, facts };
+  const { agents_above_max } = limits;
+  if (superiors.length > agents_above_max) {
+    const message = `At most ${agents_above_max} agents may be above an agent, and this one has ${superiors.length}. Name no parent, or one nearer to the top.`;
+    throw faultAt("invalid_request", "/intent/agent/parent", "not_allowed", message);
+  }
   const shared = sources.filter(({ source }) => source !== "agent");
   const ancestors = await Promise.all(
     superiors.map(async (each) => {
@@ -201,7 +208,7 @@ function withPrincipal(
 ): FactDocument | undefined {
   const { on_behalf_of } = agent;
   if (on_behalf_of === undefined) return inline;
-  const identity = { on_behalf_of, ...inline?.facts.identity };
+  const identity = { ...inline?.facts.identity, on_behalf_of };
   return { ...inline, facts: { ...inline?.facts, identity } };
 }
 
