@@ -89,6 +89,7 @@ export const limits = {
   token_issuers_per_organization_max: 20,
   token_audiences_max: 10,
   token_claim_chars_max: 512,
+  token_claims_max: 20,
   token_leeway_seconds_max: 300,
   token_leeway_seconds_default: 30,
   /** Of a key set, pasted or fetched. */

@@ -11,7 +11,7 @@ create table token_issuers (
   jwks           json,                         -- public keys; null: they are fetched
   audience       json not null,
   algorithms     json not null,
-  agent_id_claim text,                         -- null: `act.sub`, else `sub`
+  claims         json not null,                -- facts of identity by name, and the claim of each
   leeway_seconds integer not null,
   created_at     timestamptz not null,         -- or last replaced
   primary key (org_id, issuer_id),

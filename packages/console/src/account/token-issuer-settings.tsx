@@ -125,7 +125,7 @@ function inputOf(form: FormData): TokenIssuerInput {
     audience: text("audience")
       .split(/\s+/)
       .filter((each) => each !== ""),
-    ...(text("agent_id_claim") === "" ? {} : { agent_id_claim: text("agent_id_claim") }),
+    ...(text("agent_claim") === "" ? {} : { claims: { authenticated_agent_id: text("agent_claim") } }),
   };
 }
 
@@ -162,7 +162,7 @@ function AddDialog({ onClose }: { readonly onClose: () => void }) {
           />
           <TextField label="Issuer or trust domain" name="name" required />
           <TextField label="Audience" hint="several: with spaces between them" name="audience" required />
-          <TextField label="Claim with the agent's id" hint="empty: act.sub, else sub" name="agent_id_claim" />
+          <TextField label="Claim with the agent's id" hint="empty: act.sub, else sub" name="agent_claim" />
         </div>
         <TextArea
           label="Address of the key set, or the key set"

@@ -81,6 +81,24 @@ describe("a valid token", () => {
     expect(rows.filter(({ whole }) => whole.includes(signature))).toEqual([]);
   });
 
+  test("gives the facts that the issuer's claims name; without a valid token they are unknown", async () => {
+    const own = await trusting();
+    const issuer = { issuer: iss, jwks: { keys: [key.jwk] }, audience: ["countersign"] };
+    const mapped = { ...issuer, claims: { account_status: "status", delegation_chain: "chain" } };
+    const put = (body: object) => own.ask("PUT", `/token-issuers/${own.issuer_id}`, body);
+    expect((await put(mapped)).json.error.details[0]).toMatchObject({ path: "/claims/delegation_chain" });
+    expect((await put({ ...issuer, claims: { account_status: "status" } })).status).toBe(200);
+    await own.rule("active", { require: "facts.identity.account_status == 'active'", effect: "block" });
+    await own.store("agents/a1", { identity: { account_status: "active" } });
+    expect((await own.send(await token({ status: "active" }))).json.decision.verdict).toBe("approve");
+    expect((await own.send(await token({ status: "suspended" }))).json.decision.verdict).toBe("block");
+    await own.membrane({ agent_token: { on_invalid: "unknown" }, facts_from: {} });
+    const { decision } = (await own.send("no token", { context })).json;
+    expect(decision.reasons.find(({ policy }: { policy: string }) => policy === "active").unknown_facts).toEqual([
+      { path: "facts.identity.account_status", reason: "untrusted_token" },
+    ]);
+  });
+
   test("of another agent is a fact, and the rule decides", async () => {
     const own = await trusting();
     const answer = await own.send(await token({ sub: "a2" }));

@@ -15,7 +15,7 @@ interface AddOptions extends ServiceOptions {
   readonly jwksUrl?: string;
   readonly jwksFile?: string;
   readonly audience: readonly string[];
-  readonly agentIdClaim?: string;
+  readonly claim?: readonly string[];
   readonly leeway?: number;
 }
 
@@ -37,7 +37,7 @@ export function addIssuers(program: Command, terminal: Terminal): void {
     .option("--jwks-url <url>", "where its public keys are")
     .option("--jwks-file <file>", "a JSON Web Key Set with its public keys")
     .requiredOption("--audience <aud...>", "a token must name one of these in `aud`")
-    .option("--agent-id-claim <claim>", "the claim with the agent's id (default: act.sub, else sub)")
+    .option("--claim <fact=claim...>", "a fact of identity and its claim, such as authenticated_agent_id=azp")
     .option("--leeway <seconds>", "by how much its clock may differ", wholeFrom(0, 300))
     .addOption(urlOption())
     .addOption(keyOption("admin key"))
@@ -63,7 +63,7 @@ export function addIssuers(program: Command, terminal: Terminal): void {
 }
 
 async function add(terminal: Terminal, options: AddOptions): Promise<void> {
-  const { issuer, trustDomain, jwksUrl, jwksFile, audience, agentIdClaim, leeway } = options;
+  const { issuer, trustDomain, jwksUrl, jwksFile, audience, claim, leeway } = options;
   const what = `--jwks-file ${jwksFile}`;
   const jwks = jwksFile === undefined ? undefined : await exactJson(await readTextFile(jwksFile, what), what);
   const input: TokenIssuerInput = {
@@ -72,12 +72,23 @@ async function add(terminal: Terminal, options: AddOptions): Promise<void> {
     ...(trustDomain !== undefined && { trust_domain: trustDomain }),
     ...(jwksUrl !== undefined && { jwks_url: jwksUrl }),
     ...(jwks !== undefined && { jwks: jwks as Record<string, unknown> }),
-    ...(agentIdClaim !== undefined && { agent_id_claim: agentIdClaim }),
+    ...(claim !== undefined && { claims: claimsIn(claim) }),
     ...(leeway !== undefined && { leeway_seconds: leeway }),
   };
   const added = await answered(() => serviceClient(terminal, options).addTokenIssuer(input));
   if (added === undefined) throw new CommandFailed(strangerText(""));
   terminal.print(visible(`${added.issuer_id}: tokens of ${nameOf(added)} are trusted`));
+}
+
+/** Throws CommandFailed if a text has no `=`. */
+function claimsIn(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [fact = "", ...claim] = text.split("=");
+      if (claim.length === 0) throw new CommandFailed(`--claim ${text}: write a fact, "=" and its claim`);
+      return [fact, claim.join("=")];
+    }),
+  );
 }
 
 async function list(terminal: Terminal, options: ServiceOptions): Promise<void> {

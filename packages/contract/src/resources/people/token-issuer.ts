@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { fact_key_pattern } from "../../facts/index.ts";
 import { limits } from "../../limits.ts";
 import { anyObject, closed, filledText, id, nullable, oneOf, text, timestamp } from "../shapes.ts";
 
@@ -8,9 +9,14 @@ export const tokenAlgorithms = [
   ...["ES256", "ES384", "ES512", "EdDSA"],
 ] as const;
 
-const claim_text =
-  "the claim that names the agent: a name such as `azp`, or a JSON Pointer such as `/act/sub`. " +
-  "null or absent: `act.sub`, and `sub` in a token without `act`";
+/** Facts of `identity` by name, and the claim that each of them has. */
+const Claims = Type.Record(Type.String({ pattern: fact_key_pattern }), filledText(limits.token_claim_chars_max), {
+  maxProperties: limits.token_claims_max,
+  description:
+    "facts of `identity` and the claim that each of them has: a name such as `azp`, or a JSON Pointer such as `/act/sub`. " +
+    "`authenticated_agent_id` names the agent; without it `act.sub` does, and `sub` in a token without `act`. " +
+    "`delegation_chain` and `token_issuer` have no entry here",
+});
 
 /** Body of POST /v1/token-issuers and PUT /v1/token-issuers/{issuer_id}. */
 export const TokenIssuerInput = closed(
@@ -51,7 +57,7 @@ export const TokenIssuerInput = closed(
         description: "absent: all",
       }),
     ),
-    agent_id_claim: Type.Optional(nullable(filledText(limits.token_claim_chars_max, { description: claim_text }))),
+    claims: Type.Optional(Claims),
     leeway_seconds: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -75,7 +81,7 @@ export const TokenIssuer = Type.Object(
     jwks: nullable(anyObject("null: its keys are fetched")),
     audience: Type.Array(text(limits.token_claim_chars_max)),
     algorithms: Type.Array(oneOf(tokenAlgorithms)),
-    agent_id_claim: nullable(text(limits.token_claim_chars_max, { description: claim_text })),
+    claims: Claims,
     leeway_seconds: Type.Integer(),
     created_at: timestamp("when it was added or last replaced"),
   },

@@ -161,6 +161,8 @@ export interface ProvedToken {
   readonly agent_id: string;
   /** Who acts for whom: first the subject, last who acts now. */
   readonly chain: readonly string[];
+  /** Further facts of `identity` that its claims give. A claim that the token lacks gives none. */
+  readonly facts: Readonly<Record<string, unknown>>;
   /** Of issuer and `jti`: 64 lower-case hex digits. Null: the token has no `jti`. */
   readonly id_sha256: string | null;
   /** When the token passes no more, leeway included. Microseconds. */

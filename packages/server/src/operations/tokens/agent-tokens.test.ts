@@ -21,7 +21,7 @@ beforeAll(async () => {
 function issuerWith(given: Partial<TokenIssuer>): TokenIssuer {
   return {
     ...{ issuer_id: "iss_1", issuer: iss, trust_domain: null, jwks_url: null, jwks: null, audience: ["countersign"] },
-    ...{ algorithms: [...tokenAlgorithms], agent_id_claim: null, leeway_seconds: 30, created_at: "2026-01-01" },
+    ...{ algorithms: [...tokenAlgorithms], claims: {}, leeway_seconds: 30, created_at: "2026-01-01" },
     ...given,
   };
 }
@@ -48,6 +48,7 @@ describe("a token", () => {
         issuer: iss,
         agent_id: "billing-bot",
         chain: ["billing-bot"],
+        facts: {},
         id_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
         expires_us: (now_s + 330) * us_per_second,
       },
@@ -136,11 +137,25 @@ describe("who is proved", () => {
   });
 
   test("a claim by name, and by JSON Pointer", async () => {
-    const named = (agent_id_claim: string) => issuerWith({ jwks: { keys: [key.jwk] }, agent_id_claim });
+    const named = (claim: string) =>
+      issuerWith({ jwks: { keys: [key.jwk] }, claims: { authenticated_agent_id: claim } });
     const given = { "https://acme.example/agent": "by-name", ext: { "a/b": "by-pointer" } };
     expect(await chainOf(given, named("https://acme.example/agent"))).toEqual(["by-name", "billing-bot"]);
     expect(await chainOf(given, named("/ext/a~1b"))).toEqual(["by-pointer", "billing-bot"]);
     expect(await chainOf(given, named("toString"))).toBe("malformed");
+  });
+
+  test("claims give further facts; one that is missing gives none, and an object is malformed", async () => {
+    const issuer = issuerWith({
+      jwks: { keys: [key.jwk] },
+      claims: { assigned_permissions: "/ext/roles", level: "lvl" },
+    });
+    const facts = async (ext: unknown) => {
+      const checked = await check(await key.sign({ ...claims, ext }), issuer);
+      return "proved" in checked ? checked.proved.facts : checked.problem;
+    };
+    expect(await facts({ roles: ["pay"] })).toEqual({ assigned_permissions: ["pay"] });
+    expect(await facts({ roles: [{ deep: 1 }] })).toBe("malformed");
   });
 });
 

@@ -98,7 +98,8 @@ function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
   const { exp = Number.POSITIVE_INFINITY, jti } = payload;
   const chain = chainOf(payload);
   const actor = chain[chain.length - 1];
-  const agent_id = issuer.agent_id_claim === null ? actor : claimAt(payload, issuer.agent_id_claim);
+  const { authenticated_agent_id: agent_claim, ...others } = issuer.claims;
+  const agent_id = agent_claim === undefined ? actor : claimAt(payload, agent_claim);
   if (typeof agent_id !== "string" || agent_id === "" || agent_id.length > limits.agent_id_chars_max)
     throw new TokenRefused("malformed");
   const until = exp + issuer.leeway_seconds;
@@ -109,6 +110,13 @@ function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
     issuer: name,
     agent_id,
     chain,
+    facts: Object.fromEntries(
+      Object.entries(others).flatMap(([fact, claim]) => {
+        const value = claimAt(payload, claim);
+        if (value !== undefined && !isFactValue(value)) throw new TokenRefused("malformed");
+        return value === undefined ? [] : [[fact, value]];
+      }),
+    ),
     id_sha256: jti === undefined ? null : sha256Hex(JSON.stringify([name, jti])),
     expires_us: Math.ceil(until) * us_per_second,
   };
@@ -133,6 +141,12 @@ function subjectOf(party: unknown): string {
   if (typeof sub !== "string" || sub === "" || sub.length > limits.token_claim_chars_max)
     throw new TokenRefused("malformed");
   return sub;
+}
+
+/** Whether a claim can be a fact: a value that is no object, or a list of such values. */
+function isFactValue(claim: unknown): boolean {
+  const values = Array.isArray(claim) ? claim : [claim];
+  return values.every((value) => typeof value !== "object" || value === null);
 }
 
 /** Returns the claim with this name, or at this JSON Pointer. */

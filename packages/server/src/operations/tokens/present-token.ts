@@ -69,16 +69,25 @@ export async function tokenOutcome(
 ): Promise<TokenOutcome> {
   if (presented === null && !agent_token.required) return { facts: null, refusal: null };
   const checked = presented === null ? ({ problem: "missing" } as const) : await presented.check(state);
-  if ("problem" in checked) return invalid(checked.problem, agent_token, now_us);
-  if (agent_token.once && !(await presented?.use(checked.proved))) return invalid("replayed", agent_token, now_us);
-  const { agent_id, chain, issuer } = checked.proved;
-  const values = { authenticated_agent_id: agent_id, delegation_chain: chain, token_issuer: issuer };
+  const invalid = (problem: TokenProblem) => invalidToken(problem, state, agent_token, now_us);
+  if ("problem" in checked) return invalid(checked.problem);
+  if (agent_token.once && !(await presented?.use(checked.proved))) return invalid("replayed");
+  const { agent_id, chain, issuer, facts: more } = checked.proved;
+  const values = { ...more, authenticated_agent_id: agent_id, delegation_chain: chain, token_issuer: issuer };
   return { facts: { source: "token", document: { facts: { identity: values } }, received_us: now_us }, refusal: null };
 }
 
-function invalid(problem: TokenProblem, { on_invalid }: Membrane["agent_token"], now_us: number): TokenOutcome {
+/** Without a valid token, every fact that a token of some issuer may give is unknown. */
+async function invalidToken(
+  problem: TokenProblem,
+  state: OrgState,
+  { on_invalid }: Membrane["agent_token"],
+  now_us: number,
+): Promise<TokenOutcome> {
   const document = { facts: { identity: {} } };
-  const facts = { source: "token", document, received_us: now_us, unproved: { identity: verifiedFacts } } as const;
+  const issuers = await state.tokenIssuers();
+  const identity = [...new Set([...verifiedFacts, ...issuers.flatMap(({ claims }) => Object.keys(claims))])];
+  const facts = { source: "token", document, received_us: now_us, unproved: { identity } } as const;
   return { facts, refusal: on_invalid === "unknown" ? null : refusalOf(problem) };
 }
 

@@ -80,7 +80,7 @@ async function write(
     jwks: input.jwks ?? null,
     audience: input.audience,
     algorithms: input.algorithms ?? [...tokenAlgorithms],
-    agent_id_claim: input.agent_id_claim ?? null,
+    claims: input.claims ?? {},
     leeway_seconds: input.leeway_seconds ?? limits.token_leeway_seconds_default,
     created_at,
   };
@@ -101,11 +101,19 @@ async function write(
 }
 
 /** Faults: invalid_request for what the schema cannot say. */
-function refuseWrongChoices({ issuer, trust_domain, jwks_url, jwks }: TokenIssuerInput): void {
+function refuseWrongChoices({ issuer, trust_domain, jwks_url, jwks, claims = {} }: TokenIssuerInput): void {
   if ((issuer === undefined) === (trust_domain === undefined))
     throw faultAt("invalid_request", "/issuer", "not_allowed", "Give exactly one of issuer and trust_domain.");
   if ((jwks_url === undefined) === (jwks === undefined))
     throw faultAt("invalid_request", "/jwks_url", "not_allowed", "Give exactly one of jwks_url and jwks.");
+  for (const fact of ["delegation_chain", "token_issuer"])
+    if (Object.hasOwn(claims, fact))
+      throw faultAt(
+        "invalid_request",
+        `/claims/${fact}`,
+        "not_allowed",
+        "Leave this out. Every token gives this fact.",
+      );
   if (jwks !== undefined) refuseUnfitKeys(jwks);
 }
 

@@ -3,7 +3,7 @@ import type { TokenIssuer } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
 const columns =
-  "issuer_id, issuer, trust_domain, jwks_url, jwks, audience, algorithms, agent_id_claim, leeway_seconds, created_at";
+  "issuer_id, issuer, trust_domain, jwks_url, jwks, audience, algorithms, claims, leeway_seconds, created_at";
 
 /** Returns the organization's issuers, oldest first. */
 export function readTokenIssuers(query: Query, org_id: string): Promise<TokenIssuer[]> {
@@ -14,10 +14,10 @@ export function readTokenIssuers(query: Query, org_id: string): Promise<TokenIss
 export async function writeTokenIssuer(query: Query, org_id: string, issuer: TokenIssuer): Promise<void> {
   await query(
     `insert into token_issuers (org_id, ${columns})
-     values ($1, $2, $3, $4, $5, $6::json, $7::json, $8::json, $9, $10::integer, $11::timestamptz)
+     values ($1, $2, $3, $4, $5, $6::json, $7::json, $8::json, $9::json, $10::integer, $11::timestamptz)
      on conflict (org_id, issuer_id) do update set issuer = excluded.issuer, trust_domain = excluded.trust_domain,
        jwks_url = excluded.jwks_url, jwks = excluded.jwks, audience = excluded.audience, algorithms = excluded.algorithms,
-       agent_id_claim = excluded.agent_id_claim, leeway_seconds = excluded.leeway_seconds, created_at = excluded.created_at`,
+       claims = excluded.claims, leeway_seconds = excluded.leeway_seconds, created_at = excluded.created_at`,
     [
       org_id,
       issuer.issuer_id,
@@ -27,7 +27,7 @@ export async function writeTokenIssuer(query: Query, org_id: string, issuer: Tok
       issuer.jwks === null ? null : JSON.stringify(issuer.jwks),
       JSON.stringify(issuer.audience),
       JSON.stringify(issuer.algorithms),
-      issuer.agent_id_claim,
+      JSON.stringify(issuer.claims),
       issuer.leeway_seconds,
       issuer.created_at,
     ],
