@@ -24,7 +24,7 @@ interface ProseFinding {
 }
 
 /** A part of a file that people read. All texts have the length they have in the file, so that offsets stay. */
-interface Passage {
+export interface Passage {
   readonly kind: "comment" | "string" | "markdown";
   readonly start: number;
   readonly text: string;
@@ -74,7 +74,8 @@ export function proseFindings(path: string, source: string): ProseFinding[] {
   );
 }
 
-function passagesOf(path: string, source: string): Passage[] {
+/** Returns the parts of a file that people read. */
+export function passagesOf(path: string, source: string): Passage[] {
   if (path.endsWith(".md")) return [{ kind: "markdown", start: 0, text: proseOfMarkdown(source) }];
   if (!/\.(?:[mc]?[tj]s|tsx)$/.test(path)) return [];
   const passages: Passage[] = [];

@@ -11,6 +11,7 @@ import { circleFindings } from "./circles.ts";
 import { constantFindings } from "./constants.ts";
 import { type Exception, functionFindings } from "./functions.ts";
 import { repositoryProseFindings } from "./prose.ts";
+import { placesOf, referenceFindings } from "./references.ts";
 import { codeOnly, importsOf, lineAt } from "./scan.ts";
 import { isTestCode, type Room, roomOf, wallFinding } from "./walls.ts";
 
@@ -188,6 +189,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
   const read = (path: string) => ({ path, source: readFileSync(join(root, path), "utf8") });
   const files = filesBelow("", /\.(?:[mc]?ts|tsx|mjs)$/).map(read);
   const documents = filesBelow("", /\.md$/).map(read);
+  const places = placesOf(documents);
   const long = files.filter(
     ({ path, source }) => !isTestCode(path) && source.split("\n").length - 1 > lines_questioned,
   );
@@ -199,6 +201,7 @@ export function repositoryFindings(): { findings: Finding[]; questions: string[]
       ...files.filter(({ path }) => !isTestCode(path)).flatMap(({ path, source }) => constantFindings(path, source)),
       ...circleFindings(files),
       ...repositoryProseFindings([...files, ...documents]),
+      ...files.flatMap(({ path, source }) => referenceFindings(path, source, places)),
     ],
     questions: long.map(({ path }) => path),
   };
