@@ -139,6 +139,7 @@ async function build() {
   await run(process.execPath, [at("node_modules/typescript/bin/tsc"), "-b"], "the build (tsc -b)");
   await buildProgram();
   await buildConsole();
+  await buildDocs();
 }
 
 /** Builds the service and the command line with their libraries. Then the built program checks the packs. */
@@ -166,7 +167,7 @@ async function buildConsole() {
   });
 }
 
-/** Builds the site that is served at /docs. Only `npm run build` does this, because a start should not wait for it. */
+/** Builds the site that the service serves at /docs. */
 async function buildDocs() {
   const vitepress = at("node_modules/vitepress/bin/vitepress.js");
   if (!existsSync(at("docs/.vitepress/config.ts")) || !existsSync(vitepress)) return;
@@ -225,10 +226,8 @@ const commands = {
     process.env.TEST_THE_BUILD = "yes";
     await run(process.execPath, [at("node_modules/vitest/vitest.mjs"), "run", ...args], "npm test");
   },
-  /** Builds all parts of the service, as for the image. */
-  async build() {
-    await alone(buildDocs);
-  },
+  /** Every command builds all parts first. */
+  async build() {},
 };
 
 try {

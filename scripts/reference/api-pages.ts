@@ -76,7 +76,7 @@ function listPage(tags: readonly string[]): string {
       ]);
     return `## ${tag}\n\n${table(["operation", "what it does", "who may"], rows)}`;
   });
-  const example = '```\n$ curl -s http://127.0.0.1:8080/v1/whoami -H "X-API-Key: $ADMIN_KEY"\n```';
+  const example = '```console\n$ curl -s http://127.0.0.1:8080/v1/whoami -H "X-API-Key: $ADMIN_KEY"\n```';
   return generatedPage(
     "API",
     source,

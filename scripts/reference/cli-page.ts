@@ -16,7 +16,7 @@ export function cliPage(): string {
     "Command line",
     "the commands of packages/cli",
     "For operators and for authors of policies. Each command has the same help with `--help`.",
-    "```\n$ npx countersign doctor\n```",
+    "```console\n$ npx countersign doctor\n```",
     ...sections,
   );
 }

@@ -15,7 +15,7 @@ export function packPages(packs: readonly ParsedPack[], names: readonly string[]
     return [`[\`${name}\`](packs/${name}.md)`, title.replace(/^# \w+: /, ""), String(packs[index]?.rules.length ?? 0)];
   });
   const lead = "For everybody who sets up a membrane. A pack is a starting point for your counsel, not legal advice.";
-  const example = "```\n$ countersign packs show security\n```";
+  const example = "```console\n$ countersign packs show security\n```";
   const list = generatedPage("Packs", "packs/", lead, example, table(["pack", "what it is about", "rules"], rows));
   return pages.set("docs/reference/packs.md", list);
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { placesOf, referenceFindings } from "./references.ts";
 
-const specification = '<a id="s2-9"></a>\n\n### 2.9 Context\n\n1. First.\n2. Second.\n\n<a id="s3"></a>\n\n## 3. States\n';
+const specification =
+  '<a id="s2-9"></a>\n\n### 2.9 Context\n\n1. First.\n2. Second.\n\n<a id="s3"></a>\n\n## 3. States\n';
 const places = placesOf([
   { path: "docs/reference/specification.md", source: specification },
   { path: "docs/decisions/0030-the-ledger.md", source: "" },
