@@ -3,19 +3,18 @@ import { foldName, limits, type RegisteredAgent } from "@countersign/contract";
 import type { Parents } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** A row of the register as the API shows it, without its freezes. */
+/** A registered agent without its freezes. */
 export type AgentRow = Omit<RegisteredAgent, "status" | "freezes">;
 
-/** SQL for the registered parents of the organization `$1` as JSON: pairs of the folded id and the parent's id. */
+/** SQL for the registered parents in `$1`, as JSON pairs of folded id and parent's id. */
 export const registered_parents: string = `(select json_agg(json_build_array(a.subject, p.agent_id))
     from agents a join agents p on p.org_id = $1 and p.subject = a.parent where a.org_id = $1 and a.parent is not null)`;
 
-/** Prepares what `registered_parents` returns. */
 export function parentsOf(rows: readonly (readonly [string, string])[] | null): Parents {
   return new Map(rows ?? []);
 }
 
-/** Reads the registered parents. Exact only under the head's lock. */
+/** Exact only under the head's lock. */
 export async function readParents(query: Query, org_id: string): Promise<Parents> {
   const [row] = await query<{ parents: [string, string][] | null }>(`select ${registered_parents} as parents`, [
     org_id,
@@ -23,7 +22,6 @@ export async function readParents(query: Query, org_id: string): Promise<Parents
   return parentsOf(row?.parents ?? null);
 }
 
-/** Counts the agents with a registered parent. */
 export async function countWithParent(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ count: number }>(
     "select count(*)::integer as count from agents where org_id = $1 and parent is not null",
@@ -35,7 +33,7 @@ export async function countWithParent(query: Query, org_id: string): Promise<num
 const columns = `a.agent_id, a.owner, a.purpose, p.agent_id as parent_id, a.registered_by, a.registered_at, a.first_seen_at, a.last_seen_at`;
 const from = "from agents a left join agents p on p.org_id = $1 and p.subject = a.parent";
 
-/** Returns one agent, however its id is spelled, or undefined. */
+/** Finds the agent by any spelling of its id. */
 export async function readAgent(query: Query, org_id: string, agent_id: string): Promise<AgentRow | undefined> {
   const [row] = await query<AgentRow>(`select ${columns} ${from} where a.org_id = $1 and a.subject = $2`, [
     org_id,
@@ -44,7 +42,7 @@ export async function readAgent(query: Query, org_id: string, agent_id: string):
   return row;
 }
 
-/** Lists agents by their folded ids, after this folded id. */
+/** Sorted by folded ids; starts after the folded id `after`. */
 export function listAgents(
   query: Query,
   org_id: string,
@@ -60,7 +58,6 @@ export function listAgents(
   );
 }
 
-/** Returns the ids of agents that are registered directly below this one. */
 export async function readChildren(query: Query, org_id: string, agent_id: string, limit: number): Promise<string[]> {
   const rows = await query<{ agent_id: string }>(
     "select agent_id from agents where org_id = $1 and parent = $2 order by subject limit $3::integer",
@@ -69,14 +66,13 @@ export async function readChildren(query: Query, org_id: string, agent_id: strin
   return rows.map((row) => row.agent_id);
 }
 
-/** An entry to write. */
 export interface NewAgent extends Pick<AgentRow, "agent_id" | "owner" | "purpose" | "parent_id"> {
   readonly registered_by: string;
   /** By the database's clock, RFC 3339. */
   readonly at: string;
 }
 
-/** Writes an entry, or replaces what people wrote of it. */
+/** Writes an entry. An existing one keeps its id, its spellings and the times of its actions. */
 export async function writeAgent(query: Query, org_id: string, agent: NewAgent): Promise<void> {
   await query(
     `insert into agents (org_id, subject, agent_id, spellings, owner, purpose, parent, registered_by, registered_at)
@@ -90,7 +86,7 @@ export async function writeAgent(query: Query, org_id: string, agent: NewAgent):
   );
 }
 
-/** The decisions of one spelling of an agent's id in a page of the history. Times are RFC 3339. */
+/** The decisions of one spelling of an agent's id. Times are RFC 3339. */
 export interface SeenAgent {
   readonly agent_id: string;
   readonly first_at: string;
@@ -100,8 +96,8 @@ export interface SeenAgent {
 const spellings_max = 20;
 
 /**
- * SQL that notes in the organization `$1` that agents acted. `seen`: rows (subject, agent_id, first_at, last_at), one for each spelling.
- * Noting the same again changes nothing. Less than a minute later is no change, either.
+ * SQL that notes actions of agents. `seen`: rows (subject, agent_id, first_at, last_at), one for each spelling. A time
+ * less than a minute later changes nothing.
  */
 export function noteSeen(seen: string): string {
   return `insert into agents as a (org_id, subject, agent_id, spellings, first_seen_at, last_seen_at)
@@ -115,7 +111,6 @@ export function noteSeen(seen: string): string {
        or excluded.last_seen_at > a.last_seen_at + interval '1 minute' or not excluded.spellings <@ a.spellings`;
 }
 
-/** Notes that these agents acted. */
 export async function noteAgentsSeen(query: Query, org_id: string, seen: readonly SeenAgent[]): Promise<void> {
   await query(noteSeen("unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[])"), [
     org_id,
@@ -126,7 +121,6 @@ export async function noteAgentsSeen(query: Query, org_id: string, seen: readonl
   ]);
 }
 
-/** Returns how decisions spell the id of an agent. */
 export async function readSpellings(query: Query, org_id: string, agent_id: string): Promise<string[]> {
   const [row] = await query<{ spellings: string[] }>(
     "select spellings from agents where org_id = $1 and subject = $2",
@@ -135,7 +129,6 @@ export async function readSpellings(query: Query, org_id: string, agent_id: stri
   return row?.spellings ?? [];
 }
 
-/** Decisions on an agent's actions with the same words and verdict. */
 export interface AgentActions {
   readonly membrane_id: string;
   readonly verb: string;
@@ -147,7 +140,7 @@ export interface AgentActions {
   readonly risk_max: number;
 }
 
-/** Reads the newest decisions of these spellings of an agent's id from then on, those in test mode left out. `from`: RFC 3339. */
+/** Reads the newest decisions since `from_at` (RFC 3339), without test mode. */
 export function readAgentActions(
   query: Query,
   org_id: string,
@@ -169,7 +162,6 @@ export function readAgentActions(
   );
 }
 
-/** Returns the open reviews of an agent, newest first: how many, and the ids of the first. */
 export async function readOpenReviews(
   query: Query,
   org_id: string,

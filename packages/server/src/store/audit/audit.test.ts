@@ -1,4 +1,3 @@
-/** The audit records of a decision, which a view computes from its ledger entry. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { type LedgerDecision, ledgerRows } from "../../testing/database/ledger-rows.ts";
@@ -9,7 +8,6 @@ const org_id = "org_00000000000000000000000001";
 const id = (kind: string, n: number) => `${kind}_${String(n).padStart(26, "0")}`;
 let decisions = 0;
 
-/** The records of a decision, each as type, actor and data. */
 async function recordsOf(wanted: LedgerDecision) {
   decisions += 1;
   const intent_id = id("int", decisions);
@@ -21,7 +19,7 @@ async function recordsOf(wanted: LedgerDecision) {
 const decided = { reasons: [], policy_set: { version: 1, sha256: "a".repeat(64) }, risk_score: 0.1 };
 const about = { decision_id: "dec", policy_set_sha256: "a".repeat(64), risk_score: 0.1 };
 
-test("who asked for what, and on which policies it was decided: on none, too", async () => {
+test("records have the submitter, the action and the deciding policies, even if there are none", async () => {
   const wanted = { actor: "usr_1", agent_id: "agent-1", membrane_id: "mem_1", mode: "test", data: decided } as const;
   expect(await recordsOf(wanted)).toEqual([
     ["submitted", "usr_1", { agent_id: "agent-1", membrane_id: "mem_1", pipeline_mode: "test" }],
@@ -29,7 +27,7 @@ test("who asked for what, and on which policies it was decided: on none, too", a
   ]);
 });
 
-test("the policies in the order of the reasons, those in shadow, and why no facts came from the source", async () => {
+test("records have the policies in the order of the reasons, shadow policies, and why the source gave no facts", async () => {
   const shadow = [{ policy: "c", policy_id: "pol_c", effect: "block" }];
   const records = await recordsOf({
     verdict: "block",
@@ -41,7 +39,7 @@ test("the policies in the order of the reasons, those in shadow, and why no fact
   expect(records[1]).toEqual(["decided", "system", told]);
 });
 
-test("the review that was opened, and the override that was spent", async () => {
+test("records have the opened review and the spent override", async () => {
   const [escalation_id, override_id] = [id("esc", 1), id("ovr", 1)];
   const opened = await recordsOf({ escalation_id, verdict: "escalate", data: decided });
   expect(opened.slice(2)).toEqual([["escalated", "system", { decision_id: "dec", escalation_id }]]);

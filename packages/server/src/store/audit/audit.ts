@@ -1,6 +1,6 @@
 /**
- * Writes and reads the audit trail. The view `audit` computes records from the ledger's entries: two or
- * three for a decision, one for any other change. Decision 0030 has the format.
+ * The audit trail. The view `audit` computes two or three records from a decision, and one from any other change
+ * (decision 0030).
  */
 import { createHash } from "node:crypto";
 import type { AuditRecord, AuditType, OrgAuditRecord } from "@countersign/contract";
@@ -10,10 +10,10 @@ import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, idTime_ms } from "../rows/first-id-at.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A change other than a decision, ready to be appended. The commit numbers it under the organization's lock. */
+/** A change other than a decision, before the commit numbers it. */
 export interface AuditRow {
   readonly audit_id: string;
-  /** null: not about one intent. */
+  /** Null: not about one intent. */
   readonly intent_id: string | null;
   readonly type: string;
   readonly actor: string;
@@ -27,24 +27,21 @@ export interface AuditRow {
   readonly hash: string;
 }
 
-/** A change without an id. */
 export interface AuditEntry {
   readonly intent_id: string | null;
   readonly type: AuditType;
-  /** key_id or user_id; `system`, `open_mode` and the like for other actors. */
+  /** key_id, user_id, or a word such as `system` or `open_mode`. */
   readonly actor: string;
-  /** RFC 3339 UTC with six fractional digits and `Z`. */
   readonly at: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The root of a chain without rows. */
 export const genesisRoot: string = "0".repeat(64);
 
-/** The types of rows that change the inputs of decisions, as SQL. They have an index. */
+/** SQL: types of records that change the inputs of decisions. They have an index. */
 export const settingsTypes: string = settingsChangeTypes.map((type) => `'${type}'`).join(", ");
 
-/** Returns the row. Throws TypeError if `data` has a value that JSON does not support. */
+/** Throws TypeError if `data` has a value that JSON does not support. */
 export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
   const { intent_id, type, actor, at } = entry;
   const change = { audit_id: ids.next("audit"), intent_id, type, actor, at };
@@ -52,22 +49,19 @@ export function auditRow(ids: Ids, entry: AuditEntry): AuditRow {
   return { ...change, data, salt, hash: changeHash(change, data, salt) };
 }
 
-/**
- * Returns the hash in an audit row of texts that are stored elsewhere: SHA-256 over the texts with U+001E between them, which no JSON
- * text can contain.
- */
+/** Hashes texts that are stored elsewhere, joined by U+001E, which JSON texts cannot contain. */
 export function recordHash(texts: readonly string[]): string {
   return sha256Hex(texts.join("\u001e"));
 }
 
-/** Returns the root after a commit: SHA-256 over the previous root and the hashes of its entries in order. All in hex. */
+/** Returns the next root: SHA-256 over the previous root and the hashes of the new entries, in hex. */
 export function nextRoot(root: string, hashes: readonly string[]): string {
   const chain = createHash("sha256").update(root, "hex");
   for (const hash of hashes) chain.update(hash, "hex");
   return chain.digest("hex");
 }
 
-/** A stored audit row: the contract's record, with the actor as the stored text. */
+/** The actor is the stored text. */
 export type StoredAudit<Row extends AuditRecord | OrgAuditRecord = AuditRecord> = Omit<Row, "actor"> & {
   readonly actor: string;
 };
@@ -76,7 +70,6 @@ const audit_columns = "audit_id, seq, type, actor, at, data, intent_id, encode(h
 
 const trail_columns = `${audit_columns}, encode(root, 'hex') as root, entry, leaf, encode(salt, 'hex') as salt`;
 
-/** Returns a page of an intent's audit records, in order, after the record `after_seq` (0: from the first). */
 export function readAuditPage(
   query: Query,
   org_id: string,
@@ -89,7 +82,6 @@ export function readAuditPage(
     {
       columns: audit_columns,
       bytes: "octet_length(data::text)",
-      // Each half has an index of its own.
       from: `from (select * from audit where org_id = $1 and intent_id = $2 and entry_type = 'decided'
         union all select * from audit where org_id = $1 and intent_id = $2 and entry_type <> 'decided' and entry_seq > $3::bigint) trail
         where seq > $3::bigint`,
@@ -100,7 +92,7 @@ export function readAuditPage(
   );
 }
 
-/** A filter of an organization's trail. `actor` is the stored text. `from` is included, `to` is not; RFC 3339. */
+/** `actor` is the stored text. `from` is inclusive, `to` exclusive; RFC 3339. */
 export interface AuditFilter {
   readonly type?: AuditType | undefined;
   readonly actor?: string | undefined;
@@ -108,16 +100,15 @@ export interface AuditFilter {
   readonly to?: string | undefined;
 }
 
-/** The condition of the index for other actors. Nearly all rows are by the service or by keys. */
+/** The condition of the index for other actors. Nearly all records are by the service or by keys. */
 const of_the_rest = "entry_actor <> 'system' and entry_actor not like 'key\\_%'";
 const isOfTheRest = (actor: string): boolean => actor !== "system" && !actor.startsWith("key_");
 
 /**
- * Returns SQL for the seq in the trail of `$1` at the time of a parameter, with slack on the given side: all rows before (-1) or from
- * that seq on (1) are on that side of the time. Rows get their time from the node that wrote them and their seq from the lock
- * at commit. So rows are in the order of their times, except for the duration of commits and differences of clocks. So
- * halving the trail about thirty times finds the seq. An index by time would cost each decision more than this costs a list.
- * `offset 0` keeps the division out of the comparison, because with row-level security an index accepts only leakproof functions.
+ * Returns SQL for the seq at a time, moved by the clock slack to the given side. Records are ordered by time, except
+ * for commit durations and clock differences, so about thirty halvings find it. An index by time would slow down every
+ * decision. `offset 0`: with row-level security an index accepts only leakproof functions, so the division must stay
+ * out of the comparison.
  */
 function seqNear(time: string, side: -1 | 1): string {
   return `(with recursive halving (low, high) as (
@@ -131,13 +122,13 @@ function seqNear(time: string, side: -1 | 1): string {
 }
 
 /**
- * SQL for the creation time of the key `$3`, by its id (`$8`, milliseconds), and for its end. Null, and later than the trail:
- * no such key. The rows of a key are between the two times. Without this, a list for a new or ended key read the whole trail.
+ * SQL: the creation (`$8`, milliseconds) and the end of the key `$3`. Without these bounds, a list for a key read the
+ * whole trail.
  */
 const key_made = "to_timestamp($8::float8 / 1000)";
 const key_ended = "(select least(revoked_at, expires_at) from api_keys where org_id = $1 and key_id = $3)";
 
-/** Records of decisions, with the column that is set if an entry has one. Null: every decision has one. */
+/** Records of decisions, and the column that must be set. Null: every decision has the record. */
 const ofDecisions = {
   submitted: null,
   decided: null,
@@ -147,7 +138,7 @@ const ofDecisions = {
   override_spent: "override_id",
 } as const satisfies Partial<Record<AuditType, string | null>>;
 
-/** Record types that the service itself never writes, and types that only the service writes. */
+/** Record types that the service never writes, and types that only the service writes. */
 const neverByService: readonly AuditType[] = ["submitted", "observed"];
 const alwaysByService: readonly AuditType[] = [
   "decided",
@@ -158,13 +149,13 @@ const alwaysByService: readonly AuditType[] = [
   "delivered",
 ];
 
-/** Returns whether no record can match. Reading a trail of 1.9 million records to find this out exceeded the statement timeout. */
+/** Returns true if no record can match. A search of 1.9 million records timed out. */
 function isNever({ type, actor }: AuditFilter): boolean {
   if (type === undefined || actor === undefined) return false;
   return (actor === "system" ? neverByService : alwaysByService).includes(type);
 }
 
-/** Returns SQL conditions for the entries with records of a filter, which indexes support. `$2` is the type, `$3` the actor. */
+/** Returns SQL conditions that indexes support. `$2` is the type, `$3` the actor. */
 function entriesWith({ type, actor }: AuditFilter): string[] {
   const conditions: string[] = [];
   if (type !== undefined) {
@@ -179,10 +170,8 @@ function entriesWith({ type, actor }: AuditFilter): string[] {
   return conditions;
 }
 
-/** An entry has at most this many records. */
 const records_max = 4;
 
-/** Returns a page of an organization's trail, newest first, before the record `before_seq` (null: from the newest). */
 export async function readTrailPage(
   query: Query,
   org_id: string,

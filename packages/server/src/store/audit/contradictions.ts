@@ -1,8 +1,7 @@
-/** SQL for reports of actions that were carried out without approval: rows of type `contradicted`. */
+/** SQL for reports of actions that were carried out without approval (type `contradicted`). */
 import type { Query } from "../../ports.ts";
 import type { FiguresWindow } from "../figures/read-figures.ts";
 
-/** Counts the reports of a window, up to `count_max`. */
 export async function countContradictions(
   query: Query,
   org_id: string,
@@ -19,7 +18,6 @@ export async function countContradictions(
   return counted?.count ?? 0;
 }
 
-/** Returns the age in seconds of the newest report, or null without reports. */
 export async function secondsSinceContradiction(query: Query, org_id: string): Promise<number | null> {
   const [newest] = await query<{ seconds: number }>(
     `select extract(epoch from clock_timestamp() - at)::float8 as seconds from ledger

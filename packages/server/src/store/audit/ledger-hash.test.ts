@@ -1,4 +1,4 @@
-/** The database computes the same leaves and hashes of entries as the core. Source: decision 0030. */
+/** The database and the core compute the same leaves and hashes (decision 0030). */
 import {
   changeLeaf,
   commitmentTo,
@@ -20,7 +20,6 @@ const ids = createIds(createClock());
 
 let entries = 0;
 
-/** Stores an entry with these column texts, and returns the leaf and hash that the database computes. */
 async function made(columns: Readonly<Record<string, string | null>>): Promise<{ leaf: string; hash: string }> {
   entries += 1;
   const all = Object.entries({ ...columns, org_id: "org_a", seq: String(entries), entry: String(entries), hash: "" });
@@ -39,7 +38,7 @@ const bytes = (digits: string): string => `\\x${digits}`;
 
 const text = fc.string({ unit: anyCharacter, maxLength: 30 }).map((each) => each.replaceAll("\0", "\u0001"));
 const at = fc.integer({ min: 0, max: 4_102_444_799_999_999 }).map(formatTimestampUs);
-/** JSON texts with white space of their own, which the hash covers. */
+/** JSON texts with white space, which the hash covers. */
 const document = fc.tuple(fc.json({ depthSize: "small" }), fc.constantFrom(0, 1, 2)).map(([json, indent]) => {
   return ` ${JSON.stringify(JSON.parse(json), null, indent)}\n`;
 });
@@ -48,7 +47,7 @@ const ofDocuments = (of: fc.Arbitrary<string>): fc.Arbitrary<OfDocuments> =>
   fc.record({ intent: of, facts: of, data: of });
 const orNull = <T>(of: T): fc.Arbitrary<T | null> => fc.constantFrom(of, null);
 
-test("of a change", async () => {
+test("a change has the same leaf and hash in the database and the core", async () => {
   const header = fc.record({
     audit_id: fc.constant(ids.next("audit")),
     intent_id: orNull(ids.next("intent")),
@@ -65,7 +64,7 @@ test("of a change", async () => {
   );
 });
 
-test("of a decision", async () => {
+test("a decision has the same leaf and hash in the database and the core", async () => {
   const header = fc.record({
     intent_id: fc.nat().map(() => ids.next("intent")),
     decision_id: fc.constant(ids.next("decision")),
@@ -98,7 +97,7 @@ test("of a decision", async () => {
   );
 });
 
-test("of an entry whose document was erased there is neither", async () => {
+test("an entry with an erased document has no leaf and no hash", async () => {
   const change = {
     audit_id: ids.next("audit"),
     type: "key_created",

@@ -1,4 +1,3 @@
-/** The check detects changes of recorded entries. Source: decision 0030, SECURITY.md. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -17,11 +16,10 @@ const clock = createClock();
 const ids = createIds(clock);
 const { connection, db } = await testDatabase();
 const org_id = ids.next("organization");
-/** The seq of some entries below. */
 const [blocked, held, last] = [4, 7, 9];
 let noted: string;
 
-/** Four commits: two changes; a decision; one that is held; two changes more. */
+/** Four commits: two changes; a decision; a held decision; two changes. */
 beforeAll(async () => {
   const writer = createCommitWriter({ connect: connectCommit(connection), log: silentLog, clock, timers });
   afterAll(() => writer.close());
@@ -49,12 +47,12 @@ const found = (statements: readonly string[], expect_root?: string): Promise<Aud
 const entry = (seq: number, change: string) => `update ledger set ${change} where org_id = $1 and seq = ${seq}`;
 const no_root = "decode(repeat('00', 32), 'hex')";
 
-it("is sound where nothing was changed", async () => {
+it("finds an unchanged trail sound", async () => {
   const root = noted;
   expect(await db.tenant(org_id, verify)).toEqual({ sound: true, rows: last, intents: 2, root });
 });
 
-describe("a changed entry is noticed", () => {
+describe("a changed entry is detected", () => {
   it.each<[string, seq: number, change: string]>([
     ["a change's document", 2, `data = '{"n":7}'`],
     ["a change's actor", 2, "actor = 'key_other'"],
@@ -92,7 +90,7 @@ describe("a changed entry is noticed", () => {
   });
 });
 
-describe("a changed chain is noticed", () => {
+describe("a changed chain is detected", () => {
   it.each<[string, statements: readonly string[], finding: object]>([
     ["a removed entry", ["delete from ledger where org_id = $1 and seq = 2"], { seq: 2, problem: "gap" }],
     ["a removed decision", [`delete from ledger where org_id = $1 and seq = ${blocked}`], { seq: 3, problem: "gap" }],
@@ -107,12 +105,12 @@ describe("a changed chain is noticed", () => {
       { seq: last, problem: "chain_broken" },
     ],
     [
-      "a head that counts other entries",
+      "a head with another number of entries",
       ["update org_heads set entries = entries + 1 where org_id = $1"],
       { seq: last, problem: "chain_broken" },
     ],
     [
-      "two entries that changed places",
+      "two swapped entries",
       [
         entry(1, "seq = 100, entry = 1, root = (select root from ledger where org_id = $1 and seq = 2)"),
         entry(2, "seq = 1, entry = 0, root = null"),
@@ -129,7 +127,7 @@ describe("a changed chain is noticed", () => {
     expect(await found(statements)).toEqual({ sound: false, ...finding });
   });
 
-  it("a trail that was cut or rewritten since a root was noted", async () => {
+  it("a trail that was cut or rewritten after a root was noted", async () => {
     expect(await db.tenant(org_id, (query) => verify(query, noted))).toMatchObject({ sound: true, rows: last });
     const cut = [
       `delete from ledger where org_id = $1 and seq > ${held}`,

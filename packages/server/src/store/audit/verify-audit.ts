@@ -1,12 +1,10 @@
-/** Checks that an organization's ledger is complete and unchanged. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { genesisRoot, nextRoot } from "./audit.ts";
 
 /**
- * The result of a check of the whole ledger. `rows`: audit records; `intents`: decisions among the entries. `seq` is the first record
- * that is wrong, missing, or not covered by its root. `root_unknown`: the trail does not have the expected root; then `seq` is
- * the last record.
+ * `rows`: audit records. `intents`: decisions. `seq`: the first record that is wrong, missing or not covered by its
+ * root. `root_unknown`: the trail lacks the expected root; `seq` is then the last record.
  */
 export type AuditFinding =
   | { readonly sound: true; readonly rows: number; readonly intents: number; readonly root: string }
@@ -16,11 +14,10 @@ export type AuditFinding =
       readonly problem: "gap" | "entry_changed" | "chain_broken" | "rows_missing" | "root_unknown";
     };
 
-/** Options of a check. */
 export interface AuditCheck {
-  /** An earlier root of this trail in hex. If the trail does not have it any more, the trail was rewritten or cut. */
+  /** An earlier root in hex. If the trail lacks it, the trail was rewritten or cut. */
   readonly expect_root?: string | undefined;
-  /** Called after each page with the number of checked records and of all records. */
+  /** Called after each page: `rows` of `of` records are checked. */
   readonly told?: (rows: number, of: number) => void;
 }
 
@@ -30,23 +27,18 @@ interface Entry {
   readonly seq: number;
   readonly entry: number;
   readonly decided: boolean;
-  /** The number of audit records of the entry. */
   readonly records: number;
   readonly changed: boolean;
   readonly hash: string;
   readonly root: string | null;
 }
 
-/** The documents stay in the database. */
 const statement = `select l.seq, l.entry, l.type = 'decided' as decided,
     case when l.type = 'decided' then 2 + num_nonnulls(l.escalation_id, l.override_id) else 1 end as records,
     ledger_hash(ledger_leaf(l)) is distinct from l.hash as changed, encode(l.hash, 'hex') as hash, encode(l.root, 'hex') as root
   from ledger l where l.org_id = $1 and l.seq > $2::bigint and l.seq <= $3::bigint order by l.seq limit ${page_rows}`;
 
-/**
- * Recomputes every hash, the sequence and the chain of one organization. Run it in one transaction; it locks nothing. Closed
- * reviews are checked by `verifyReviews`.
- */
+/** Must run in one transaction. Locks nothing. `verifyReviews` checks closed reviews. */
 export async function verifyAudit(
   query: Query,
   org_id: string,
@@ -73,16 +65,13 @@ export async function verifyAudit(
   return { sound: true, rows: seq, intents, root };
 }
 
-/** The chain up to the last added entry. */
 class Chain {
   seq = 0;
   root = genesisRoot;
   entries = 0;
   intents = 0;
-  /** Whether the expected root was among the roots. */
   met: boolean;
   readonly #expect_root: string;
-  /** Hashes of the entries after the last root. */
   #hashes: string[] = [];
 
   constructor(expect_root: string) {
@@ -90,7 +79,6 @@ class Chain {
     this.met = expect_root === genesisRoot;
   }
 
-  /** Returns the problem of the entry, or null. */
   add(row: Entry): { readonly seq: number; readonly problem: "gap" | "entry_changed" | "chain_broken" } | null {
     const { seq } = row;
     if (seq !== this.seq + row.records || row.entry !== this.entries) return { seq: this.seq + 1, problem: "gap" };

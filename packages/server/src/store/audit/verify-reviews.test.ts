@@ -1,4 +1,3 @@
-/** The check detects changes of stored rulings. Source: decision 0030, SECURITY.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Query } from "../../ports.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -16,7 +15,7 @@ beforeAll(async () => {
   url = (await serviceNode(database)).url;
 });
 
-/** An organization with an intent that was blocked, one that a person approved, a cancelled one and a held one. */
+/** Creates intents: blocked, approved by a person, cancelled and held. */
 async function recorded() {
   const org = await reviewedOrganization(db, url);
   const post = async (path: string, key: string, body: unknown) => (await call(url, "POST", path, { key, body })).json;
@@ -54,7 +53,7 @@ describe("verifyReviews", () => {
     ["a ruling that nobody made", "held", `status = 'decided', resolution = '{"outcome":"approve"}'`],
     ["a resolution of a review that is open", "held", `resolution = '{"outcome":"approve"}'`],
     ["an open review that was closed", "held", "status = 'decided'"],
-  ])("notices %s", async (_, which, change) => {
+  ])("detects %s", async (_, which, change) => {
     const { intent_id, escalation_id } = org[which];
     const found = await changed((query) =>
       query(`update escalations set ${change} where org_id = $1 and escalation_id = $2`, [org.org_id, escalation_id]),
@@ -62,7 +61,7 @@ describe("verifyReviews", () => {
     expect(found).toEqual({ sound: false, intent_id, seq: expect.any(Number), problem: "review_changed" });
   });
 
-  test.each(["ruled", "cancelled", "held"] as const)("notices that the review of %s was removed", async (which) => {
+  test.each(["ruled", "cancelled", "held"] as const)("detects that the review of %s was removed", async (which) => {
     const { intent_id, escalation_id } = org[which];
     const found = await changed((query) =>
       query("delete from escalations where org_id = $1 and escalation_id = $2", [org.org_id, escalation_id]),
@@ -70,7 +69,7 @@ describe("verifyReviews", () => {
     expect(found).toMatchObject({ sound: false, intent_id, problem: "review_changed" });
   });
 
-  test("names the audit record that closed the review, and of an open one the decision's last", async () => {
+  test("names the audit record that closed the review, or the last record of the decision for an open review", async () => {
     const { org_id, ruled, held } = org;
     const seqOf = async (intent_id: string, type: string) =>
       (
@@ -88,7 +87,7 @@ describe("verifyReviews", () => {
     expect(await tampered(held)).toMatchObject((await seqOf(held.intent_id, "escalated")) ?? {});
   });
 
-  test("finds nothing in what the service wrote: decisions, rulings, cancellations, time-outs", async () => {
+  test("accepts everything that the service wrote: decisions, rulings, cancellations, timeouts", async () => {
     const { org_id, held } = org;
     expect(await check(org_id)).toEqual({ sound: true, reviews: 3 });
     await deadlineIn(db, [held.escalation_id], "-1 second");

@@ -1,24 +1,21 @@
-/** Checks that the stored reviews agree with the ledger. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** The result of a check of the reviews. */
 export type ReviewsFinding =
   | { readonly sound: true; readonly reviews: number }
   | {
       readonly sound: false;
       readonly intent_id: string;
-      /** The audit record that the review contradicts. */
       readonly seq: number;
       readonly problem: "review_changed";
     };
 
 const page_rows = 200;
 
-/** SQL for `recordHash`, so that no document leaves the database. */
+/** SQL for `recordHash`. */
 const record_sha256 = `encode(sha256(convert_to(e.resolution::text || U&'\\001e' || e.record::text, 'UTF8')), 'hex')`;
 
-/** A review is closed if and only if the ledger has the entry that closed it. */
+/** A review is closed exactly if the ledger has the entry that closed it. */
 const statement = `select l.seq as place, l.intent_id, coalesce(closed.seq, l.seq) as seq,
     case when closed.seq is null then e.status is distinct from 'pending' or e.resolution is not null
       else e.status is not distinct from 'pending' or e.status is distinct from e.record ->> 'status'
@@ -31,10 +28,7 @@ const statement = `select l.seq as place, l.intent_id, coalesce(closed.seq, l.se
   where l.org_id = $1 and l.escalation_id is not null and l.seq > $2::bigint and l.seq <= $3::bigint
   order by l.seq limit ${page_rows}`;
 
-/**
- * Compares every review of one organization with the ledger's entry of its end. Run `verifyAudit` first,
- * because this check relies on the ledger. Locks nothing.
- */
+/** Needs `verifyAudit` to run first, because this check relies on the ledger. Locks nothing. */
 export async function verifyReviews(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** The settings of decisions, read from a long audit trail. */
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { ledgerRows } from "../../testing/database/ledger-rows.ts";
@@ -8,7 +7,7 @@ import { readSettings } from "./backtests.ts";
 
 const { db, analyze } = await testDatabase();
 const changes = 400;
-/** A decision follows after this many changes. 5,000 decisions came before. */
+/** Numbers of changes after which a decision follows. */
 const decided_after = [3, 100, 101];
 const decided_before = 5_000;
 let org_id: string;
@@ -31,7 +30,7 @@ beforeAll(async () => {
   await analyze("ledger");
 });
 
-/** The rows that all steps of a plan returned or removed. */
+/** Returns the rows that all steps of a plan returned or removed. */
 function rowsOf(plan: Plan): number {
   const own = (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"];
   return (plan.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), own);

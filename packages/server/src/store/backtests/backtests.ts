@@ -1,7 +1,4 @@
-/**
- * SQL for backtests: recorded intents in bounded pages, newest first, and how decisions were made when they were
- * recorded. Short transactions keep the database's vacuum working.
- */
+/** Pages are short transactions, so that backtests do not block vacuum. */
 import type { FreezeKind, FreezeMode, Outcome, PipelineMode, Verdict } from "@countersign/contract";
 import type { PolicyDocument, SettingsChange } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -10,19 +7,19 @@ import { idNear } from "../intents/intents.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A filter of recorded intents. `from` is included, `to` is not; RFC 3339. */
+/** `from` is inclusive, `to` exclusive; RFC 3339. */
 export interface RecordedFilter {
   readonly from: string;
   readonly to: string;
   readonly membrane_id: string | null;
   readonly agent_id: string | null;
-  /** The chain of rotations of the submitting key. Null: any. */
+  /** The submitting key's rotation chain. Null: any. */
   readonly lineage_id: string | null;
-  /** The organization's newest audit record at the start of the backtest. Every server with this record reads the same intents. */
+  /** The newest audit record at the start. Every server with it reads the same intents. */
   readonly seq: number;
 }
 
-/** A recorded intent. JSON stays text, so that an unreadable intent does not fail the page. */
+/** JSON stays text, so that one unreadable intent does not fail the page. */
 export interface RecordedRow {
   readonly intent_id: string;
   readonly membrane_id: string;
@@ -32,34 +29,31 @@ export interface RecordedRow {
   readonly at_us: number;
   readonly intent: string;
   readonly facts: string;
-  /** The part of the decision's text after `"human_override_id":`, which has the override and the policy set. */
+  /** The text after `"human_override_id":`, with override and policy set. */
   readonly decision_end: string;
-  /** `<kind> <mode>` of the strictest freeze that stopped the action. Null: none. */
+  /** `<kind> <mode>` of the strictest freeze that stopped the action. */
   readonly frozen: `${FreezeKind} ${FreezeMode}` | null;
-  /** The outcome of the action's review. Null: no review, or an open one. */
+  /** Null: no review, or an open one. */
   readonly reviewed: Outcome | null;
 }
 
 /**
- * Cuts after the last `human_override_id`, because no free text follows. `split_part` compares bytes; `right` counts characters
- * and took 4 of the 12.5 µs for a row.
+ * Cuts after the last `human_override_id`, because no free text follows. `split_part` compares bytes. `right` counts
+ * characters and took 4 of 12.5 µs.
  */
 const decision_end = `split_part(decision::text, '"human_override_id":', -1)`;
 
-/** The strictest reason comes first. Quotes in texts of people are escaped, so no such text matches. */
+/** The strictest reason comes first. Free text cannot match, because its quotes are escaped. */
 const frozen = `case when verdict in ('block', 'escalate') then array_to_string(regexp_match(decision::text,
   '"policy_id":null,"policy":"freeze\\.([a-z]+)","version":null,"effect":"([a-z]+)"'), ' ') end`;
 
 /**
- * A page ends before its documents exceed this number of bytes as text, because text that compresses well is small on
- * disk and large in memory. The size is computed outside of the page, so that PostgreSQL unpacks only the rows of the page.
+ * Maximum bytes of a page as text, because compressed documents grow in memory. PostgreSQL unpacks only the rows of the
+ * page.
  */
 const page_bytes_max = 8 * 1024 * 1024;
 
-/**
- * Returns a page, newest first, older than the intent `before` (null: from the newest): at most `rows` intents and at least
- * one if there is any. Large documents end the page early.
- */
+/** Returns intents older than `before`, newest first, at least one. Large documents end a page early. */
 export function readRecorded(
   query: Query,
   org_id: string,
@@ -99,7 +93,6 @@ export function readRecorded(
   );
 }
 
-/** Returns the policies that each override cancels, by override id. */
 export async function readLifts(
   query: Query,
   org_id: string,
@@ -112,7 +105,7 @@ export async function readLifts(
   return new Map(rows.map(({ override_id, lifts }) => [override_id, lifts]));
 }
 
-/** Returns the intents between two ids (included) whose block people overrode. */
+/** Returns the intents between two ids (inclusive) whose block people overrode. */
 export async function readOverridden(
   query: Query,
   org_id: string,
@@ -127,7 +120,6 @@ export async function readOverridden(
   return new Set(rows.map(({ intent_id }) => intent_id));
 }
 
-/** Returns the names of the policies that decided, by intent. */
 export async function readDeciding(
   query: Query,
   org_id: string,
@@ -143,14 +135,14 @@ export async function readDeciding(
 }
 
 /**
- * Returns the current policy epoch and every change of the inputs of decisions, in order. Between two changes it reads only up to the
- * first decision. Before, 9,900 activations without a decision took 7 s, because each read everything after it.
+ * Returns the policy epoch and every change of the inputs of decisions, in order. Between two changes it reads only the
+ * first decision: reading all made 9,900 activations take 7 s.
  */
 export async function readSettings(
   query: Query,
   org_id: string,
 ): Promise<{ readonly policy_epoch: number; readonly changes: SettingsChange[] }> {
-  // One statement, so that later decisions have the epoch of its snapshot or a later one.
+  // One statement, so that no later decision has an earlier epoch.
   const rows = await query<Omit<SettingsChange, "from_epoch"> & { policy_epoch: number; decided_epoch: number | null }>(
     `select h.policy_epoch, a.type, a.data,
        (select (d.data #>> '{policy_set,version}')::bigint
@@ -175,10 +167,9 @@ interface VersionName {
   readonly version: number;
 }
 
-/** Returns the key of a policy version. */
 export const versionKey = ({ policy_id, version }: VersionName): string => `${policy_id}@${version}`;
 
-/** Returns documents of policy versions by `versionKey`, without versions that are not stored. */
+/** Returns documents by `versionKey`, without unknown versions. */
 export async function readVersions(
   query: Query,
   org_id: string,
@@ -193,13 +184,12 @@ export async function readVersions(
   return new Map(rows.map((row) => [versionKey(row), row.document]));
 }
 
-/** Returns the times of the oldest and newest recorded decision in microseconds. Null: there are none. */
 export async function readSpan(
   query: Query,
   org_id: string,
   filter: RecordedFilter,
 ): Promise<{ readonly oldest_us: number; readonly newest_us: number } | null> {
-  // Reads both ends of the key without the other filters, because the span only serves an estimate of progress.
+  // Ignores the other filters, because the span only serves an estimate of progress.
   const end = (order: "asc" | "desc") =>
     `(select ${microseconds("created_at")} from intents where org_id = $1 and intent_id >= $2 and intent_id < $3
       order by intent_id ${order} limit 1)`;

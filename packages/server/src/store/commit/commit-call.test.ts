@@ -1,4 +1,3 @@
-/** What `commit_decisions` stores and refuses. */
 import { idPattern } from "@countersign/contract";
 import { afterAll, describe, expect, it } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -19,7 +18,7 @@ const ids = createIds(createClock());
 const session = await connectCommit(connection)();
 afterAll(() => session.close());
 
-/** Commits row sets of the same terms and returns what was refused, by their places from 0. Throws what the call throws. */
+/** Commits row sets with equal terms. Returns the refusals by position from 0. Throws the error of the call. */
 async function commit(rows: readonly DecisionRows[], again = false) {
   const [settled, ...others] = await session.commit(callsOf(rows.map(encode), again));
   if (settled?.status !== "fulfilled" || others.length > 0) throw settled?.status === "rejected" && settled.reason;
@@ -35,21 +34,20 @@ async function organization(hard_limit: number | null = null, used = 0, period =
   return org_id;
 }
 
-/** Commits a decision, and returns an override of it that is good. */
 async function overrideOf(org_id: string): Promise<string> {
   const blocked = decisionRows(ids, org_id);
   await commit([blocked]);
   const override_id = ids.next("override");
   const { intent_id, decision_id, agent_id } = blocked.entry;
   const made = { override_id, intent_id, decision_id, agent_id, mode: "live", reason: "known", lifts: [] } as const;
-  const said = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
-  await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...said }, 1));
+  const approval = { policies_overridden: [], approved_by: "usr_1", created_at: new Date().toISOString() };
+  await db.tenant(org_id, (query) => insertOverride(query, org_id, { ...made, ...approval }, 1));
   return override_id;
 }
 
 const verify = (org_id: string) => db.tenant(org_id, (query) => verifyAudit(query, org_id));
 
-/** The audit records of an organization in the order of their places, as place, type and intent. Their ids are well formed, and differ. */
+/** Returns the records by seq, and checks their ids. */
 async function recordsOf(org_id: string): Promise<string[]> {
   const records = await db.query<{ seq: number; type: string; intent_id: string; audit_id: string }>(
     "select seq, type, intent_id, audit_id from audit where org_id = $1 order by seq",
@@ -86,13 +84,13 @@ describe("the calls of a batch", () => {
     ["an event", row({ event: true }), false],
     ["an idempotency key", row({ idempotency_key: "k" }), true],
     ["an override", row({ override_id: "ovr" }), true],
-  ])("%s: keyed is right", (_, rows, keyed) => {
+  ])("%s: `keyed` is set if needed", (_, rows, keyed) => {
     expect(callsOf([row(), rows].map(encode), false)).toMatchObject([{ keyed }]);
   });
 });
 
 describe("a call", () => {
-  it("stores what it is given, as it is given, with its audit rows in order", async () => {
+  it("stores its rows unchanged and its audit records in order", async () => {
     const org_id = await organization();
     const rows = [{}, { agent_id: "other" }, { escalate: true }].map((wanted) => decisionRows(ids, org_id, wanted));
     expect(await commit(rows)).toEqual([]);
@@ -109,11 +107,11 @@ describe("a call", () => {
   });
 
   it.each<[string, { limit: number | null; used: number }, RowsWanted, size: number, stored: number]>([
-    ["to the limit and no further", { limit: 10, used: 7 }, {}, 5, 3],
-    ["to just the limit", { limit: 10, used: 5 }, {}, 5, 5],
+    ["up to the limit and none above", { limit: 10, used: 7 }, {}, 5, 3],
+    ["exactly up to the limit", { limit: 10, used: 5 }, {}, 5, 5],
     ["nothing at the limit", { limit: 10, used: 10 }, {}, 2, 0],
-    ["nothing above a limit that was lowered", { limit: 10, used: 20 }, {}, 2, 0],
-    ["nothing where nothing is allowed", { limit: 0, used: 0 }, {}, 2, 0],
+    ["nothing above a lowered limit", { limit: 10, used: 20 }, {}, 2, 0],
+    ["nothing if the limit is 0", { limit: 0, used: 0 }, {}, 2, 0],
     ["shadow decisions beyond the limit", { limit: 10, used: 10 }, { mode: "shadow" }, 3, 3],
   ])("stores %s", async (_, { limit, used }, wanted, size, stored) => {
     const org_id = await organization(limit, used);
@@ -132,7 +130,7 @@ describe("a call", () => {
     expect(await verify(org_id)).toMatchObject({ sound: true });
   });
 
-  it("refuses all that was decided under other epochs, and all of no organization", async () => {
+  it("refuses decisions of other epochs and of an unknown organization", async () => {
     const org_id = await organization();
     for (const epochs of [{ auth: 1 }, { policy: 1 }, { context: 1 }]) {
       const stale = { outcome: "stale", epochs: { auth: 0, policy: 0, context: 0 } };
@@ -145,7 +143,7 @@ describe("a call", () => {
     expect(await commit([decisionRows(ids, ids.next("organization"))])).toEqual([[0, "no_head"]]);
   });
 
-  it("stores nothing if one of its intents is there already, unless it is told to look", async () => {
+  it("stores nothing if one of its intents exists, unless it looks for them first", async () => {
     const org_id = await organization();
     const twice = decisionRows(ids, org_id);
     const other = decisionRows(ids, org_id);
@@ -156,7 +154,7 @@ describe("a call", () => {
     expect(await verify(org_id)).toMatchObject({ sound: true, rows: 4 });
   });
 
-  it("knows what it stored also where the epochs have moved on since", async () => {
+  it("finds its own intents even if the epochs were raised since", async () => {
     const org_id = await organization();
     const rows = decisionRows(ids, org_id);
     await commit([rows]);
@@ -168,7 +166,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("answers what an idempotency key stands for, before the month and the limit", async () => {
+  it("checks the idempotency key before the month and the limit", async () => {
     const org_id = await organization(1);
     const first = decisionRows(ids, org_id, { idempotency_key: "k" });
     await commit([first]);
@@ -185,7 +183,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("spends an override once, however many of its decisions rest on it", async () => {
+  it("spends an override once, even if several decisions use it", async () => {
     const org_id = await organization();
     const override_id = await overrideOf(org_id);
     const batch = [{}, ...Array(3).fill({ override_id })].map((wanted: RowsWanted) =>
@@ -200,14 +198,14 @@ describe("a call", () => {
       { status: "consumed", consumed_by: batch[1]?.entry.intent_id },
     ]);
     const records = await recordsOf(org_id);
-    expect(records).toHaveLength(7); // Of the blocked decision, of one without an override, of one with it.
+    expect(records).toHaveLength(7); // one blocked decision, one without an override, one with an override
     expect(records.slice(4)).toEqual(
       ["5 submitted", "6 decided", "7 override_spent"].map((each) => `${each} ${batch[1]?.entry.intent_id}`),
     );
     expect(await verify(org_id)).toMatchObject({ sound: true, rows: 7, intents: 3 });
   });
 
-  it("leaves an override good if the limit refuses the decision", async () => {
+  it("leaves an override active if the limit refuses the decision", async () => {
     const org_id = await organization(1);
     const override_id = await overrideOf(org_id);
     expect(await commit([decisionRows(ids, org_id, { override_id })])).toMatchObject([
@@ -216,7 +214,7 @@ describe("a call", () => {
     expect(await db.query("select status from overrides where org_id = $1", [org_id])).toEqual([{ status: "active" }]);
   });
 
-  it("opens a month for the first live decision in it, and for no other", async () => {
+  it("opens a month with its first live decision only", async () => {
     const org_id = await organization(10, 8);
     expect(await commit([decisionRows(ids, org_id, { mode: "shadow", created_at: december })])).toEqual([]);
     expect(await headOf(org_id)).toMatchObject({ usage_used: 8, usage_period: "2026-11" });
@@ -226,7 +224,6 @@ describe("a call", () => {
     expect(await db.query("select period, used from usage_periods where org_id = $1", [org_id])).toEqual([
       { period: "2026-11", used: 8 },
     ]);
-    // What comes late counts in the month that is open.
     expect(await commit([decisionRows(ids, org_id)])).toEqual([]);
     expect(await headOf(org_id)).toMatchObject({ usage_used: 4, usage_period: "2026-12" });
   });

@@ -1,26 +1,21 @@
-/**
- * The call that commits decisions, and what it answers. What it does is in the database function `commit_decisions` (its migration
- * has the text); decision 0012 has what other ways cost.
- */
+/** Calls the database function `commit_decisions` (decision 0012). */
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 
-/** The call. Its parameters are those of `parametersOf`. */
 export const commitStatement = (name = "commit_decisions") => ({
   name: "commit-decisions",
   text: `select * from ${name}($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 });
 
-/** The settings that the call runs under. */
 export const commitSettings = {
-  plan_cache_mode: "force_generic_plan", // no plan depends on the batch
-  enable_seqscan: "off", // plans are kept from a time when the tables were empty
-  enable_bitmapscan: "off", // nor are all versions of a head to be sorted for the newest
+  plan_cache_mode: "force_generic_plan", // one plan for every batch
+  enable_seqscan: "off", // the plan may have been made while the tables were empty
+  enable_bitmapscan: "off", // a bitmap scan sorts all versions of a head
   jit: "off",
 };
 
-/** A decision that was not stored, as the function returns it. Source: `refused_decision` of its migration. */
+/** Source: `refused_decision` in the migration. */
 export interface RefusedDecision {
-  /** The place of the decision in the call, from 1. */
+  /** Position of the decision in the call, from 1. */
   readonly line: number;
   readonly state: "committed" | "no_head" | "stale" | "duplicate" | "override_spent" | "quota_exceeded";
   readonly auth_epoch: number | null;
@@ -34,7 +29,7 @@ export interface RefusedDecision {
   readonly announced: boolean | null;
 }
 
-/** What a refused decision comes to; "no_head": there is no such organization. */
+/** Returns the outcome of a refused decision. "no_head": no such organization. */
 export function outcomeOf(refused: RefusedDecision): CommitOutcome | "no_head" {
   switch (refused.state) {
     case "committed":

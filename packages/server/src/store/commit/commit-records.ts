@@ -1,7 +1,6 @@
 /**
- * The bytes that carry row sets to `commit_decisions`: an array a parameter, of the composite types of its migrations, in
- * PostgreSQL's binary format (what `array_recv` and `record_recv` read). With text a third of the server's work was to cut,
- * to unescape and to read it (decision 0012).
+ * Encodes row sets for `commit_decisions` in PostgreSQL's binary format. Parsing text took a third of the server's time
+ * (decision 0012).
  */
 
 import type { Epochs } from "../organizations/epochs.ts";
@@ -16,32 +15,28 @@ import {
 } from "../rows/binary.ts";
 import type { DecisionRows, EscalationRow, EventRow } from "./commit-writer-rows.ts";
 
-/** A row set as the call takes it: records, each with its length before it. */
 export interface EncodedRows {
   readonly row: Buffer;
   readonly escalation: Buffer | null;
   readonly events: readonly Buffer[];
-  /** Whether it has an idempotency key or an override. */
   readonly keyed: boolean;
   readonly terms: CommitTerms;
-  /** Bytes of it all. */
   readonly size: number;
 }
 
-/** What a head is asked about a row set: the answer is one for all row sets that have the same terms. */
+/** Assumptions that the call compares with the head. Row sets with equal terms share one call. */
 interface CommitTerms {
-  /** Tells the terms from others. */
   readonly key: string;
   readonly org_id: string;
   readonly epochs: Epochs;
   readonly mode: string;
-  /** `YYYY-MM`, the month that a live decision counts in. */
+  /** `YYYY-MM`. */
   readonly month: string;
 }
 
 type Types = readonly BinaryType[];
 
-/** As the migrations have them; the server refuses records of another make. */
+/** As in the migrations. The server refuses records with other types. */
 const rowTypes: Types = [
   ...[
     "text",
@@ -64,10 +59,9 @@ const rowTypes: Types = [
 const escalationTypes: Types = ["bigint", "text", "text", "text", "timestamptz", "json", "json"];
 const eventTypes: Types = ["bigint", "text", "text", "text", "text", "text", "timestamptz", "json"];
 
-/** Which row set of its batch a record belongs to is known when the batch is put together; see `placed`. */
 const place_to_come = 0;
 
-/** Writes a row set down. Throws TypeError on what no statement could take: a time or a hash that is none. */
+/** Throws TypeError for an invalid time or hash. */
 export function encode(rows: DecisionRows): EncodedRows {
   const { entry, epochs, idempotency: once, escalation: review } = rows;
   const terms = termsOf(rows.org_id, epochs, entry.mode, entry.at.slice(0, 7));
@@ -118,12 +112,12 @@ function eventRecord(row: EventRow): Buffer {
   return record(eventTypes, values);
 }
 
-/** Records are written one behind the other; a slab lives for as long as one of its records waits to be sent. */
+/** Size of a slab for records. A slab is freed when all its records are sent. */
 const slab_bytes = 1 << 18;
 let slab: Buffer = Buffer.alloc(0);
 let slab_used = 0;
 
-/** `record_send`: how many fields, then each one's type, length and value. */
+/** Writes a record in the format of `record_send`: number of fields, then type, length and value of each. */
 function record(types: Types, values: readonly BinaryValue[]): Buffer {
   let bytes_max = 8;
   for (const value of values) bytes_max += 4 + bytesAtMost(value);
@@ -142,21 +136,18 @@ function record(types: Types, values: readonly BinaryValue[]): Buffer {
   return slab.subarray(start, at);
 }
 
-/** The row sets of a batch that one call of `commit_decisions` stores: those with the same terms. */
+/** Row sets of a batch with equal terms. */
 export interface CommitCall {
   readonly terms: CommitTerms;
-  /** The places of the row sets in their batch, from 0. */
   readonly places: readonly number[];
   readonly rows: readonly Buffer[];
   readonly escalations: readonly Buffer[];
   readonly events: readonly Buffer[];
-  /** Whether some row set has an idempotency key or an override. */
   readonly keyed: boolean;
-  /** Whether to look for intents that an earlier, lost attempt may have committed. */
+  /** True: the call first looks for intents that an earlier attempt committed. */
   readonly again: boolean;
 }
 
-/** The calls for a batch. */
 export function callsOf(batch: readonly EncodedRows[], again: boolean): CommitCall[] {
   const places = new Map<string, number[]>();
   batch.forEach(({ terms }, place) => {
@@ -183,22 +174,19 @@ function callOf(batch: readonly EncodedRows[], places: readonly number[], again:
   return { terms, places, rows, escalations, events, keyed, again };
 }
 
-/** Writes the place of its row set in the batch, from 1, into a record's first field: behind length, count, type and length. */
+/** Writes the row set's position (from 1) into the first field. */
 function placed(record: Buffer, place: number): Buffer {
   writeInt64(record, place, 16);
   return record;
 }
 
-/** The types of the records, in the order of the parameters. */
 const recordTypes = ["decision_row", "commit_review", "commit_event"] as const;
 
-/** What a database calls each of these types: numbers of its `pg_type`. */
+/** OIDs of the record types in one database. */
 export type RecordTypes = Readonly<Record<(typeof recordTypes)[number], number>>;
 
-/** Asks a database for its `RecordTypes`. */
 export const record_types_query = `select ${recordTypes.map((name) => `'${name}'::regtype::oid as ${name}`).join(", ")}`;
 
-/** The parameters of `commit_decisions`. */
 export function parametersOf(call: CommitCall, types: RecordTypes): readonly unknown[] {
   const { org_id, epochs, mode, month } = call.terms;
   return [

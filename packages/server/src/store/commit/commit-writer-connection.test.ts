@@ -15,7 +15,7 @@ const { connection, db } = await testDatabase();
 const ids = createIds(createClock());
 
 describe("the barrier", () => {
-  it("answers nobody by a flush that began before the call, and all that came during it by the next one", async () => {
+  it("answers a call only after a flush that began later; calls during a flush share the next one", async () => {
     const flushes: (() => void)[] = [];
     const durable = shareFlush(() => new Promise<void>((resolve) => flushes.push(resolve)));
     const answered: string[] = [];
@@ -32,7 +32,7 @@ describe("the barrier", () => {
     expect([answered, flushes.length]).toEqual([["first", "second", "third"], 2]);
   });
 
-  it("a flush that fails is nobody's refusal: whoever waits does not know the outcome, and the next flush is a new one", async () => {
+  it("a failed flush makes the outcome unknown for its callers, and the next flush is a new one", async () => {
     let n = 0;
     const refusal = Object.assign(new Error("division by zero"), { code: "22012", severity: "ERROR" });
     const durable = shareFlush(() => (++n === 1 ? Promise.reject(refusal) : Promise.resolve()));
@@ -44,7 +44,7 @@ describe("the barrier", () => {
   });
 });
 
-test("no commit is sent where its session and the barrier's are on different servers, as a failover can leave them", async () => {
+test("no commit is sent if its session and the barrier are on different servers", async () => {
   const old = await started({ data_dir: await temporaryDir() });
   const promoted = await started({ data_dir: await temporaryDir() });
   const network = await openNetwork(old.connection, promoted.connection);
@@ -53,13 +53,12 @@ test("no commit is sent where its session and the barrier's are on different ser
   expect(network.asked()).toBe(2);
 });
 
-test.each(["first", "second"])("no session is left behind where the %s could not be opened", async (refused) => {
+test.each(["first", "second"])("no session stays open if the %s could not be opened", async (refused) => {
   const { query } = pg.Client.prototype;
   onTestFinished(() => {
     pg.Client.prototype.query = query;
   });
   pg.Client.prototype.query = function (this: pg.Client, asked: unknown) {
-    // Of the two, the first one's plans are chosen.
     if (typeof asked === "string" && asked.includes("plan_cache_mode") === (refused === "first"))
       return Promise.reject(new Error("refused"));
     return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
@@ -79,16 +78,16 @@ describe("a commit reaches the disk", () => {
     pg.Client.prototype.query = query;
   });
 
-  /** Sessions that commit, and what they say from now on, in order; what `refuses` begins with fails. */
+  /** Returns two sessions and records their statements. Statements that begin with `refuses` fail. */
   async function listened(refuses = "nothing at all", quick_flush_ms = 0) {
     const org_id = ids.next("organization");
     await db.tenant(org_id, (each) => createHead(each, org_id, "2026-11"));
     const session = await connectCommit(connection, { quick_flush_ms })();
-    const said: string[] = [];
+    const statements: string[] = [];
     pg.Client.prototype.query = function (this: pg.Client, asked: string | { readonly name: string }) {
       const words = typeof asked === "string" ? asked : asked.name.replace("-decisions", "");
       if (words.startsWith(refuses)) return Promise.reject(new Error("refused"));
-      said.push(words);
+      statements.push(words);
       return (query as (asked: unknown) => Promise<unknown>).call(this, asked);
     } as never;
     const rows = () => decisionRows(ids, org_id);
@@ -108,50 +107,50 @@ describe("a commit reaches the disk", () => {
             false,
           ),
         ),
-      said: () => said.splice(0),
+      statements: () => statements.splice(0),
       close: () => session.close(),
     };
   }
 
-  it("by itself while statements come one at a time, by the barrier while they come side by side", async () => {
-    const { commit, said, close } = await listened();
+  it("by its own flush while statements come one at a time, by the barrier when they overlap", async () => {
+    const { commit, statements, close } = await listened();
     await commit();
-    expect(said()).toEqual(["commit", "flush-log"]);
+    expect(statements()).toEqual(["commit", "flush-log"]);
     await commit();
-    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    expect(statements()).toEqual(["set synchronous_commit = on", "commit"]);
     await commit();
-    expect(said()).toEqual(["commit"]);
+    expect(statements()).toEqual(["commit"]);
     await Promise.all([commit(), commit(), commit()]);
-    const [first, second, third, fourth, ...others] = said();
+    const [first, second, third, fourth, ...others] = statements();
     expect([first, second, third, fourth]).toEqual(["commit", "set synchronous_commit = off", "commit", "commit"]);
     expect(new Set(others)).toEqual(new Set(["flush-log"]));
     await commit();
     await commit();
-    expect(said()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
+    expect(statements()).toEqual(["commit", "flush-log", "set synchronous_commit = on", "commit"]);
     close();
   });
 
-  it("by itself on a quick disk while statements are small on average, by the barrier while they are not", async () => {
-    const { commit, commitRows, said, close } = await listened(undefined, Number.POSITIVE_INFINITY);
+  it("by its own flush on a quick disk while statements are small on average, else by the barrier", async () => {
+    const { commit, commitRows, statements, close } = await listened(undefined, Number.POSITIVE_INFINITY);
     await commit();
-    expect(said()).toEqual(["set synchronous_commit = on", "commit"]);
+    expect(statements()).toEqual(["set synchronous_commit = on", "commit"]);
     await Promise.all([commit(), commit(), commit()]);
-    expect(said()).toEqual(["commit", "commit", "commit"]);
+    expect(statements()).toEqual(["commit", "commit", "commit"]);
     for (let n = 0; n < 3; n++) await Promise.all([commitRows(64), commitRows(64)]);
-    expect(said()).toContain("set synchronous_commit = off");
+    expect(statements()).toContain("set synchronous_commit = off");
     await Promise.all([commitRows(64), commitRows(64)]);
-    expect(new Set(said())).toEqual(new Set(["commit", "flush-log"]));
+    expect(new Set(statements())).toEqual(new Set(["commit", "flush-log"]));
     for (let n = 0; n < 8; n++) await Promise.all([commit(), commit()]);
-    expect(said()).toContain("set synchronous_commit = on");
+    expect(statements()).toContain("set synchronous_commit = on");
     await Promise.all([commit(), commit()]);
-    expect(said()).toEqual(["commit", "commit"]);
+    expect(statements()).toEqual(["commit", "commit"]);
     close();
   });
 
-  it("by the barrier, once, where a batch is of several organizations", async () => {
-    const { commitRows, said, close } = await listened(undefined, Number.POSITIVE_INFINITY);
+  it("by one barrier if a batch has several organizations", async () => {
+    const { commitRows, statements, close } = await listened(undefined, Number.POSITIVE_INFINITY);
     const settled = await commitRows(6, 3);
-    expect(said()).toEqual(["commit", "commit", "commit", "flush-log"]);
+    expect(statements()).toEqual(["commit", "commit", "commit", "flush-log"]);
     expect(settled.map((each) => each.status === "fulfilled" && each.value.map(({ state }) => state))).toEqual([
       [],
       ["no_head", "no_head"],
@@ -163,7 +162,7 @@ describe("a commit reaches the disk", () => {
   it.each([
     ["off", "on"],
     ["remote_apply", "remote_apply"],
-  ])("also where the database has synchronous_commit = %s", async (chosen, ours) => {
+  ])("with synchronous_commit = %s in the database", async (chosen, ours) => {
     const operator = await openClient(connection, "operator");
     const { name } = (await operator.query("select quote_ident(current_database()) as name")).rows[0];
     await operator.query(`alter database ${name} set synchronous_commit = ${chosen}`);
@@ -171,41 +170,41 @@ describe("a commit reaches the disk", () => {
       await operator.query(`alter database ${name} reset synchronous_commit`);
       await operator.end();
     });
-    const { commit, said, close } = await listened();
+    const { commit, statements, close } = await listened();
     await commit();
     await commit();
-    expect(said()).toEqual(["commit", "flush-log", `set synchronous_commit = ${ours}`, "commit"]);
+    expect(statements()).toEqual(["commit", "flush-log", `set synchronous_commit = ${ours}`, "commit"]);
     close();
   });
 
-  it("by the barrier too where the answer rests on what others have committed", async () => {
-    const { commit, said, close, rows } = await listened();
+  it("by the barrier, too, if the answer depends on commits of others", async () => {
+    const { commit, statements, close, rows } = await listened();
     const committed = rows();
     await commit(false, committed);
     await commit();
-    said();
+    statements();
     expect(await commit(true, committed)).toHaveLength(1);
-    expect(said()).toEqual(["commit", "flush-log"]);
+    expect(statements()).toEqual(["commit", "flush-log"]);
     close();
   });
 
-  it("by itself, told nothing, where the server has no function for the barrier", async () => {
+  it("by its own flush, without changed settings, if the server has no function for the barrier", async () => {
     pg.Client.prototype.query = function (this: pg.Client, asked: { readonly name?: string }, ...values: unknown[]) {
       if (asked.name === "flush-log")
         return Promise.reject(Object.assign(new Error("no such function"), { code: "42883", severity: "ERROR" }));
       return (query as (...all: unknown[]) => Promise<unknown>).call(this, asked, ...values);
     } as never;
-    const { commit, said, close } = await listened();
+    const { commit, statements, close } = await listened();
     await Promise.all([commit(), commit()]);
-    expect(said()).toEqual(["commit", "commit"]);
+    expect(statements()).toEqual(["commit", "commit"]);
     close();
   });
 
-  it("or is not known to have, where the session was not told how", async () => {
+  it("or has an unknown outcome, if the session's setting could not be changed", async () => {
     const { commit, close } = await listened("set synchronous_commit = on");
     await commit();
     await expect(commit()).rejects.toThrow("refused");
-    await expect(commit()).rejects.toThrow("refused"); // these sessions are of no more use
+    await expect(commit()).rejects.toThrow("refused");
     close();
   });
 });

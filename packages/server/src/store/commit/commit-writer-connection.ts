@@ -1,23 +1,18 @@
 /**
- * The writer's own connection: it calls `commit_decisions` and makes what was stored durable, in two sessions.
+ * The connection of the commit writer. Its two sessions run `commit_decisions` and flush the log.
  *
- * The first session commits with `synchronous_commit = off`: the locks on the head rows are free and the next statement
- * begins as soon as one has been executed, without waiting for the disk. The second session is the barrier: its commit
- * flushes the log, so everything that was committed before it began is on disk (and on synchronous standbys) when it
- * returns. One barrier answers all statements that ended while the last one was on its way.
+ * The first session runs the calls with `synchronous_commit = off`. Each call releases its locks on head rows without
+ * waiting for the disk. The second session is the barrier: when its commit returns, all earlier commits are on disk and
+ * on synchronous standbys. One flush serves all calls that ended while the previous flush ran.
  *
- * While statements come one at a time nobody is there to gain from that, and the way to the second session and back is the
- * longer one: then the first session flushes with its own commit (a lone decision's median 2.2 ms in place of 2.5; beside
- * a drain of webhooks, where every way is longer, 4.4 in place of 5.3). So it does with small statements on a quick disk:
- * a flush takes less time there than a message to the other session and back.
+ * When calls come one at a time, or are small on a quick disk, the first session flushes with its own commit. That
+ * saves a round trip: 2.2 ms instead of 2.5 ms (median).
  *
- * A barrier proves nothing about a server that crashed and came back in between: what was not flushed is gone then. So both
- * sessions are opened before the first statement and live and die together: a server that crashes takes every session
- * with it, and whoever has no barrier from the sessions it began with runs its batch again. Nor does it say anything about
- * another server: during a failover one session can reach the old primary and the other one the new.
+ * A barrier must not confirm commits that a server crash lost. So both sessions open before the first call, on the same
+ * server. A crash ends both, and the writer repeats the batch. During a failover, two sessions could reach two servers.
  *
- * Behind a connection pooler there is one session, and each commit flushes the log itself. A pooler keeps our session when the
- * server crashes, so a barrier would prove nothing.
+ * Behind a connection pooler, one session flushes with each commit. A pooler keeps its client's session when the server
+ * crashes, so a barrier would prove nothing.
  */
 import { type ConnectionOptions, sessionConfig, sqlState } from "../database/connection.ts";
 import { Session } from "../database/session.ts";
@@ -26,41 +21,38 @@ import { commitSettings, commitStatement, type RefusedDecision } from "./commit-
 import { type CommitCall, parametersOf, type RecordTypes, record_types_query } from "./commit-records.ts";
 import { type FlushSpeed, flushStatement, openFlushSpeed } from "./flush-speed.ts";
 
-/** A connection that commits. Statements may be sent before earlier ones are answered; they run in the order sent. */
+/** A connection that commits. Calls may be sent before earlier ones are answered, and run in the order sent. */
 export interface CommitConnection {
   /**
-   * Makes the calls of a batch. Resolves when what they stored is on disk, with what each of them did not store, or why it failed: a
-   * failed call stored nothing, unless its session was lost. Rejects if the outcome of all is unknown.
+   * Resolves when the results of all calls are on disk, with refusals or an error for each. A failed call stored
+   * nothing, unless its session was lost. Rejects if the outcome of all is unknown.
    */
   commit(calls: readonly CommitCall[]): Promise<readonly PromiseSettledResult<readonly RefusedDecision[]>[]>;
-  /** Ends the sessions once what was sent is answered. */
+  /** Ends the sessions after all sent calls are answered. */
   close(): void;
 }
 
-/** Opens connections; rejects when the database cannot be reached. */
+/** Rejects if the database cannot be reached. */
 export type ConnectCommit = () => Promise<CommitConnection>;
 
-/** A statement that takes longer has lost its server: the connection is given up and the outcome counts as unknown. */
+/** Timeout of a call. The outcome then counts as unknown. */
 const statement_ms_max = 10_000;
 
-/** With a flush that takes less, small statements are answered sooner, and more of them, without the barrier (decision 0012). */
+/** If a flush is quicker than this, small calls are faster without the barrier (decision 0012). */
 const quick_flush_ms_default = 1;
-/** Statements are small while they have fewer rows on average: with larger ones the wait of the next one costs more. */
+/** Calls are small below this average of rows. With larger calls, the wait of the next call costs more. */
 const small_rows_max = 32;
 
-/** A server is told by its start: two copies have everything else in common. */
 const about_session =
   "select current_setting('synchronous_commit') as durable, pg_postmaster_start_time()::text as server";
 
-/** What tests do otherwise. */
 export interface ConnectCommitOptions {
-  /** The simulation puts a broken function in, to see that it is noticed. */
+  /** The simulation passes a broken function, to check that it detects the error. */
   readonly function_name?: string;
-  /** 0: no disk is quick; Infinity: every disk is. */
+  /** 0: every disk is slow. Infinity: every disk is quick. */
   readonly quick_flush_ms?: number;
 }
 
-/** Connections through `pg`. */
 export function connectCommit(
   connection: ConnectionOptions,
   { function_name, quick_flush_ms = quick_flush_ms_default }: ConnectCommitOptions = {},
@@ -85,7 +77,7 @@ export function connectCommit(
 
   return async () => {
     const sessions = [openSession(commitSettings), openSession({})] as const;
-    // Also the one that opened where the other could not be: kept, each try beside a full server took one more place for good.
+    // Ends both sessions, even if only one opened. Otherwise each retry on a full server would leak a session.
     const close = (): void => {
       for (const session of sessions) void session.then(endSession, () => undefined);
     };
@@ -108,7 +100,7 @@ export function connectCommit(
             const own = barrier?.choose(calls, under_way === 1);
             const running = calls.map(call);
             const [settled, flushed = true] = await Promise.all([Promise.allSettled(running), own]);
-            // What was not stored rests on commits of others, which may not be on disk.
+            // A refusal depends on commits of other callers, which may not be on disk yet.
             const refused = settled.some((result) => result.status === "fulfilled" && result.value.length > 0);
             if (!flushed || refused) await barrier?.pass();
             return settled;
@@ -129,18 +121,17 @@ async function readTypes(session: Session): Promise<RecordTypes> {
   return (await session.query<RecordTypes>(record_types_query)).rows[0] as RecordTypes;
 }
 
-/** What stands between an executed statement and its answer. */
 interface Barrier {
   /**
-   * To be called before the calls of each batch, which may be sent at once; `alone`: no other batch is under way. Resolves with
-   * whether the calls' own commits flush the log.
+   * Must be called before each batch. `alone`: no other batch is in flight. Resolves with true if the calls' own
+   * commits flush the log.
    */
   choose(calls: readonly CommitCall[], alone: boolean): Promise<boolean>;
-  /** Resolves once everything that was committed before the call is on disk. */
+  /** Resolves when all earlier commits are on disk. */
   pass(): Promise<void>;
 }
 
-/** Where the server has no statement for a barrier, every commit flushes the log itself: null, there is nothing to wait for. */
+/** Opens the barrier. Returns null if the server has no function for it; then every commit flushes the log. */
 async function openBarrier(runner: Session, flusher: Session, quick_flush_ms: number): Promise<Barrier | null> {
   let speed: FlushSpeed;
   try {
@@ -152,7 +143,7 @@ async function openBarrier(runner: Session, flusher: Session, quick_flush_ms: nu
   const [own, others] = await Promise.all([runner.query(about_session), flusher.query(about_session)]);
   if (own.rows[0].server !== others.rows[0].server)
     throw new Error("the sessions of the commit writer are on two servers: a failover is under way");
-  // What the database's owner chose, which may be stronger than `on`.
+  // The database's own setting may be stronger than `on`.
   const flushing = `set synchronous_commit = ${own.rows[0].durable}`;
   await runner.query("set synchronous_commit = off");
   let flushes = false;
@@ -165,8 +156,8 @@ async function openBarrier(runner: Session, flusher: Session, quick_flush_ms: nu
       speed.count();
       rows_lately += (calls.reduce((sum, { rows }) => sum + rows.length, 0) - rows_lately) / 8;
       const small = rows_lately < small_rows_max && speed.flush_ms() < quick_flush_ms;
-      // Not for the first alone: under a load of a few clients that would be one change after another. Nor for several calls, each of
-      // which would wait for the disk.
+      // Flushes only from the second batch that is alone, so that the mode does not change all the time with few
+      // clients. Several calls would each wait for the disk.
       const wanted = calls.length === 1 && (small || (alone && (flushes || was_alone)));
       was_alone = alone;
       if (wanted !== flushes) {
@@ -188,7 +179,9 @@ function endSession(client: Session): void {
   void client.end().catch(() => undefined);
 }
 
-/** Resolves once a flush that began after the call has ended; calls that come during a flush share the next one. */
+/**
+ * Returns a function that resolves after a flush that began after the call. Calls during a flush share the next one.
+ */
 export function shareFlush(flush: () => Promise<unknown>): () => Promise<void> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | null = null;
@@ -200,7 +193,7 @@ export function shareFlush(flush: () => Promise<unknown>): () => Promise<void> {
     try {
       await flushing;
     } catch (cause) {
-      // Not the refusal of a row set, whatever its SQLSTATE: nobody knows what became of the statements before it.
+      // Hides the SQLSTATE, because it must not count as a refusal. The outcome is unknown.
       throw new Error("the log could not be flushed", { cause });
     }
   }
@@ -210,15 +203,14 @@ export function shareFlush(flush: () => Promise<unknown>): () => Promise<void> {
   };
 }
 
-/** One connection for all lanes, opened when first asked for and again after it was dropped. */
+/** The connection of all lanes. It opens at first use, and again after `drop`. */
 export interface SharedConnection {
   open(): Promise<CommitConnection>;
-  /** Closes a connection that failed; whoever still waits for it fails too. */
+  /** Closes a failed connection for all its users. */
   drop(failed: CommitConnection): void;
   close(): void;
 }
 
-/** Creates the shared connection; nothing is opened yet. */
 export function shareConnection(connect: ConnectCommit): SharedConnection {
   let opening: Promise<CommitConnection> | null = null;
   let current: CommitConnection | null = null;

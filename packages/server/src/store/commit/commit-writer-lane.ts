@@ -1,15 +1,14 @@
 /**
- * One lane of the commit writer: it carries one batch at a time to an answer, whatever happens. All lanes share one
- * connection, where their statements run in the order in which they were sent.
+ * One lane of the commit writer: it retries one batch until every row set has an answer. All lanes share one
+ * connection, and their calls run in the order sent. The next step depends on the SQLSTATE:
  *
- *   answered            every row set gets its outcome; of several calls those that failed go on as below
- *   a data error        (SQLSTATE 22, 23, 54) nothing was written; the batch is halved until the poison is alone, so 1 bad
- *                       row among 256 costs 16 more statements instead of 256
- *   a unique violation  another node, or a lost attempt of ours, was first: again with a fresh snapshot, and only a
- *                       repeated violation counts as a data error
- *   a lock conflict     (SQLSTATE 40) again at once
- *   anything else       the outcome is unknown: the connection is closed and the same batch runs on a new one, with growing
- *                       pauses, until the callers' time is over; it looks for its own intents first, so nothing is stored twice
+ * - No error: every row set gets its outcome. Row sets of failed calls are retried.
+ * - Data error (22, 23, 54): nothing was written. The lane halves the batch until the bad row set is alone.
+ * - Unique violation (23505): another node or a lost attempt was first. The lane retries with a new snapshot. A
+ *   repeated violation is a data error.
+ * - Lock conflict (40): the lane retries at once.
+ * - Any other error: the outcome is unknown. The lane repeats the batch on a new connection, with growing pauses, until
+ *   the callers' deadline. The repeated call looks for its own intents first, so nothing is stored twice.
  */
 import { Fault } from "@countersign/core";
 import type { Clock, Log, Timers } from "../../ports.ts";
@@ -19,22 +18,19 @@ import { type CommitCall, callsOf, type EncodedRows } from "./commit-records.ts"
 import type { CommitConnection, SharedConnection } from "./commit-writer-connection.ts";
 import type { CommitOutcome } from "./commit-writer-rows.ts";
 
-/** A row set in the queue or in flight, and the callbacks of its caller. */
 export interface Pending {
   readonly encoded: EncodedRows;
-  /** Two row sets with the same key never share a statement, because its check would not see its own insert. */
+  /** Row sets with the same key never share a statement, because a statement does not see its own inserts. */
   readonly once: string | null;
   readonly due_us: number;
   readonly resolve: (outcome: CommitOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Counts statements. */
 export interface CommitMetrics {
   statement(rows: number, statement_ms: number, queue_rows: number): void;
 }
 
-/** What a lane needs of its node. */
 export interface LaneParts {
   readonly log: Log;
   readonly clock: Clock;
@@ -42,21 +38,20 @@ export interface LaneParts {
   readonly metrics?: CommitMetrics;
 }
 
-/** Carries batches one after the other. */
 export interface Lane {
   /**
-   * Resolves when the outcome of every row set is known; never rejects. Calling the function that it gives answers those who
-   * still wait, so that the next statement can be on its way first.
+   * Resolves when all outcomes are known; never rejects. The returned function answers the remaining callers, after the
+   * next statement is sent.
    */
   run(batch: readonly Pending[], queue_rows: number): Promise<() => void>;
 }
 
 const pause_ms_min = 20;
 const pause_ms_max = 1_000;
-/** Lock conflicts and lost races in a row before the batch is treated as if the session were broken. */
+/** Conflicts in a row before the lane reconnects or halves the batch. */
 const conflicts_max = 10;
 
-/** Creates a lane. `expire` is called after every lost attempt, to reject row sets that waited too long in the queue. */
+/** Calls `expire` after every lost attempt, to reject queued row sets past their deadline. */
 export function createLane(
   options: LaneParts,
   shared: SharedConnection,
@@ -66,13 +61,11 @@ export function createLane(
   return { run: (batch, queue_rows) => lane.carry(batch, queue_rows, false) };
 }
 
-/** A batch, and how its attempts went. */
 interface Carried {
   waiting: readonly Pending[];
   readonly queue_rows: number;
-  /** An earlier attempt may have stored the batch, so the statement looks for its own intents first. */
+  /** True: an earlier attempt may have stored the batch. */
   again: boolean;
-  /** Lock conflicts and lost races in a row. */
   conflicts: number;
   pause_ms: number;
 }
@@ -108,8 +101,8 @@ class RetryingLane {
   }
 
   /**
-   * Makes the calls of the batch once, and returns the function that answers the callers. If a call failed, it answers the callers of
-   * the other calls and throws; `carried` then has the row sets of the failed calls.
+   * Returns the function that answers the callers. If a call failed, answers the other calls, keeps the failed row sets
+   * in `carried`, and throws.
    */
   async #attempt(session: CommitConnection, carried: Carried): Promise<() => void> {
     const { clock, metrics } = this.#options;
@@ -137,7 +130,7 @@ class RetryingLane {
     throw errors.find((error) => !isDataError(error)) ?? errors[0];
   }
 
-  /** Carries each half by itself. Both halves keep `again`: a stored intent must not be answered as stale or as its own duplicate. */
+  /** Both halves keep `again`. Otherwise a stored intent could be answered as stale or as its own duplicate. */
   async #halve({ waiting, queue_rows, again }: Carried, error: unknown): Promise<() => void> {
     if (waiting.length === 1) {
       this.#options.log.error({ err: error }, "a row set was refused by the database");
@@ -149,12 +142,11 @@ class RetryingLane {
     return this.carry(waiting.slice(middle), queue_rows, again);
   }
 
-  /** Closes the connection, and rejects row sets that are past their time. */
   #disconnect(session: CommitConnection | null, carried: Carried, error: unknown): void {
     if (session !== null) this.#shared.drop(session);
     carried.conflicts = 0;
     const rows = carried.waiting.length;
-    this.#options.log.error({ err: error, rows }, "a commit was not confirmed; it is run again");
+    this.#options.log.error({ err: error, rows }, "a commit was not confirmed and is retried");
     carried.waiting = this.#giveUp(carried.waiting, error);
   }
 
@@ -164,7 +156,6 @@ class RetryingLane {
     return new Promise((resolve) => this.#options.timers.after(pause_ms, resolve));
   }
 
-  /** Rejects row sets that are past their time, and returns the others. */
   #giveUp(batch: readonly Pending[], cause: unknown): readonly Pending[] {
     const fault = new Fault("unavailable", {
       internal: "the database did not answer in time; the outcome is unknown",
@@ -181,7 +172,6 @@ function isDataError(error: unknown): boolean {
   return /^(22|23|54)/.test(sqlState(error) ?? "");
 }
 
-/** Says what follows a failed attempt, by its SQLSTATE, and counts conflicts. The table is at the top of this file. */
 function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "reconnect" {
   const state = sqlState(error) ?? "";
   const is_unique_violation = state === "23505";
@@ -196,13 +186,11 @@ function nextAfter(error: unknown, carried: Carried): "at_once" | "halve" | "rec
   return carried.conflicts < conflicts_max ? "at_once" : "reconnect";
 }
 
-/** The row sets of one call, in its order, and what it did not store. */
 interface Answer {
   readonly rows: readonly Pending[];
   readonly refused: readonly RefusedDecision[];
 }
 
-/** Answers the callers of one call. */
 function answer({ rows, refused }: Answer): void {
   const results = new Map(refused.map((each) => [each.line, outcomeOf(each)]));
   rows.forEach((each, index) => {

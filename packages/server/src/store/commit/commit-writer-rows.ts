@@ -1,35 +1,29 @@
-/** The rows that a decision is committed as, the possible outcomes, and the writer that commits them. */
-
 import { type DecisionHeader, decisionHash, type OfDocuments } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
 import type { Epochs } from "../organizations/epochs.ts";
 
-/**
- * A decision as the ledger has it, without its place. Documents are JSON texts and come back byte for byte. Decision 0030 has the
- * format of `hash`.
- */
+/** A decision in the ledger. Documents are JSON texts, stored byte for byte. Decision 0030 has the format of `hash`. */
 export interface DecisionEntry extends DecisionHeader {
   readonly mode: "live" | "shadow" | "test";
   readonly verdict: "approve" | "approve_modified" | "escalate" | "block";
-  /** The override that this approval rests on: it is spent with it, or nothing is written. Null: none. */
+  /** The override that this approval spends, or null. */
   readonly override_id: string | null;
-  /** Its month is the one that a live decision counts in. */
+  /** A live decision counts in this month. */
   readonly at: string;
-  /** 64 lower-case hex digits; null: it was approved, and no override or review of the same action can rest on it. */
+  /** 64 lower-case hex digits. Null: approved, so no override or review needs it. */
   readonly fingerprint: string | null;
-  /** As submitted. */
   readonly intent: string;
-  /** As decided on. */
+  /** The facts that the decision used. */
   readonly facts: string;
   /** The first answer. */
   readonly decision: string;
-  /** Of intent, facts and decision: 32 lower-case hex digits each. */
+  /** 32 lower-case hex digits each. */
   readonly salts: OfDocuments;
   /** 64 lower-case hex digits. */
   readonly hash: string;
 }
 
-/** Gives a decision its salts and its hash. Each member is named: a copy by spread was 16 % of the way from body to record. */
+/** Adds salts and hash. Names each member, because a copy by spread took 16 % of a request's time. */
 export function decisionEntry(ids: Ids, decision: Omit<DecisionEntry, "salts" | "hash">): DecisionEntry {
   const { intent, facts, decision: data } = decision;
   const salts = { intent: ids.salt(), facts: ids.salt(), data: ids.salt() };
@@ -54,31 +48,29 @@ export function decisionEntry(ids: Ids, decision: Omit<DecisionEntry, "salts" | 
   };
 }
 
-/** A new escalation; intent, decision, agent and creation time are those of the decision it comes with. */
+/** A new escalation. Intent, agent and creation time come from its decision. */
 export interface EscalationRow {
   readonly escalation_id: string;
   readonly mode: "live" | "test";
   readonly status: "pending" | "decided" | "timed_out" | "cancelled";
-  /** JSON text, the escalation record of api.md §6. */
   readonly record: string;
-  /** JSON text, the `CountedDemand` list of the review. */
+  /** A JSON list of `CountedDemand`. */
   readonly demands: string;
   readonly expires_at: string;
 }
 
-/** Something webhooks are told. Stored only while the organization has an active webhook. */
+/** A webhook event. Stored only if the organization has an active webhook. */
 export interface EventRow {
   readonly event_id: string;
   readonly event_type: string;
   readonly intent_id: string | null;
   readonly decision_id: string | null;
   readonly escalation_id: string | null;
-  /** JSON text, the body of contract §2.5 without `webhook_id`. */
+  /** JSON text of the body without `webhook_id`. Source: spec §2.5. */
   readonly body: string;
   readonly created_at: string;
 }
 
-/** The caller's promise that this is one request however often it is sent. */
 export interface IdempotencyRow {
   readonly operation: string;
   readonly idempotency_key: string;
@@ -86,10 +78,9 @@ export interface IdempotencyRow {
   readonly request_sha256: string;
 }
 
-/** Everything one decision writes: all of it or nothing. */
 export interface DecisionRows {
   readonly org_id: string;
-  /** What the decision was computed under; any difference in the database makes it stale. */
+  /** The epochs the decision was computed under. If the database has others, the decision is stale. */
   readonly epochs: Epochs;
   readonly entry: DecisionEntry;
   readonly escalation: EscalationRow | null;
@@ -98,10 +89,12 @@ export interface DecisionRows {
 }
 
 /**
- * What came of one row set. Only `committed` wrote anything; the others are decided in this order:
- * `stale` (decide again under these epochs), `duplicate` (the idempotency key is taken: replay or refuse),
- * `override_spent` (the override is spent, revoked or over: decide again without it), `quota_exceeded` (the month's live
- * decisions are used up).
+ * Only `committed` wrote anything. The checks run in this order:
+ *
+ * - `stale`: decide again under these epochs.
+ * - `duplicate`: the idempotency key is taken; replay or refuse.
+ * - `override_spent`: the override is spent, revoked or expired; decide again without it.
+ * - `quota_exceeded`: the month's live decisions are used up.
  */
 export type CommitOutcome =
   | { readonly outcome: "committed" }
@@ -110,26 +103,27 @@ export type CommitOutcome =
   | { readonly outcome: "override_spent" }
   | {
       readonly outcome: "quota_exceeded";
-      /** `YYYY-MM`, the month that is used up. */
+      /** `YYYY-MM`. */
       readonly period: string;
       readonly used: number;
       readonly hard_limit: number;
-      /** False: `quota.exceeded` was not yet sent in this period; see operations/announce-quota-exceeded.ts. */
+      /** False: `quota.exceeded` was not yet sent in this period. */
       readonly announced: boolean;
     };
 
-/** Commits the row sets of concurrent requests with few statements. */
 export interface CommitWriter {
   /**
-   * Resolves when the outcome is on disk. Faults: overloaded (the queue is full, nothing was written), unavailable (the
-   * database was away until the deadline; the outcome is unknown, and a retry with the same idempotency key is safe).
-   * Rejects with another error if the database refuses this row set; then nothing was written.
+   * Resolves when the outcome is on disk. Rejects with another error if the database refuses the row set; nothing was
+   * written.
+   *
+   * Faults: overloaded (the queue is full, nothing was written), unavailable (no answer before the deadline; the
+   * outcome is unknown, and a retry with the same idempotency key is safe).
    */
   commit(rows: DecisionRows): Promise<CommitOutcome>;
   /** Resolves when every earlier commit is answered. */
   settle(): Promise<void>;
   /** Settles, then ends the sessions. A later `commit` rejects with Fault `unavailable`. */
   close(): Promise<void>;
-  /** Returns the number of row sets that are queued or in flight. */
+  /** Row sets in the queue or in flight. */
   depth(): number;
 }

@@ -33,7 +33,7 @@ function writer(options: Partial<CommitWriterOptions> = {}): CommitWriter {
   writers.push(made);
   return made;
 }
-// After each, or a file's sessions alone would use up a server that other files share.
+// Sessions that stay open would use up the shared server.
 afterEach(() => Promise.all(writers.splice(0).map((each) => each.close())));
 
 const rows = (org_id: string, wanted?: RowsWanted) => decisionRows(ids, org_id, wanted);
@@ -57,7 +57,7 @@ const raise = (org_id: string, changes: Partial<HeadChanges>) =>
     }),
   );
 
-/** Sessions whose n-th commit goes wrong: before it reaches the server, or after the server has answered. */
+/** Returns sessions whose n-th commit fails before it reaches the server, or after the answer. */
 function failing(fail: (n: number) => "before" | "after" | "code:40P01" | undefined): ConnectCommit {
   let n = 0;
   const connect = connectCommit(connection);
@@ -80,14 +80,13 @@ function failing(fail: (n: number) => "before" | "after" | "code:40P01" | undefi
 }
 
 describe("a commit", () => {
-  it("stores every row of the set, documents byte for byte, whatever characters they hold", async () => {
+  it("stores every row of the set, and documents with any characters byte for byte", async () => {
     const org_id = await organization();
     await raise(org_id, { webhooks_delta: 1 });
     const agent_id = 'a"b\\c\n\u0001\u001e\u001f é😀';
     const intent = '{ "b" : 1.0, "a" : "\\u0041\\n", "a" : null }';
     const wanted = rows(org_id, { agent_id, intent, escalate: true, event: true, idempotency_key: "k" });
     expect(await writer().commit(wanted)).toEqual({ outcome: "committed" });
-    // After the change that made the webhook.
     expect(await storedDecisions(db, org_id)).toEqual([{ seq: 4, entry: 1, decision: wanted.entry }]);
     const { intent_id, decision_id, membrane_id, actor, at, hash } = wanted.entry;
     const escalation_id = wanted.entry.escalation_id ?? "";
@@ -100,13 +99,13 @@ describe("a commit", () => {
       [org_id],
     );
     const decided_as = { decision_id, policies: ["provenance"], policy_set_sha256: "a".repeat(64), risk_score: 0.1234 };
-    const told = [
+    const records = [
       [intent_id, "submitted", actor, { agent_id, membrane_id, pipeline_mode: "live" }],
       [decision_id, "decided", "system", { ...decided_as, verdict: "escalate" }],
       [escalation_id, "escalated", "system", { decision_id, escalation_id }],
     ] as const;
     expect(audit).toEqual(
-      told.map(([id, type, by, data]) => ({
+      records.map(([id, type, by, data]) => ({
         ...{ audit_id: `aud_${id.slice(-26)}`, type, actor: by, data, intent_id, at, hash },
       })),
     );
@@ -135,18 +134,18 @@ describe("a commit", () => {
     expect(subject.depth()).toBe(0);
   });
 
-  it("is bounded by bytes as well as by rows, and lets a row set that is too long go alone", async () => {
+  it("limits a batch by bytes and by rows, and sends a longer row set alone", async () => {
     const org_id = await organization();
     const batches: number[] = [];
     const intent = JSON.stringify("x".repeat(40_000));
     const subject = writer({ batch_bytes_max: 50_000, metrics: { statement: (n) => batches.push(n) } });
     await commitAll(subject, [rows(org_id, { intent }), rows(org_id, { intent }), rows(org_id), rows(org_id)]);
-    expect(batches.sort()).toEqual([1, 3]); // Two are in flight at once; either may end first.
+    expect(batches.sort()).toEqual([1, 3]); // Two are in flight at once, and either may end first.
     await subject.commit(rows(org_id, { intent: JSON.stringify("x".repeat(80_000)) }));
     expect(await count("intents", org_id)).toBe(5);
   });
 
-  it("knows an organization without a head for a broken invariant and commits the others", async () => {
+  it("rejects an organization without a head and commits the others", async () => {
     const org_id = await organization();
     const [missing, good] = await commitAll(writer(), [rows("org_missing"), rows(org_id)]);
     expect(missing?.status).toBe("rejected");
@@ -172,7 +171,7 @@ describe("conditional commit", () => {
     },
   );
 
-  it("answers every later request with an idempotency key with the first, also when they come together", async () => {
+  it("answers later requests with the same idempotency key with the first, even concurrent ones", async () => {
     const org_id = await organization();
     const subject = writer();
     const sets = Array.from({ length: 20 }, (_, n) => rows(org_id, { idempotency_key: "k", request: `r${n % 2}` }));
@@ -186,7 +185,7 @@ describe("conditional commit", () => {
     expect(await count("intents", org_id)).toBe(1);
   });
 
-  it("gives one of many nodes the idempotency key and the others its answer", async () => {
+  it("lets one of many nodes use the idempotency key, and gives the others its answer", async () => {
     const org_id = await organization();
     const sets = Array.from({ length: 8 }, () => rows(org_id, { idempotency_key: "k" }));
     const outcomes = await Promise.all(sets.map((each) => writer().commit(each)));
@@ -230,7 +229,7 @@ describe("the quota", () => {
     expect(await head(org_id)).toMatchObject({ usage_used: 1 });
   });
 
-  it("starts again with the month of a decision's own time and keeps the closed month", async () => {
+  it("starts again with the month of a decision's own time and keeps the closed month's count", async () => {
     const org_id = await organization(2, "2020-01");
     const subject = writer();
     const at = (created_at: string) => rows(org_id, { created_at });
@@ -255,7 +254,7 @@ describe("the quota", () => {
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true });
   });
 
-  it("tells whether quota.exceeded was announced in this month", async () => {
+  it("reports if quota.exceeded was announced in this month", async () => {
     const org_id = await organization(0);
     await raise(org_id, { usage_met_by: 1 });
     expect(await writer().commit(rows(org_id))).toMatchObject({ outcome: "quota_exceeded", announced: true });
@@ -268,7 +267,7 @@ describe("the quota", () => {
 });
 
 describe("when something goes wrong", () => {
-  it("one poison row set fails alone", async () => {
+  it("one bad row set fails alone", async () => {
     const org_id = await organization();
     const statements: number[] = [];
     const sets = Array.from({ length: 64 }, (_, n) => rows(org_id, n === 21 ? { intent: '{"broken":' } : {}));
@@ -279,7 +278,7 @@ describe("when something goes wrong", () => {
     expect(await db.tenant(org_id, (query) => verifyAudit(query, org_id))).toMatchObject({ sound: true, rows: 126 });
   });
 
-  it("one organization's poison does not touch the calls of others, which go once", async () => {
+  it("a bad row set of one organization does not affect the calls of others, which run once", async () => {
     const [here, there] = [await organization(), await organization()];
     const statements: number[] = [];
     const poison = rows(here, { intent: '{"broken":' });
@@ -304,13 +303,16 @@ describe("when something goes wrong", () => {
     expect([await count("intents", org_id), await count("audit", org_id)]).toEqual([1, 2]);
   });
 
-  it.each(["no digest", "abc", "café"])("%s in place of a hash is refused without a trace", async (fingerprint) => {
-    const org_id = await organization();
-    const good = rows(org_id);
-    await expect(writer().commit({ ...good, entry: { ...good.entry, fingerprint } })).rejects.toThrow("hash");
-    expect(await count("intents", org_id)).toBe(0);
-    expect(await writer().commit(good)).toEqual({ outcome: "committed" });
-  });
+  it.each(["no digest", "abc", "café"])(
+    "%s instead of a hash is refused and nothing is stored",
+    async (fingerprint) => {
+      const org_id = await organization();
+      const good = rows(org_id);
+      await expect(writer().commit({ ...good, entry: { ...good.entry, fingerprint } })).rejects.toThrow("hash");
+      expect(await count("intents", org_id)).toBe(0);
+      expect(await writer().commit(good)).toEqual({ outcome: "committed" });
+    },
+  );
 
   it.each(["before", "after", "code:40P01"] as const)(
     "a connection lost %s the commit costs nothing and doubles nothing",
@@ -325,7 +327,7 @@ describe("when something goes wrong", () => {
     },
   );
 
-  it("a commit whose answer was lost is still a commit when the epoch was raised since", async () => {
+  it("a commit whose answer was lost stays a commit even if the epoch was raised since", async () => {
     const org_id = await organization();
     const connect = connectCommit(connection);
     let n = 0;
@@ -348,7 +350,7 @@ describe("when something goes wrong", () => {
     expect(await count("intents", org_id)).toBe(1);
   });
 
-  it("callers are told `unavailable` when the database stays away, in flight and in the queue alike", async () => {
+  it("callers get `unavailable` if the database stays away, both in flight and in the queue", async () => {
     let tries = 0;
     const subject = writer({
       connect: () => {
@@ -370,7 +372,7 @@ describe("when something goes wrong", () => {
     await subject.settle();
   });
 
-  it("a full queue refuses at once with `overloaded` and loses nothing that was accepted", async () => {
+  it("a full queue refuses at once with `overloaded` and keeps accepted row sets", async () => {
     const org_id = await organization();
     const subject = writer({ queue_rows_max: 10 });
     const outcomes = await commitAll(
@@ -382,7 +384,7 @@ describe("when something goes wrong", () => {
     expect(await count("intents", org_id)).toBe(10);
   });
 
-  it("close answers what was accepted and refuses what comes later", async () => {
+  it("close answers accepted row sets and refuses later ones", async () => {
     const org_id = await organization();
     const subject = writer({ batch_rows_max: 3 });
     const accepted = commitAll(

@@ -1,13 +1,11 @@
 /**
- * The commit writer: decisions of concurrent requests become durable together.
+ * The commit writer: it commits the decisions of concurrent requests in batches, without a timer.
  *
- * A request pushes its row set and schedules the pump with nextTick, which comes after all promises that can go on, so that
- * everything decided in the same turn of the event loop rides along (the HTTP layer hands the requests of a turn on
- * together); there is no timer. The pump sends what fits (rows, bytes) at once when no statement is
- * in flight, so a lone request waits for nobody. Under load one more statement goes out while others are in flight, up to
- * `lanes`: the database finds the next one waiting when it has executed one, and executes while the last one reaches the
- * disk. But only once as many rows wait as are in flight: many small statements would cost it more than the wait. When a
- * statement ends, the pump runs again and its callers are answered, so batches grow with load.
+ * A request queues its row set and schedules the pump with nextTick, so all decisions of one turn of the event loop
+ * share a batch. If nothing is in flight, the pump sends at once what fits into the limits. Under load, up to `lanes`
+ * statements are in flight: the database executes one while the previous one reaches the disk. A further statement
+ * waits until as many rows are queued as are in flight, because many small statements are slower. The pump runs again
+ * when a statement ends.
  */
 
 import { Fault } from "@countersign/core";
@@ -20,20 +18,19 @@ import type { CommitOutcome, CommitWriter, DecisionRows } from "./commit-writer-
 export { type CommitConnection, type ConnectCommit, connectCommit } from "./commit-writer-connection.ts";
 export type * from "./commit-writer-rows.ts";
 
-/** How a writer is set up. */
 export interface CommitWriterOptions extends LaneParts {
   readonly connect: ConnectCommit;
-  /** Statements in flight at once: one that is executed, one behind it, one on its way to the disk. */
+  /** Statements in flight: one executes, one waits behind it, one waits for the disk. */
   readonly lanes?: number;
   readonly batch_rows_max?: number;
-  /** Length of the documents in one statement; one row set that is longer goes alone. */
+  /** Maximum bytes of documents in one statement. A longer row set is sent alone. */
   readonly batch_bytes_max?: number;
   readonly queue_rows_max?: number;
-  /** How long a lost database is looked for before the callers are told, counted from the push. */
+  /** Timeout of a caller after the database was lost. */
   readonly give_up_ms?: number;
 }
 
-/** Creates a writer. It connects at the first commit. */
+/** Creates a writer that connects at the first commit. */
 export function createCommitWriter(options: CommitWriterOptions): CommitWriter {
   const writer = new LanesWriter(options);
   return {
@@ -54,9 +51,7 @@ class LanesWriter implements CommitWriter {
   readonly #idle: Lane[];
   #queue: Pending[] = [];
   #rows_in_flight = 0;
-  /** Row sets that are queued or in flight. */
   #unanswered = 0;
-  /** The pump runs at the end of this turn. */
   #scheduled = false;
   #closed = false;
   readonly #settled: (() => void)[] = [];
@@ -80,7 +75,7 @@ class LanesWriter implements CommitWriter {
     }
     return new Promise((resolve, reject) => {
       const once = rows.idempotency;
-      // Encoded now, while the lanes wait for the database, not between two statements.
+      // Encodes now, while the lanes wait for the database.
       this.#queue.push({
         encoded: encode(rows),
         once: once === null ? null : `${rows.org_id}\n${once.operation}\n${once.idempotency_key}`,
@@ -123,8 +118,8 @@ class LanesWriter implements CommitWriter {
       void lane.run(batch, this.#queue.length).then((answer) => {
         this.#idle.push(lane);
         this.#rows_in_flight -= batch.length;
-        // Send the next statement before the answers. Callers go on computing in this turn, and the database would wait for all
-        // of them (28 % of the time).
+        // Sends the next statement before the answers, because callers continue to compute in this turn. Otherwise the
+        // database idles 28 % of the time.
         this.#pump();
         this.#unanswered -= batch.length;
         answer();
@@ -133,7 +128,7 @@ class LanesWriter implements CommitWriter {
     }
   }
 
-  /** Takes the next batch, oldest first. A row set stays in the queue if its idempotency key is already in the batch. */
+  /** Takes the next batch, oldest first, without two row sets of the same idempotency key. */
   #take(): Pending[] {
     const batch: Pending[] = [];
     const left: Pending[] = [];
@@ -156,7 +151,6 @@ class LanesWriter implements CommitWriter {
     return batch;
   }
 
-  /** Rejects row sets that are past their time. So while the database is away none waits in the queue longer than in flight. */
   #expireQueue(now_us: number, error: Fault): void {
     const expired = this.#queue.filter((each) => each.due_us <= now_us);
     if (expired.length === 0) return;

@@ -6,7 +6,7 @@ import { openFlushSpeed } from "./flush-speed.ts";
 
 const { connection } = await testDatabase();
 
-/** A session whose flushes take so long, one after the other; the last one's time stays. `null` fails. */
+/** Returns a session whose flushes take these times. The last time repeats; `null` fails. */
 function sessionOf(flushes: (number | null)[]): { session: pg.Client; looks: () => number } {
   let now_ms = 1_700_000_000_000;
   let looks = 0;
@@ -24,13 +24,13 @@ function sessionOf(flushes: (number | null)[]): { session: pg.Client; looks: () 
   return { session: session as never, looks: () => looks };
 }
 
-test("a disk is as quick as the middle one of the last five looks, whatever a single one has met", async () => {
+test("the flush time is the median of the last five measurements", async () => {
   const { session, looks } = sessionOf([0.125, 40, 0.25, -3_600_000, 0.5]);
   expect((await openFlushSpeed(session)).flush_ms()).toBe(0.25);
   expect(looks()).toBe(5);
 });
 
-test("it is looked at again every thousand statements, and a session that is lost fails nobody here", async () => {
+test("the flush time is measured again every thousand statements, and a lost session raises no error", async () => {
   const { session, looks } = sessionOf([...Array<number>(5).fill(0.125), 4, 4, 4, null]);
   const speed = await openFlushSpeed(session);
   const after = async (statements: number) => {
@@ -45,7 +45,7 @@ test("it is looked at again every thousand statements, and a session that is los
   expect(await after(2_000)).toEqual([10, 4]);
 });
 
-test("a server's own clock tells how long its commit took", async () => {
+test("the server's own clock measures its commit", async () => {
   const session = await openClient(connection, "flush speed");
   const started_ms = performance.now();
   const { flush_ms } = await openFlushSpeed(session);

@@ -1,16 +1,14 @@
-/** SQL for context sources. Change them under the lock of the organization's head. */
+/** SQL for context sources. Changes need the lock of the organization's head. */
 import type { Query } from "../../ports.ts";
 
-/** A stored source. */
 export interface ContextSourceRow {
   readonly url: string;
   readonly timeout_ms: number;
-  /** New with every registration, so it distinguishes registrations. */
+  /** Distinguishes registrations, because every registration has a new one. */
   readonly secret_sealed: string;
   readonly created_at: string;
 }
 
-/** The organization's source, or null. */
 export async function readContextSource(query: Query, org_id: string): Promise<ContextSourceRow | null> {
   const [row] = await query<ContextSourceRow>(
     "select url, timeout_ms, secret_sealed, created_at from context_sources where org_id = $1",
@@ -19,7 +17,6 @@ export async function readContextSource(query: Query, org_id: string): Promise<C
   return row ?? null;
 }
 
-/** Stores a source in place of the earlier one. */
 export async function writeContextSource(query: Query, org_id: string, source: ContextSourceRow): Promise<void> {
   await query(
     `insert into context_sources (org_id, url, timeout_ms, secret_sealed, created_at)
@@ -30,13 +27,12 @@ export async function writeContextSource(query: Query, org_id: string, source: C
   );
 }
 
-/** Deletes the source and returns its URL, or undefined if there was none. */
 export async function deleteContextSource(query: Query, org_id: string): Promise<string | undefined> {
   const [row] = await query<{ url: string }>("delete from context_sources where org_id = $1 returning url", [org_id]);
   return row?.url;
 }
 
-/** Returns the context of the sealed secret, which opens for this organization's source only. */
+/** Binds the sealed secret to this organization's source. */
 export function sourceSecretContext(org_id: string): string {
   return `${org_id} context_sources secret`;
 }

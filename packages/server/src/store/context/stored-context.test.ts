@@ -1,4 +1,3 @@
-/** Statements read and change only their organization's stored facts and source. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
@@ -9,7 +8,6 @@ const { db } = await testDatabase();
 const [at, later] = ["2026-11-21T03:00:00.000000Z", "2026-11-21T04:00:00.000000Z"];
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 const target = '["account","a"]';
-/** Subjects of three scopes: two with the same name, and two of one scope. */
 const subjects: readonly ContextSubject[] = [
   ...[
     { scope: "org" as const },
@@ -19,7 +17,7 @@ const subjects: readonly ContextSubject[] = [
   { scope: "target", type: "account", identifier: "a" },
 ];
 
-test("a document is its subject's, and a later one takes its place in every member", async () => {
+test("a document belongs to its subject, and a later one replaces it completely", async () => {
   const [own, other] = await organizations();
   const write = (org_id: string, subject: ContextSubject, text: string, when = at, by: string | null = "key_1") =>
     db.system((query) => writeStoredContext(query, org_id, subject, { text } as never, when, by));
@@ -52,7 +50,7 @@ test("a document is its subject's, and a later one takes its place in every memb
   expect(await read(other, { scope: "org" })).toHaveLength(1);
 });
 
-test("an organization has one source, a later one takes its place in every member", async () => {
+test("an organization has one source, and a later one replaces it completely", async () => {
   const [own, other] = await organizations();
   const source = { url: "https://a.test/", timeout_ms: 100, secret_sealed: "sealed", created_at: at };
   const changed = { url: "https://b.test/", timeout_ms: 200, secret_sealed: "anew", created_at: later };

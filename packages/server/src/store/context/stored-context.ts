@@ -1,10 +1,9 @@
-/** SQL for pushed context: one document for the organization, each agent and each target. */
+/** SQL for pushed facts: one document for the organization, for each agent and each target. */
 
 import { type ContextDocument, foldName } from "@countersign/contract";
 import { canonicalJson, sha256Hex } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** The subject of a stored document. */
 export type ContextSubject =
   | { readonly scope: "org" }
   | { readonly scope: "agent"; readonly agent_id: string }
@@ -16,14 +15,14 @@ export interface StoredContext {
   readonly subject: string;
   readonly document: ContextDocument;
   readonly received_at: string;
-  /** Size of the document's text. */
+  /** Bytes of the document's text. */
   readonly bytes: number;
 }
 
-/** Longer targets are hashed, because an index entry holds 2,704 bytes and a target may have 4 KiB. */
+/** Longer targets are hashed: an index entry holds 2,704 bytes, and a target may have 4 KiB. */
 const plain_target_bytes_max = 1_024;
 
-/** Returns the key of a subject within its scope. A target has `[type,identifier]`, or a digest of a long one. */
+/** Returns the key within its scope. A target has `[type,identifier]`, or the digest of a long one. */
 export function subjectKey(subject: ContextSubject): string {
   switch (subject.scope) {
     case "org":
@@ -37,7 +36,7 @@ export function subjectKey(subject: ContextSubject): string {
   }
 }
 
-/** Returns the key of a subject in the spelling for comparisons, the same for all spellings of its id. */
+/** Returns the key that all spellings of the subject share. */
 export function foldedKey(subject: ContextSubject): string {
   switch (subject.scope) {
     case "org":
@@ -49,14 +48,14 @@ export function foldedKey(subject: ContextSubject): string {
   }
 }
 
-/** A document about a subject, or about another spelling of its id. */
+/** `respelled`: the document is about another spelling of the id. */
 export interface ContextFor extends StoredContext {
   readonly respelled: boolean;
 }
 
 /**
- * Returns the documents about these subjects, in no order. A subject without a document has those of all other spellings of its
- * id, because otherwise an agent could leave the facts about it behind.
+ * Returns the documents about these subjects. A subject without a document gets those of its other spellings. Otherwise
+ * an agent could escape its facts by a new spelling.
  */
 export async function readContextFor(
   query: Query,
@@ -80,7 +79,7 @@ export async function readContextFor(
   });
 }
 
-/** Returns the stored documents of these subjects, in no order. Subjects without a document are absent. */
+/** Returns the documents of exactly these subjects, in no order. */
 export async function readStoredContext(
   query: Query,
   org_id: string,
@@ -93,7 +92,6 @@ export async function readStoredContext(
   );
 }
 
-/** Stores a document in place of the subject's earlier one. */
 export async function writeStoredContext(
   query: Query,
   org_id: string,
@@ -111,7 +109,7 @@ export async function writeStoredContext(
   );
 }
 
-/** Deletes the subject's document. False: there was none. */
+/** Returns false if there was none. */
 export async function deleteStoredContext(query: Query, org_id: string, subject: ContextSubject): Promise<boolean> {
   const rows = await query(
     "delete from stored_context where org_id = $1 and scope = $2 and subject = $3 returning 1 as one",

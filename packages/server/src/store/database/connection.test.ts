@@ -7,7 +7,7 @@ import { openDb } from "./db.ts";
 
 const { connection } = await testDatabase();
 
-/** Settings that exist since PostgreSQL 14 and 17. */
+/** Exist since PostgreSQL 14 and 17. */
 const newer_timeouts = ["idle_session_timeout", "transaction_timeout"];
 
 test("sessions have the settings that our statements need, even if the database sets others", async () => {

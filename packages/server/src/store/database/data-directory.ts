@@ -1,9 +1,8 @@
-/** Creates the data directory and other directories. */
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StartRefused } from "./start-refused.ts";
 
-/** Creates the data directory if it is missing. Throws `StartRefused` naming the setting if it cannot be created. */
+/** Throws `StartRefused` with the setting's name if the directory cannot be created. */
 export async function makeDataDir(data_dir: string): Promise<void> {
   await makeDirectory(data_dir).catch((error: Error) => {
     throw new StartRefused(
@@ -12,10 +11,7 @@ export async function makeDataDir(data_dir: string): Promise<void> {
   });
 }
 
-/**
- * Creates a directory and its missing parents with mode 0700. Existing directories are unchanged. Replaces mkdir's own
- * `recursive`, which never returns for a path in /proc (measured).
- */
+/** Creates missing directories with mode 0700. mkdir's `recursive` never returns for a path in /proc. */
 export async function makeDirectory(path: string): Promise<void> {
   const failed = await make(path);
   if (failed === null) return;

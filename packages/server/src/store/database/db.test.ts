@@ -14,7 +14,7 @@ beforeAll(async () => {
   }
 });
 
-/** Ends sessions as an operator would and returns how many. The sessions themselves may lack the right to do so. */
+/** Runs as an operator, because sessions may lack the right. */
 async function terminate(where: string): Promise<number | null> {
   const operator = await openClient(connection, "operator");
   const { rowCount } = await operator.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
@@ -49,7 +49,6 @@ describe("scopes", () => {
     await one.tenant("org_a", (query) => query(orgs));
     await one.tenant("org_a", () => Promise.reject(new Error("rolled back"))).catch(() => undefined);
     expect(await one.tenant("org_b", (query) => query(orgs))).toEqual([{ org_id: "org_b" }]);
-    // Outside of a transaction the session has no scope and sees no rows.
     const outside = await one.tenant("org_b", async (query) => {
       await query("rollback");
       return [await query("select current_setting('app.org') as scope"), await query(orgs)];
@@ -171,7 +170,7 @@ describe("transactions", () => {
       return query("select 1 as one");
     });
     expect([runs, answer]).toEqual([2, [{ one: 1 }]]);
-    // Over TCP the next statement gets this error. On a socket of this machine the statement cannot be sent.
+    // Over TCP the next statement gets this error. A local socket refuses to send.
     for (const state of ["25P03", "25P04"]) {
       const ended = await db.query(`do $$ begin raise sqlstate '${state}'; end $$`).catch((error: unknown) => error);
       expect([sqlState(ended), isConnectionLost(ended)]).toEqual([state, true]);
@@ -205,7 +204,7 @@ describe("transactions", () => {
       const [row] = await query<{ pid: number }>("select pg_backend_pid() as pid");
       if (runs > 1) return row;
       await terminate(`pid = ${row?.pid}`);
-      await query("select 1").catch(() => undefined); // The client notices the loss here.
+      await query("select 1").catch(() => undefined);
       return row;
     });
     expect([runs, answer]).toEqual([2, { pid: expect.any(Number) }]);

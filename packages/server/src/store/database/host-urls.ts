@@ -1,9 +1,7 @@
-/** Splits a database URL that lists several servers. */
-
 /**
- * Returns one URL for each server of a database URL, in its order. Both forms of libpq are supported:
- * `postgres://a:5432,b:5433/db` and `?host=a,b&port=5432,5433`. A single port in the query is for all hosts. Null: a
- * host of the list is empty, or the number of ports does not fit the number of hosts.
+ * Returns one URL for each server. Supports both forms of libpq: `postgres://a:5432,b:5433/db` and
+ * `?host=a,b&port=5432,5433`. A single port is for all hosts. Null: a host is empty, or ports and hosts differ in
+ * number.
  */
 export function hostUrls(url: string): readonly string[] | null {
   const [, start, authority = "", path, query = ""] =

@@ -1,6 +1,3 @@
-/**
- * Updates a database to this program's schema with numbered forward-only SQL files. Each file is applied exactly once.
- */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,17 +8,17 @@ import type { Session } from "./session.ts";
 import { app_role } from "./settings.ts";
 import { StartRefused } from "./start-refused.ts";
 
-/** One file of migrations/. `sha256` is over its text with LF line ends, in hex. */
+/** `sha256` is over the text with LF line ends, in hex. */
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly text: string;
   readonly sha256: string;
-  /** The first line starts with `-- breaking`: programs that lack this migration must not use the database. */
+  /** The first line starts with `-- breaking`: older programs must not use the database. */
   readonly breaking: boolean;
 }
 
-/** Returns the files `NNNN-name.sql` of a directory in order. Throws if the numbers are not 1, 2, 3 … without a gap. */
+/** Throws if the files `NNNN-name.sql` are not numbered 1, 2, 3 … without a gap. */
 export async function readMigrations(dir: string = migrations_dir): Promise<Migration[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith(".sql")).sort();
   return Promise.all(
@@ -37,13 +34,13 @@ export async function readMigrations(dir: string = migrations_dir): Promise<Migr
 }
 
 /**
- * Applies the missing migrations and returns the schema's version. Safe from any number of processes at once.
+ * Applies the missing migrations and returns the schema's version. Safe for concurrent processes.
  *
- * Every migration runs in its own transaction, which locks the row of version 0 (`for update`). A row lock also works
- * behind poolers and on YugabyteDB, where advisory and table locks do not.
+ * Each migration is a transaction that locks the row of version 0. A row lock also works behind poolers and on
+ * YugabyteDB, where advisory and table locks do not.
  *
- * Throws `StartRefused` if the server is older than PostgreSQL 15, or if an applied file was changed since. Also throws
- * if a newer program left a breaking schema.
+ * Throws `StartRefused` if PostgreSQL is older than 15, an applied file has changed, or a newer program left a breaking
+ * schema.
  */
 export async function migrate(connection: ConnectionOptions, log: Log, files?: readonly Migration[]): Promise<number> {
   const migrations = files ?? (await readMigrations());
@@ -91,30 +88,25 @@ async function createLedger(client: Session): Promise<void> {
       );
       insert into schema_migrations values (0, 'lock', '', false, clock_timestamp()) on conflict do nothing`);
   } catch (error) {
-    // "if not exists" still conflicts when two sessions create the table at the same moment (pg_type, pg_class). The
-    // table exists after that.
+    // "if not exists" still conflicts when two sessions create the table at once.
     if (!["23505", "42P07", "42710"].includes(sqlState(error) ?? "")) throw error;
     await createLedger(client);
   }
 }
 
-/**
- * A migration that takes longer is logged, so that operators see it is not stuck. An index over ten million rows takes
- * a minute.
- */
+/** Slower migrations are logged. An index over ten million rows takes a minute. */
 const told_after_ms = 2_000;
 /** Does nothing before the migration that creates the table. */
 const decisions_wait = `do $$ begin
   if to_regclass('org_heads') is not null then lock table org_heads in exclusive mode; end if;
 end $$`;
 
-/** Runs of a migration before its deadlock is passed to the caller. */
+/** Attempts before a deadlock is reported. */
 const runs_max = 10;
 
 /**
- * Applies the first missing migration under the lock. Returns false if there is none. A migration may change two tables
- * in another order than concurrent decisions do. If the server ends it because of the deadlock, the next run first
- * locks the table that every decision starts with. Decisions then wait for the migration.
+ * Applies one missing migration; returns false if there is none. After a deadlock with decisions, it first locks the
+ * table with which every decision starts.
  */
 async function applyNext(client: Session, migrations: readonly Migration[], log: Log): Promise<boolean> {
   for (let run = 1; ; run += 1) {
@@ -184,7 +176,6 @@ async function tellWhile(work: Promise<unknown>, tell: () => void): Promise<void
   }
 }
 
-/** Waits for the lock without a time limit, and logs that it waits. */
 async function lockLedger(client: Session, log: Log): Promise<void> {
   for (;;) {
     try {
@@ -202,7 +193,7 @@ async function lockLedger(client: Session, log: Log): Promise<void> {
 
 type Applied = Pick<Migration, "version" | "name" | "sha256" | "breaking">;
 
-/** The first migration of the older versions. `npm run upgrade-once` upgrades their databases. */
+/** The first migration of older versions, which need `npm run upgrade-once`. */
 const first_of_before = "0001-main-road";
 
 function refuseForeignSchema(applied: readonly Applied[], known: readonly Migration[], log: Log): void {
@@ -240,7 +231,6 @@ const advices = new Map([
   ["53100", "free space on the disk of the database server"],
 ]);
 
-/** Returns a refusal with one line if the server refused for a reason outside the program, else the error itself. */
 async function refusal(error: unknown, client: Session): Promise<unknown> {
   const state = sqlState(error) ?? "";
   const owner = state === "42501" ? await strangersOwner(client).catch(() => null) : null;
@@ -252,7 +242,7 @@ async function refusal(error: unknown, client: Session): Promise<unknown> {
   return new StartRefused(`cannot create or update the database's schema (${(error as Error).message}): ${advice}`);
 }
 
-/** Returns the owner of the tables if our role lacks that owner's rights, else null. */
+/** Returns the owner of the tables, or null if our role has the owner's rights. */
 async function strangersOwner(client: Session): Promise<string | null> {
   const { rows } = await client.query<{ owner: string }>(
     `select pg_get_userbyid(relowner) as owner from pg_class
@@ -262,9 +252,8 @@ async function strangersOwner(client: Session): Promise<string | null> {
 }
 
 /**
- * SQL that creates and grants `app_role` if the connecting user bypasses row-level security. The user's sessions step
- * down to this role, which needs the user's rights. A user who is no superuser must be a member of the role. The
- * creator of a role may add itself as a member.
+ * Creates and grants `app_role` if the connecting user bypasses row-level security. A user who is no superuser must be
+ * a member of the role.
  */
 const grants = `do $$ declare is_super boolean; bypasses boolean; begin
   select rolsuper, rolbypassrls into is_super, bypasses from pg_roles where rolname = current_user;

@@ -1,15 +1,11 @@
 /**
- * Reads on standbys of the primary.
+ * Reads on standbys. The primary must confirm a replica's snapshot: the newest root of the organization's audit chain
+ * in it must be in the primary's ledger. So a replica with another history is never used, such as a former primary
+ * (decision 0033).
  *
- * A replica reads in one snapshot, and the primary confirms that snapshot before it is used. The newest root of the
- * organization's audit chain in the snapshot must be in the primary's ledger. The root covers all changes of the
- * organization. So a replica with another history is never used, even if it claims to be a standby. Examples: a former
- * primary with its own history, a standby that was ahead of the promoted one, another database. See
- * docs/decisions/0033-replicas.md.
- *
- *   new       not checked yet; the first read waits for the first check
- *   in use    serves reads
- *   resting   failed, or must not be read; checked again every few seconds
+ * - new: the first read waits for the first check
+ * - in use: serves reads
+ * - resting: failed or unusable; checked again every few seconds
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Freshness, Log, Query } from "../../ports.ts";
@@ -28,54 +24,38 @@ import { createSessionShares, type SessionShares } from "./session-shares.ts";
 
 type Work<T> = (query: Query) => Promise<T>;
 
-/** The end of an organization's audit chain. */
 interface ChainEnd {
   readonly audit_seq: number;
   /** Hex. */
   readonly audit_root: string;
 }
 
-/** The primary's answer about the end of the chain on a replica. */
 interface Confirmation {
-  /** The primary has this root at this place. */
+  /** The primary has this root at this seq. */
   readonly same: boolean;
-  /**
-   * The replica has changes that are not yet visible on the primary: a commit that waits for its standbys, or another
-   * history.
-   */
+  /** The primary does not show the replica's newest change: a commit waits for standbys, or the history differs. */
   readonly ahead: boolean;
-  /** Age of the oldest change that the replica lacks, in seconds. Null: it has all changes. */
+  /** Age of the oldest missing change, in seconds. Null: none is missing. */
   readonly missing_s: number | null;
 }
 
-/** Asks the primary about the end of a chain. */
 type Confirm = (org_id: string, end: ChainEnd) => Promise<Confirmation>;
 
-/**
- * A replica's answer: the result, "not_here" (its data is too old, or it cannot be asked), or the reason why it must
- * not be read.
- */
+/** "not_here": too old, or not reachable. `unusable`: the reason why it must not be read. */
 type Served<T> = { readonly value: T } | "not_here" | { readonly unusable: string };
 
-/** The replicas of one database. */
 export interface Replicas {
-  /**
-   * Runs `work` on a replica that is as new as wanted. Null: no replica could do it, and the effects of `work` must be
-   * ignored.
-   */
+  /** Null: no replica could; ignore the effects of `work`. */
   read<T>(org_id: string, wanted: Freshness, work: Work<T>): Promise<{ readonly value: T } | null>;
-  /** Returns how many replicas serve reads now. */
   inUse(): number;
   /** Sends a goodbye on every session when its work is done. */
   end(): Promise<void>;
-  /** Resolves when the servers have closed every session. */
+  /** Resolves when the servers have closed all sessions. */
   ended(): Promise<void>;
 }
 
-/** How often a resting replica is checked. */
 export const rest_ms_default = 5_000;
 
-/** Opens the replicas. No session is made before the first read. `primary` asks the primary. */
 export function openReplicas(
   connections: readonly ConnectionOptions[],
   primary: SessionPool,
@@ -105,10 +85,7 @@ export function openReplicas(
   };
 }
 
-/**
- * SQL that compares the end of a chain with the primary's ledger. A chain without entries has no row in the ledger and
- * is part of every history.
- */
+/** SQL that compares the end of a chain with the primary's ledger. An empty chain is part of every history. */
 const confirmation = `select
     $2::bigint = 0 or exists (select from ledger where org_id = $1 and seq = $2::bigint and root = decode($3, 'hex')) as same,
     $2::bigint > coalesce(${newestHead("$1", "audit_seq")}, 0) as ahead,
@@ -126,9 +103,8 @@ function confirmOn(primary: SessionPool): Confirm {
 const chain_end = `select pg_is_in_recovery() as standby, h.audit_seq, encode(h.audit_root, 'hex') as audit_root
   from (select 1) one left join lateral ${newestHead("$1", "audit_seq, audit_root")} h on true`;
 
-/** The mode of a read transaction, on every server. */
 export const snapshot = "isolation level repeatable read, read only";
-/** A failed read is done on the primary and not retried on a replica, so the caller waits only once. */
+/** A failed read runs on the primary without a retry here. */
 const once = { mode: snapshot, runs: 1 };
 
 class Replica {
@@ -140,10 +116,8 @@ class Replica {
   readonly #rest_ms: number;
   #state: "new" | "in_use" | "resting" = "new";
   #first_look: Promise<void> | null = null;
-  /** True while the replica is checked until it may be used again. */
   #looks = false;
   #closed = false;
-  /** The log's last entry about this replica is a warning. */
   #warned = false;
 
   constructor(connection: ConnectionOptions, confirm: Confirm, log: Log, terms: SessionPoolTerms, rest_ms: number) {
@@ -159,7 +133,7 @@ class Replica {
     return this.#state === "in_use";
   }
 
-  /** Runs `work` on this replica. Throws only what `work` throws. `failed`: `work` may have run for a while. */
+  /** Throws only errors of `work`. `failed`: `work` may have run partly. */
   async read<T>(
     org_id: string,
     wanted: Freshness,
@@ -186,8 +160,7 @@ class Replica {
     } catch (error) {
       if (!isOfDatabase(error)) throw error;
       this.#log.debug({ err: error, replica: this.#name }, "a read on a replica failed and is done on the primary");
-      // A full pool does not mean that the server is bad. Neither does a statement that the server refused or
-      // cancelled.
+      // A full pool or a refused statement does not make the server bad.
       if (entered && isServersFailure(error)) this.#rest(reasonOf(error));
       return "failed";
     }
@@ -211,8 +184,7 @@ class Replica {
     try {
       confirmed = await this.#confirm(org_id, { audit_seq, audit_root });
     } catch (error) {
-      // The primary failed, not the replica. The read is done on the primary now, which reports a further failure to
-      // the caller.
+      // The primary failed. The caller gets its error when the read runs there.
       this.#log.debug({ err: error }, "the primary did not confirm a replica");
       return "not_here";
     }
@@ -249,10 +221,7 @@ class Replica {
     this.#looks = false;
   }
 
-  /**
-   * Logs that the replica is used again. Called after a read, because a check does not compare the history with the
-   * primary's.
-   */
+  /** Called after a read, because only reads compare the history. */
   #tellUse(): void {
     if (this.#warned) this.#log.info({ replica: this.#name }, "a replica is used again");
     this.#warned = false;
@@ -262,7 +231,6 @@ class Replica {
 const no_standby = "it is a primary, not a standby";
 const other_history = "its data is not a part of the primary's: rebuild it from the primary";
 
-/** Returns true if a server or a session failed, false if the program failed. */
 function isOfDatabase(error: unknown): boolean {
   return sqlState(error) !== null || isServersFailure(error);
 }
@@ -273,13 +241,12 @@ function isServersFailure(error: unknown): boolean {
   return error instanceof NoSession || isConnectionLost(error) || isUnanswered(error) || isOutOfService(error);
 }
 
-/** Returns the address of a replica without user and password. */
 export function nameOf(connection: ConnectionOptions): string {
   if ("host" in connection) return `${connection.host}:${connection.port}`;
   return connection.connectionString.replace(/\/\/[^/]*@/, "//").replace(/\?.*/, "");
 }
 
-/** Returns a log that drops warnings, because a replica's warnings are logged once, when its rest begins. */
+/** Drops warnings, because a replica's rest is logged once. */
 function withoutWarnings(log: Log): Log {
   const debug: Log["debug"] = (fields, message) => log.debug(fields, message);
   return { debug, info: debug, warn: debug, error: debug };

@@ -1,11 +1,10 @@
 /**
- * One pool of database sessions, and how work on a session is retried.
+ * A pool of sessions and its retries. Work without an answer in time is not retried, because the next session may be as
+ * silent.
  *
- *   acquire       waits for a free session, and for a server that restarts; nothing was sent yet, so this is always safe
- *   transaction   runs again after a lost conflict, or after a lost session unless COMMIT may have arrived
- *   statement     runs again after a lost session only if the caller allows it
- *
- * Work that got no answer in time is not retried, because the next session may be as silent.
+ * - acquire: waits for a free session and for a restarting server; always safe, because nothing was sent
+ * - transaction: retried after a conflict, or after a lost session unless COMMIT may have arrived
+ * - statement: retried after a lost session only if the caller allows it
  */
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
@@ -25,30 +24,26 @@ import {
 import { Session } from "./session.ts";
 import { type Settings, setAll } from "./settings.ts";
 
-/** Size and times of a pool. */
 export interface SessionPoolTerms {
   readonly sessions_max: number;
-  /** The settings of every transaction, in addition to the common ones. */
   readonly settings: Settings;
   readonly answer_timeout_ms: number;
   readonly acquire_timeout_ms: number;
   readonly restart_wait_ms: number;
 }
 
-/** A session that is lent until `release`. */
 type PooledSession = Session & pg.PoolClient;
 
-/** How often one transaction, or a statement that only reads, is run before the caller gets the error. */
+/** Attempts before the caller gets the error. */
 export const runs_max = 5;
 const retry_pause_ms = 50;
 
-/** Sessions with the same settings. No session is made before the first work. */
 export class SessionPool {
   readonly #pool: pg.Pool;
   readonly #log: Log;
   readonly #settings: Settings;
   readonly #restart_wait_ms: number;
-  /** One promise for each open session. It resolves when the session ends. */
+  /** One promise for each open session; resolves at its end. */
   readonly #ends = new Set<Promise<void>>();
 
   constructor(connection: ConnectionOptions, log: Log, terms: SessionPoolTerms) {
@@ -69,13 +64,13 @@ export class SessionPool {
         return stepDown(client as Session);
       },
     } as pg.PoolConfig);
-    // The pool drops an idle session that dies (server restart, network). Without a listener the event would end the process.
+    // Without a listener, a lost idle session would end the process.
     this.#pool.on("error", (error) => log.warn({ err: error }, "idle database session lost"));
   }
 
   /**
-   * Runs a transaction in this scope: an organization, or `*` for all. `work` may run several times (at most `runs`), so it must have
-   * no effect outside the database.
+   * `scope`: an organization, or `*` for all. `work` may run several times, so it must have no effect outside the
+   * database.
    */
   async transaction<T>(
     scope: string,
@@ -83,20 +78,19 @@ export class SessionPool {
     { mode, runs: tries = runs_max }: { readonly mode?: string; readonly runs?: number } = {},
   ): Promise<T> {
     for (let runs = 1; ; runs += 1) {
-      // Outside the try, because a caller that got no session has already waited long enough.
+      // Outside the try, because a caller without a session has already waited.
       const client = await this.#acquire();
       try {
         return await runOnce(client, this.#begin(client, scope, mode), work);
       } catch (error) {
-        const again = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
-        if (!again || runs >= tries) throw error;
+        const retry = isConflict(error) || (isSessionLost(error) && !(error instanceof CommitLost));
+        if (!retry || runs >= tries) throw error;
         this.#log.debug({ err: error, runs }, "transaction is retried");
         await pause(runs * 2);
       }
     }
   }
 
-  /** Runs one statement in a transaction of its own, at most `tries` times. */
   async statement<Row extends object>(scope: string, config: pg.QueryConfig, tries = 1): Promise<Row[]> {
     for (let runs = 1; ; runs += 1) {
       const client = await this.#acquire();
@@ -122,7 +116,7 @@ export class SessionPool {
     return this.#pool.end();
   }
 
-  /** Resolves when the server has closed every session. */
+  /** Resolves when the server has closed all sessions. */
   async ended(): Promise<void> {
     await Promise.all(this.#ends);
   }
@@ -142,7 +136,7 @@ export class SessionPool {
       try {
         return (await this.#pool.connect()) as PooledSession;
       } catch (error) {
-        // Limited by time, not by tries, because one try to reach a lost machine can take seconds.
+        // Limited by time, because one try may take seconds.
         patience ??= AbortSignal.timeout(this.#restart_wait_ms);
         if (!isConnectionLost(error) && !isOutOfService(error))
           throw new NoSession(`no session: ${(error as Error).message}`, { cause: error });
@@ -153,11 +147,7 @@ export class SessionPool {
   }
 }
 
-/**
- * Gives the session the role that every transaction also sets itself. Without a pooler, the session then has that role
- * outside of transactions, too. Otherwise a statement outside of a transaction would run as a superuser and see the
- * rows of all organizations.
- */
+/** Without the role, statements outside of transactions would run as superuser and see all organizations. */
 async function stepDown(client: Session): Promise<void> {
   if (!client.pooled && Object.keys(client.role_settings).length > 0)
     await client.query(setAll(client.role_settings, "session"));
@@ -187,9 +177,6 @@ async function runOnce<T>(client: pg.PoolClient, begin: string, work: (query: Qu
   }
 }
 
-/**
- * Returns true if the session was lost. A timeout does not count, because the caller has already waited long enough.
- */
 function isSessionLost(error: unknown): boolean {
   return isConnectionLost(error) && !isUnanswered(error);
 }

@@ -1,13 +1,10 @@
 /**
- * Limits how many sessions one organization may hold at once. Without this limit, twenty lists of two seconds each held
- * all sessions. They were within one key's rate limit, and all other requests got 503 (measured).
+ * Limits the sessions of one organization. Without it, twenty slow lists held all sessions, and other requests got 503.
  */
 
-/** The shares of one pool. */
 export interface SessionShares {
-  /** Runs the work when the organization holds fewer sessions than its share. First come, first served. */
+  /** Runs the work when the organization is below its share, in order of arrival. */
   within<T>(org_id: string, work: () => Promise<T>): Promise<T>;
-  /** Returns how many callers wait for a place. */
   waiting(): number;
 }
 
@@ -16,9 +13,7 @@ interface Organization {
   readonly waiting: Set<() => void>;
 }
 
-/**
- * Creates the shares. A caller that waits longer than `wait_ms_max` gets the error of a pool without a free session.
- */
+/** A caller that waits longer gets the error of a full pool. */
 export function createSessionShares(share: number, wait_ms_max: number): SessionShares {
   const organizations = new Map<string, Organization>();
 
@@ -48,7 +43,6 @@ export function createSessionShares(share: number, wait_ms_max: number): Session
   function leave(org_id: string): void {
     const organization = organizations.get(org_id) as Organization;
     const [next] = organization.waiting;
-    // The next caller takes the place.
     if (next === undefined) organization.held -= 1;
     else next();
     if (organization.held === 0) organizations.delete(org_id);

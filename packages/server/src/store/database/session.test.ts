@@ -1,6 +1,4 @@
-/**
- * Tests lists of servers in the database's URL. `embedded-failover.test.ts` tests a list of a primary and its standby.
- */
+/** `embedded-failover.test.ts` tests a real primary and standby. */
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseUrl, emptyDatabase, testDatabase } from "../../testing/database/database.ts";
@@ -13,7 +11,6 @@ import { StartRefused } from "./start-refused.ts";
 
 const { connection } = await testDatabase();
 
-/** Returns the address of a port where no server listens. */
 async function closedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -22,7 +19,7 @@ async function closedAddress(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** Opens a network in front of the database. Returns it with its address for a list. */
+/** Opens a network in front of the database, with an address for a list. */
 async function openAddress(): Promise<Network & { readonly address: string }> {
   const network = await openNetwork(connection);
   onTestFinished(() => network.close());
@@ -31,7 +28,7 @@ async function openAddress(): Promise<Network & { readonly address: string }> {
   return { ...network, address };
 }
 
-/** Returns the URL of a database with these addresses instead of its own. */
+/** Returns the database's URL with these addresses. */
 function listOf(to: ConnectionOptions, ...addresses: readonly string[]): { readonly connectionString: string } {
   const { username, password, pathname } = new URL(databaseUrl(to));
   const signed_in = password === "" ? username : `${username}:${password}`;

@@ -38,7 +38,6 @@ test("a server whose commits do not reach the disk is logged as an error", async
   const session = await openClient(database.connection, "operator");
   onTestFinished(() => session.end());
   const { fsync } = (await session.query("show fsync")).rows[0];
-  // The tests' own server has fsync off. A server given by the user should have it on.
   expect(errors).toEqual(fsync === "on" ? [] : [expect.stringMatching(/^fsync is off .* switch it on$/)]);
 });
 
@@ -75,10 +74,7 @@ describe("a pooler", () => {
   const hidden =
     "this pooler gives each transaction to another session of the database, and looks like the database itself";
 
-  /**
-   * Simulates a pooler with this number of server sessions. It hands out the session used last (`pop`) or the one used
-   * longest ago (`shift`).
-   */
+  /** Hands out the session used last (`pop`) or longest ago (`shift`). */
   function poolerOf(sessions: number, mode: "transaction" | "session", takes: "pop" | "shift", pooled = false) {
     const idle = Array.from({ length: sessions }, (_, pid) => pid);
     return async () => {

@@ -1,4 +1,3 @@
-/** Starts or connects the database: the one of DATABASE_URL, else a PostgreSQL of our own. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
 import { type EmbeddedOptions, startEmbedded } from "../embedded-postgres/index.ts";
@@ -7,35 +6,26 @@ import { reasonOf } from "./session.ts";
 import { settings_off } from "./settings-off.ts";
 import { StartRefused } from "./start-refused.ts";
 
-/** The settings that choose the database. */
 export interface DatabaseConfig extends EmbeddedOptions {
   /** Null: run the embedded one in `data_dir`. */
   readonly database_url: string | null;
-  /** The PATH to search for a system server when npm did not install ours. */
+  /** The PATH to search for a system server if npm installed none. */
   readonly path?: string;
 }
 
-/** A database to connect to. */
 export interface StartedDatabase {
   readonly connection: ConnectionOptions;
-  /**
-   * `url`: DATABASE_URL. `embedded`: the server of the npm package. `system`: a server program found on the machine.
-   */
+  /** `url`: DATABASE_URL. `embedded`: the npm package's server. `system`: found on the machine. */
   readonly source: "url" | "embedded" | "system";
   /** Stops the server if this process started it. */
   stop(): Promise<void>;
 }
 
-/**
- * How long the start waits for a server that does not answer yet, for example one that the same compose file starts.
- */
+/** Timeout of the start for a server, which may start at the same time. */
 export const first_answer_ms_max = 15_000;
 const first_answer_poll_ms = 250;
 
-/**
- * Returns the database of `DATABASE_URL` when its server has answered. Otherwise starts the embedded server, or one
- * found on the system. Throws `StartRefused` with one line that names the problem.
- */
+/** Throws `StartRefused`. */
 export async function startDatabase(
   config: DatabaseConfig,
   log: Log,
@@ -55,7 +45,7 @@ export async function startDatabase(
   return { connection: server.connection, source: server.source, stop: server.stop };
 }
 
-/** Returns a refusal with one line if the database was lost during a start. Returns any other error unchanged. */
+/** Converts a lost database during the start to `StartRefused`. */
 export function startRefusal(error: unknown): unknown {
   if (!isConnectionLost(error) && !isOutOfTime(error)) return error;
   return new StartRefused(
@@ -66,7 +56,6 @@ export function startRefusal(error: unknown): unknown {
 const undurable = (setting: string) =>
   `${setting} is off on this server of DATABASE_URL: a power cut can lose answered decisions and damage the database; switch it on`;
 
-/** Returns the settings that are off and must be on for a commit to be safe on disk. */
 async function unsafeSettings(connection: ConnectionOptions): Promise<readonly string[]> {
   const session = await openClient(connection, "countersign start");
   try {
@@ -81,7 +70,6 @@ async function awaitAnswer(
   log: Log,
   wait_ms: number,
 ): Promise<void> {
-  // Limited by time, not by tries, because each try to reach a lost machine can take seconds.
   const patience = AbortSignal.timeout(wait_ms);
   for (let told = false; ; told = true) {
     try {
@@ -100,7 +88,6 @@ async function awaitAnswer(
   }
 }
 
-/** The parts of a session that `poolerProblem` uses. */
 interface LookedAt {
   readonly pooled: boolean;
   query(text: string): Promise<{ readonly rows: readonly { readonly pid?: number }[] }>;
@@ -108,9 +95,8 @@ interface LookedAt {
 }
 
 /**
- * Returns why a pooler between us and the server cannot be used. Null: it can, or there is none. A pooler must keep one
- * server session for a whole transaction. The service must also detect the pooler, because it keeps settings and
- * prepared statements in sessions without one.
+ * Returns why a pooler cannot be used, or null. It must keep one server session for a transaction, and must be
+ * detected.
  */
 export async function poolerProblem(open: () => Promise<LookedAt>): Promise<string | null> {
   const session = await open();
@@ -125,7 +111,7 @@ export async function poolerProblem(open: () => Promise<LookedAt>): Promise<stri
   }
 }
 
-/** Returns false for a pooler in statement mode, which may run each statement in another session. */
+/** False: a pooler in statement mode. */
 async function takesTransaction(session: LookedAt): Promise<boolean> {
   try {
     await session.query("begin");
@@ -136,10 +122,7 @@ async function takesTransaction(session: LookedAt): Promise<boolean> {
   }
 }
 
-/**
- * Returns true if one client session is not always the same server session. A pooler gives out the session used last,
- * or each in turn. So one check may meet the same session by chance.
- */
+/** Checks several times, because a pooler may return the same session by chance. */
 async function changes(one: LookedAt, open: () => Promise<LookedAt>): Promise<boolean> {
   const pidOf = async (session: LookedAt) => (await session.query("select pg_backend_pid() as pid")).rows[0]?.pid;
   const pid = await pidOf(one);

@@ -4,10 +4,7 @@ import { app_database, app_user, type Cluster, readPidFile } from "./cluster.ts"
 import type { EmbeddedPostgres } from "./index.ts";
 import { isAlive, worksIn } from "./processes.ts";
 
-/**
- * Returns the connection to the embedded server that another process runs on this data directory. Null: no server runs
- * there. Claims nothing, starts nothing and changes no file. The server ends when its own process stops it.
- */
+/** Returns the connection to the embedded server of another process. Null: no server runs there. Changes nothing. */
 export async function attachEmbedded(data_dir: string): Promise<EmbeddedPostgres["connection"] | null> {
   const home = join(data_dir, "postgres");
   const db_dir = join(home, "db");

@@ -1,30 +1,25 @@
-/** Finds PostgreSQL's programs: those of this platform's npm package, else those of the system. */
 import { execFile } from "node:child_process";
 import { access, constants, readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** A directory that contains `initdb` and `postgres`. */
 export interface Binaries {
   readonly source: "embedded" | "system";
   readonly bin_dir: string;
-  /** For messages and cache names, e.g. `18.4.0-beta.17` or `15.14`. */
+  /** For example `18.4.0-beta.17`. */
   readonly version: string;
   readonly major: number;
 }
 
-/** Where to search. Tests narrow it. */
 export interface BinarySearch {
-  /** Directory of the npm package. Null: behave as if it were not installed. Default: resolved from this file. */
+  /** Null: as if the npm package were not installed. */
   readonly package_dir?: string | null;
-  /** The PATH to search for a system server. Default: none, only the usual places are searched. */
+  /** A PATH. Default: only `usual_dirs` are searched. */
   readonly path?: string;
-  /** The usual places of system servers. An entry may have one `*`. */
   readonly usual_dirs?: readonly string[];
 }
 
-/** Oldest version of PostgreSQL that supports this program's SQL. */
 const oldest_major = 15;
 
 const usualDirs = [
@@ -37,7 +32,7 @@ const usualDirs = [
   "/Applications/Postgres.app/Contents/Versions/*/bin",
 ];
 
-/** Returns the package's programs, or null if npm did not install it (`--omit=optional`, another platform). */
+/** Returns null if npm did not install the package (`--omit=optional`, another platform). */
 export async function packagedBinaries(search: BinarySearch): Promise<Binaries | null> {
   const package_dir = search.package_dir === undefined ? installedPackage() : search.package_dir;
   if (package_dir === null) return null;
@@ -59,7 +54,6 @@ function installedPackage(): string | null {
   }
 }
 
-/** Returns the system's servers of version 15 and up, newest first. */
 export async function systemBinaries(search: BinarySearch): Promise<Binaries[]> {
   const places = [
     ...(search.path ?? "").split(delimiter).filter((dir) => dir.startsWith("/")),
@@ -85,7 +79,7 @@ async function expand(pattern: string): Promise<string[]> {
 
 async function inspect(bin_dir: string): Promise<Binaries | null> {
   try {
-    // Debian links `postgres` into PATH but not `initdb`, so a directory must contain both.
+    // Debian links only `postgres` into PATH, so both must exist.
     await Promise.all(["initdb", "postgres"].map((name) => access(join(bin_dir, name), constants.X_OK)));
     const { stdout } = await promisify(execFile)(join(bin_dir, "postgres"), ["--version"], { timeout: 5_000 });
     const version = /\(PostgreSQL\) (\d+[\w.]*)/.exec(stdout)?.[1];

@@ -1,4 +1,3 @@
-/** Lets only one process at a time use a data directory. */
 import { randomBytes } from "node:crypto";
 import { readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,10 +6,8 @@ import { makeDirectory } from "../database/data-directory.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { isAlive, startedAt } from "./processes.ts";
 
-/** Another live process holds the data directory. */
 export class DirectoryHeld extends StartRefused {}
 
-/** The right to use a data directory. */
 export interface Claim {
   release(): Promise<void>;
 }
@@ -20,7 +17,7 @@ interface Holder extends Partial<Place> {
   readonly started: string | null;
 }
 
-/** Where a claim was written. A copy of a directory contains the claim of a process that works in the original. */
+/** A copied directory contains claims of the original. */
 interface Place {
   readonly path: string;
   readonly file: string;
@@ -29,15 +26,12 @@ interface Place {
 const tries_max = 10;
 
 /**
- * Takes the data directory for this process. Throws `DirectoryHeld` naming the holder if another live process has it.
+ * Takes the data directory for this process. Throws `DirectoryHeld` if another live process has it.
  *
- * Each process writes a claim file with its own name, then reads the others. A claim of a dead process is removed. A
- * process is also dead if its number now belongs to a process with another start time. A claim that was copied from
- * another directory is removed, too. If a live process has a claim, this one removes its own. Since all processes write
- * before they read, two can never both keep the directory. If both give up, a random pause decides.
- *
- * A single lock file cannot be taken over from a dead holder without a race. Between "it is stale" and "remove it"
- * another start may have replaced it.
+ * Each process writes a claim file, then reads the others. It removes claims of dead processes (no such pid, or another
+ * start time) and claims copied from another directory. If a live process has a claim, it removes its own. All write
+ * before they read, so two never both keep the directory. If both give up, a random pause decides. A single lock file
+ * could not be taken over from a dead holder without a race.
  */
 export async function claim(data_dir: string): Promise<Claim> {
   const dir = join(data_dir, "claims");
@@ -71,10 +65,7 @@ async function placeOf(dir: string): Promise<Place> {
   return { path: await realpath(dir), file: `${dev}:${ino}` };
 }
 
-/**
- * Both path and file must differ. A moved directory keeps its file number, and a directory on a disk without stable
- * file numbers keeps its path.
- */
+/** Both must differ: a moved directory keeps its file number, and some disks have no stable numbers. */
 function isElsewhere(holder: Partial<Place>, { path, file }: Place): boolean {
   return holder.path !== undefined && holder.path !== path && holder.file !== file;
 }
@@ -92,7 +83,7 @@ async function otherHolder(dir: string, mine: string, place: Place): Promise<Hol
   return null;
 }
 
-/** Returns null for a file that a power cut left empty or cut off, because its name was written before its contents. */
+/** A power cut may leave an incomplete file. */
 function parse(text: string): Holder | null {
   try {
     return JSON.parse(text) as Holder;

@@ -1,4 +1,3 @@
-/** Locates and creates the files of the embedded database, and checks that this server can open them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -24,26 +23,24 @@ import { makeDataDir, makeDirectory } from "../database/data-directory.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { type Identity, isPrivateOf, serverIdentity } from "./identity.ts";
 
-/** Directories of one embedded database. All belong to the server's user and have mode 0700. */
+/** All belong to the server's user and have mode 0700. */
 export interface Cluster {
   readonly data_dir: string;
-  /** The parent of the other directories. */
   readonly home: string;
   /** PostgreSQL's data directory. */
   readonly db_dir: string;
-  /** Null: the server runs as the user of this process. */
+  /** Null: the user of this process. */
   readonly identity: Identity | null;
 }
 
-/** The user of our sessions. It owns the database and is no superuser, so row-level security applies to it. */
+/** The user of our sessions. It owns the database and is no superuser, so row-level security applies. */
 export const app_user = "countersign";
 export const app_database = "countersign";
 
 const socket_name = ".s.PGSQL.5432";
-/** The field sun_path has 108 bytes on Linux and 104 on macOS, including the closing zero. */
+/** sun_path has 108 bytes on Linux and 104 on macOS, including the closing zero. */
 const socket_path_bytes_max = 103;
 
-/** Creates the directories and gives them to the server's user. */
 export async function openCluster(data_dir: string): Promise<Cluster> {
   await makeDataDir(data_dir);
   const real_dir = await realpath(data_dir);
@@ -73,16 +70,13 @@ async function makePrivate(dir: string, identity: Identity | null): Promise<void
   await chmod(dir, 0o700);
 }
 
-/** The socket's directory: as this process sees it, and as it is passed to the server, which works in `db_dir`. */
+/** `host`: for this process. `server_setting`: for the server, which works in `db_dir`. */
 export interface SocketDir {
   readonly host: string;
   readonly server_setting: string;
 }
 
-/**
- * Returns a private directory for the socket: `run` beside the database. If that path is too long for a socket address,
- * returns a short one among the temporary files.
- */
+/** Returns `run` beside the database, or a temporary directory if that path is too long. */
 export async function socketDir(cluster: Cluster): Promise<SocketDir> {
   const beside = join(cluster.home, "run");
   if (Buffer.byteLength(join(beside, socket_name)) <= socket_path_bytes_max) {
@@ -98,7 +92,7 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
     () => undefined,
   );
   if (await isPrivateOf(short, uid)) return { host: short, server_setting: short };
-  // Another user has the name. Any other name works, too, because the server's own pid file says where the socket is.
+  // Another user has the name. Any name works, because the server's pid file has it.
   const random = await mkdtemp(join(temporary, "countersign-")).catch((error: NodeJS.ErrnoException) => {
     throw new StartRefused(
       `the path of ${cluster.home} is too long for a socket, and ${temporary} cannot hold one (${error.code}): set TMPDIR to a writable folder, or COUNTERSIGN_DATA_DIR to a shorter path`,
@@ -109,8 +103,8 @@ export async function socketDir(cluster: Cluster): Promise<SocketDir> {
 }
 
 /**
- * Returns the major version that created the database. Null: there is no database yet. Throws `StartRefused` if the
- * version cannot be read, or if only the version is missing. A new database in its place would hide the loss of data.
+ * Returns the major version of the database. Null: no database. Throws `StartRefused` if the version is missing or
+ * unreadable, because a new database would hide the loss of data.
  */
 export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> {
   try {
@@ -130,9 +124,7 @@ export async function clusterMajor({ db_dir }: Cluster): Promise<number | null> 
   );
 }
 
-/**
- * Throws `StartRefused` if root owns the files. PostgreSQL does not run as root, and another user could not read them.
- */
+/** PostgreSQL does not run as root, and other users cannot read root's files. */
 export async function refuseRootsFiles({ db_dir, identity }: Cluster): Promise<void> {
   if (identity === null || (await stat(db_dir)).uid !== 0) return;
   throw new StartRefused(
@@ -140,7 +132,6 @@ export async function refuseRootsFiles({ db_dir, identity }: Cluster): Promise<v
   );
 }
 
-/** Returns a handler that ignores a missing file or directory. */
 function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
     if (error.code === "ENOENT") return none;
@@ -149,18 +140,16 @@ function absent<T>(none: T): (error: NodeJS.ErrnoException) => T {
 }
 
 /**
- * Returns the path that a server program must use for this directory, which it gets as open descriptor 3. A process may
- * always use its own open descriptors. This also works if a directory above (/root, a private temporary one) is closed
- * to the server's user. A relative path would be simpler, but initdb before PostgreSQL 16 leaves its working directory
- * to resolve links, and cannot return.
+ * The server program gets the directory as descriptor 3, which works even if a parent directory is closed to its user.
+ * A relative path fails: initdb before 16 leaves its working directory.
  */
 export function serverDataDir(cluster: Cluster, dir: string): string {
   return cluster.identity !== null && process.platform === "linux" ? "/proc/self/fd/3" : dir;
 }
 
 /**
- * Starts a program as the server's user with a fixed environment and with `dir` open as descriptor 3. Must not wait for
- * anything, because a program that ends at once would end before the caller listens.
+ * Starts a program with a fixed environment and `dir` as descriptor 3. Must not wait, because the program could end
+ * before the caller listens.
  */
 export function spawnAsServer(
   cluster: Cluster,
@@ -174,7 +163,7 @@ export function spawnAsServer(
   try {
     const stdio = [...options.stdio, directory];
     const child = spawn(program, args, { cwd: "/", env, ...cluster.identity, ...options, stdio });
-    // A write error means that the program has ended. The exit event reports that.
+    // After a write error, the exit event reports the end.
     child.stdin?.on("error", () => undefined);
     return child;
   } finally {
@@ -182,10 +171,7 @@ export function spawnAsServer(
   }
 }
 
-/**
- * Creates the database with initdb, our user and our database. It is built under another name and renamed when it is
- * complete. So an interrupted start leaves no incomplete database.
- */
+/** Renames the complete database, so an interrupted start leaves no partial one. */
 export async function initialise(cluster: Cluster, bin_dir: string): Promise<void> {
   for (const name of await readdir(cluster.home)) {
     if (name.startsWith("new-")) await rm(join(cluster.home, name), { recursive: true, force: true });
@@ -193,8 +179,7 @@ export async function initialise(cluster: Cluster, bin_dir: string): Promise<voi
   const dir = join(cluster.home, `new-${process.pid}`);
   await makePrivate(dir, cluster.identity);
   const at = serverDataDir(cluster, dir);
-  // A session that needs a new log segment first fills it with zeros, and all other sessions wait. For the usual 16 MB
-  // this takes 50 ms.
+  // A new log segment is filled with zeros while all sessions wait: 50 ms for 16 MB.
   const initdb = [join(bin_dir, "initdb"), "-D", at, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8"];
   initdb.push("--wal-segsize=4");
   await run(cluster, dir, initdb, "");
@@ -217,7 +202,7 @@ async function run(cluster: Cluster, dir: string, command: readonly string[], in
   const code = child.exitCode ?? (child.signalCode === null ? (await once(child, "exit"))[0] : child.signalCode);
   if (code === 0) return;
   const lines = (complaints?.trim() || output?.trim() || `ended with ${code}`).split("\n");
-  // The server's own error, if any, is written before the summary of initdb.
+  // The server writes its own error before initdb's summary.
   const reason = (lines.find((line) => /\b(?:FATAL|ERROR|PANIC): /.test(line)) ?? lines.slice(-3).join(" ")).trim();
   const advice = reason.includes("user does not exist")
     ? ": give the user an entry in /etc/passwd, or set DATABASE_URL"
@@ -227,16 +212,14 @@ async function run(cluster: Cluster, dir: string, command: readonly string[], in
   );
 }
 
-/** The contents of postmaster.pid, which PostgreSQL writes into its data directory. */
 export interface PidFile {
   readonly pid: number;
-  /** Socket directory, possibly relative to `db_dir`. */
+  /** May be relative to `db_dir`. */
   readonly socket_dir: string;
   /** `starting`, `ready`, `stopping` or `standby`. */
   readonly status: string;
 }
 
-/** Returns null if the file is missing or only half written. */
 export async function readPidFile(cluster: Cluster): Promise<PidFile | null> {
   const note = await readFile(join(cluster.db_dir, "postmaster.pid"), "utf8").catch(() => null);
   const lines = note?.split("\n") ?? [];
@@ -245,9 +228,7 @@ export async function readPidFile(cluster: Cluster): Promise<PidFile | null> {
   return { pid, socket_dir: lines[4] ?? "", status: (lines[7] ?? "").trim() };
 }
 
-/**
- * Returns true if a server listens at the socket of this pid file. A socket left by a killed server refuses at once.
- */
+/** Returns true if a server listens. A killed server's socket refuses at once. */
 export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(join(resolve(cluster.db_dir, note.socket_dir), socket_name));
@@ -259,18 +240,12 @@ export function answers(cluster: Cluster, note: PidFile): Promise<boolean> {
   });
 }
 
-/**
- * Removes the pid file of a server that is certainly gone. PostgreSQL itself keeps the file, because the number now
- * belongs to another process.
- */
+/** Removes the pid file of a dead server. PostgreSQL keeps the file if another process has the number. */
 export async function removePidFile(cluster: Cluster): Promise<void> {
   await rm(join(cluster.db_dir, "postmaster.pid"), { force: true });
 }
 
-/**
- * Removes the lock file that a killed server left beside its socket. PostgreSQL keeps it for the same reason. A server
- * creates this file after the pid file and removes it before, so without a live server nobody owns it.
- */
+/** Removes the socket's lock file of a dead server, which PostgreSQL keeps for the same reason. */
 export async function removeSocketLock(cluster: Cluster, socket_dir: string): Promise<void> {
   await rm(join(resolve(cluster.db_dir, socket_dir), `${socket_name}.lock`), { force: true });
 }

@@ -1,27 +1,22 @@
-/** Chooses the user of the server, and checks what that user can reach. */
 import { lstat, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The user and group of a server process. */
 export interface Identity {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** The number of "nobody" is 65534 or -2 on Linux and macOS. It needs no entry in the user table. */
+/** "nobody" has number 65534 or -2, and needs no entry in the user table. */
 const unprivileged: Identity = { uid: 65_534, gid: 65_534 };
 
-/**
- * Returns the user for the server, because PostgreSQL refuses root. Null: the server may run as the user of this
- * process. Otherwise the owner of the existing cluster (perhaps created by an ordinary user before), else 65534.
- */
+/** PostgreSQL refuses root, so the server runs as the cluster's owner or 65534. Null: this process is not root. */
 export async function serverIdentity(cluster_dir: string): Promise<Identity | null> {
   if (process.getuid?.() !== 0) return null;
   const existing = await stat(cluster_dir).catch(() => null);
   return existing === null || existing.uid === 0 ? unprivileged : { uid: existing.uid, gid: existing.gid };
 }
 
-/** Returns true if this user may read the file, or enter and list the directory, through all directories above it. */
+/** Returns true if the user may read the file, or list the directory, through all parents. */
 export async function canReach(path: string, identity: Identity | null): Promise<boolean> {
   const uid = identity?.uid ?? process.getuid?.() ?? 0;
   const gid = identity?.gid ?? process.getgid?.() ?? 0;
@@ -39,7 +34,7 @@ export async function canReach(path: string, identity: Identity | null): Promise
   }
 }
 
-/** Returns true if the path is a real directory that belongs to this user and that no other user can write to. */
+/** Returns true if the directory belongs to this user and no other user can write to it. */
 export async function isPrivateOf(path: string, uid: number): Promise<boolean> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;

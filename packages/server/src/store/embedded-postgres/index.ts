@@ -1,4 +1,3 @@
-/** The embedded PostgreSQL: a real server in the data directory, kept running until `stop`. */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -25,16 +24,14 @@ import { adoptPostmaster, type Postmaster, PostmasterFailed, startPostmaster } f
 import { isAlive, worksIn } from "./processes.ts";
 import { usableBinaries } from "./usable-binaries.ts";
 
-/** The settings of the embedded database. */
 export interface EmbeddedOptions {
-  /** Created with mode 0700 when missing. */
+  /** Created with mode 0700 if missing. */
   readonly data_dir: string;
   readonly search?: BinarySearch;
-  /** Server settings that replace ours, for tests and measurements. */
+  /** Server settings that replace ours, in tests and measurements. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A running embedded database. */
 export interface EmbeddedPostgres {
   readonly connection: {
     readonly host: string;
@@ -44,24 +41,22 @@ export interface EmbeddedPostgres {
   };
   readonly source: "embedded" | "system";
   readonly version: string;
-  /** Process number of the current server. It changes after a restart. */
+  /** Changes after a restart. */
   pid(): number;
   /** Stops the server and releases the data directory. */
   stop(): Promise<void>;
 }
 
-/** How long a stopping server may take before the start fails and names the process. */
 const lingering_ms_max = 60_000;
 const lingering_poll_ms = 50;
-/** If a socket still answers this long after its server process disappeared, the server runs in another container. */
+/** If a socket still answers after this time, its server runs in another container. */
 const elsewhere_ms_max = 2_000;
 const restart_pause_ms_max = 5_000;
 
 /**
- * Starts (or adopts) the server of a data directory and keeps it running. If the server dies, it is restarted, and the
- * pool finds it at the same socket. The server stops when this process ends for any reason. Throws `StartRefused` if
- * another process holds the directory, no server program is found, the disk is full, or another major version created
- * the database.
+ * Starts or adopts the server, and restarts it at the same socket if it dies. It stops when this process ends. Throws
+ * `StartRefused` if the directory is held, no program is found, the disk is full, or another major version created the
+ * database.
  */
 export async function startEmbedded(options: EmbeddedOptions, log: Log): Promise<EmbeddedPostgres> {
   try {
@@ -86,7 +81,7 @@ async function startClaimed(cluster: Cluster, options: EmbeddedOptions, log: Log
     const start = (unix_socket_directories: string) =>
       bringUp(cluster, bin_dir, unix_socket_directories, options.settings, log);
     const first = await start(socket.server_setting);
-    // Restarted servers must use the same socket, because the pool connects to it.
+    // The pool connects to this socket, so restarts must use it.
     const supervisor = supervise(first.postmaster, () => start(first.adopted_socket ?? socket.server_setting), log);
     return {
       connection: {
@@ -123,12 +118,10 @@ async function chooseBinaries(cluster: Cluster, major: number | null, search: Bi
   );
 }
 
-/** `adopted_socket`: the socket directory that an adopted server was started with. */
+/** `adopted_socket`: the socket directory of an adopted server. */
 type Running = { readonly postmaster: Postmaster; readonly adopted_socket: string | null };
 
-/**
- * Returns a server of this cluster that accepts connections: the live one, else a new one. The caller holds the claim.
- */
+/** The caller holds the claim. */
 async function bringUp(
   cluster: Cluster,
   bin_dir: string,
@@ -150,15 +143,15 @@ async function bringUp(
       await pause(lingering_poll_ms);
       continue;
     }
-    // The server of this pid file is gone, but another process or a zombie has its number. PostgreSQL would take that
-    // for a live server and refuse to start. Remaining backends still hold its shared memory, which PostgreSQL checks.
+    // Another process or a zombie has the number, so PostgreSQL would refuse to start. It still checks the shared
+    // memory.
     if (note !== null && isNumberTaken(note.pid)) await removePidFile(cluster);
     await removeSocketLock(cluster, socket_dir);
     try {
       const all = { ...settings, unix_socket_directories: socket_dir };
       return { postmaster: await startPostmaster(cluster, bin_dir, all, log), adopted_socket: null };
     } catch (error) {
-      // Backends of a killed server notice its death after a moment. Until then they use its shared memory.
+      // Backends of a killed server use its shared memory for a moment.
       const lingering =
         error instanceof PostmasterFailed &&
         /pre-existing shared memory|lock file .* already exists|the database system is shutting down/.test(
@@ -170,16 +163,14 @@ async function bringUp(
   }
 }
 
-/** The state of the server of a pid file. */
 type ServerState = "ready" | "busy" | "elsewhere" | "gone";
 
 async function stateOf(cluster: Cluster, note: PidFile, db_dir: string): Promise<ServerState> {
   const listening = await answers(cluster, note);
   if ((await isAlive(note.pid)) && (await worksIn(note.pid, db_dir)) !== false) {
-    // The server is ready for connections, or it is starting or stopping.
     return note.status === "ready" && listening ? "ready" : "busy";
   }
-  // Two containers that share a directory do not see each other's processes, but they see the socket.
+  // Containers that share a directory see the socket, but not each other's processes.
   return listening ? "elsewhere" : "gone";
 }
 

@@ -1,23 +1,16 @@
-/** One server process, started or adopted. When this process ends for any reason, the server stops. */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
 import { type Cluster, readPidFile, serverDataDir, spawnAsServer } from "./cluster.ts";
 import { isAlive } from "./processes.ts";
 
-/** A running server. */
 export interface Postmaster {
   readonly pid: number;
-  /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
-  /**
-   * Requests a fast shutdown, and after 6 s an immediate one (the next start recovers from the log). Resolves when the
-   * process is gone.
-   */
+  /** Requests a fast shutdown, and after 6 s an immediate one. Resolves when the process is gone. */
   stop(): Promise<void>;
 }
 
-/** The server ended before it was ready. `lines` are its last lines of output. */
 export class PostmasterFailed extends Error {
   override readonly name = "PostmasterFailed";
   readonly lines: readonly string[];
@@ -28,10 +21,7 @@ export class PostmasterFailed extends Error {
   }
 }
 
-/**
- * The watchdog: a shell that reads from a pipe of this process. End of file means that this process has ended, even by
- * kill -9. The shell then requests a fast shutdown of the server. PostgreSQL itself does not read its standard input.
- */
+/** The watchdog is a shell that reads a pipe of this process. At its end (even after kill -9), it stops the server. */
 const start_script = `exec 4<&0
 "$@" </dev/null 4<&- & server=$!
 { while read -r _; do :; done; kill -INT $server; } <&4 >/dev/null 2>&1 & watch=$!
@@ -45,31 +35,25 @@ const ready_poll_ms = 5;
 const slow_start_ms = 5_000;
 const fast_stop_ms = 6_000;
 
-/** Settings of the server. A comment gives the reason for a value that differs from PostgreSQL's default. */
+/** Values that differ from PostgreSQL's defaults have a reason. */
 const settings: Readonly<Record<string, string>> = {
   listen_addresses: "",
   unix_socket_permissions: "0700",
   fsync: "on",
   synchronous_commit: "on",
   max_connections: "100",
-  // After a crash of one of its processes the whole server ends, and the supervisor restarts it. PostgreSQL's own
-  // restart could hang: it missed a checkpointer that failed on a full disk just after recovery had begun. The recovery
-  // waited for that checkpointer and ignored a stop.
+  // The supervisor restarts the whole server. PostgreSQL's own restart could hang on a full disk.
   restart_after_crash: "off",
-  // Statements are short, so compiling a plan costs more than running it.
+  // Statements are short, so compiling costs more than running.
   jit: "off",
-  // Few checkpoints, because after each one every page is logged in full again. But log files are reused after 270 MB,
-  // while the system still has them in memory. With 2 GB the first 500,000 decisions each wrote to new files, and the
-  // system had to allocate their blocks. Now a decision takes 71 µs of the server's time instead of 79, and throughput
-  // is 5 % higher.
+  // After each checkpoint every page is logged in full. Log files are reused after 270 MB, while still in memory: 5 %
+  // more throughput than with 2 GB.
   checkpoint_timeout: "15min",
   max_wal_size: "512MB",
   min_wal_size: "256MB",
-  // Events are deleted within milliseconds. Until a vacuum, each search for the next event passes over the deleted
-  // ones.
+  // Events are deleted within milliseconds, and searches pass over them until a vacuum.
   autovacuum_naptime: "10s",
-  // A new log file is not filled with zeros before its first use. Until the first checkpoint every file is new, and 1 %
-  // of the statements waited for this under load. The 99th percentile was 23 ms instead of 16 ms.
+  // Filling new log files with zeros delays 1 % of statements before the first checkpoint (p99 23 ms instead of 16 ms).
   wal_init_zero: "off",
   timezone: "UTC",
   log_timezone: "UTC",
@@ -78,7 +62,7 @@ const settings: Readonly<Record<string, string>> = {
   logging_collector: "off",
 };
 
-/** Starts the server. Resolves when it accepts connections. Throws `PostmasterFailed` if it ends before that. */
+/** Throws `PostmasterFailed` if the server ends before it accepts connections. */
 export async function startPostmaster(
   cluster: Cluster,
   bin_dir: string,
@@ -87,8 +71,7 @@ export async function startPostmaster(
 ): Promise<Postmaster> {
   const options = Object.entries({ ...settings, ...overrides }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const command = [`${bin_dir}/postgres`, "-D", serverDataDir(cluster, cluster.db_dir), ...options];
-  // A process group of its own: Ctrl-C in the terminal must reach only this process, which stops the server after its
-  // own work.
+  // Ctrl-C must reach only this process, which stops the server last.
   const child = spawnAsServer(
     cluster,
     cluster.db_dir,
@@ -119,7 +102,6 @@ export async function startPostmaster(
   }
 }
 
-/** Takes over a server whose parent process is gone: watches it, and stops it together with this process. */
 export async function adoptPostmaster(cluster: Cluster, pid: number): Promise<Postmaster> {
   const watchdog = spawnAsServer(
     cluster,
@@ -133,7 +115,7 @@ export async function adoptPostmaster(cluster: Cluster, pid: number): Promise<Po
   watchdog.once("error", () => undefined);
   const exited = (async () => {
     while (await isAlive(pid)) await pause(100, undefined, { ref: false });
-    // A later fast shutdown could hit another process with the same number.
+    // A later signal could hit another process with the same number.
     watchdog.kill("SIGKILL");
   })();
   return { pid, exited, stop: () => stopVia(watchdog, pid, exited) };
@@ -149,21 +131,16 @@ async function stopVia(holder: ChildProcess, pid: number, exited: Promise<void>)
   await exited;
 }
 
-/**
- * Lines that a server logs as FATAL although it only starts or stops. They report the end of a process (a session,
- * autovacuum), the end of a session during authentication, or a refused session. The client of such a session gets the
- * error itself.
- */
+/** FATAL lines of normal starts and stops. */
 const startsOrStops =
   /^FATAL: +(terminating .+ due to administrator command|canceling authentication due to timeout|the database system is )/;
 
-/** Returns true if this line must be logged as a warning. */
 export function isWarning(line: string): boolean {
   if (startsOrStops.test(line)) return false;
   return /^(FATAL|PANIC|WARNING|ERROR)/.test(line);
 }
 
-/** Collects the server's last lines for the message of a failed start. Each line also goes to the log. */
+/** Keeps the last lines for the message of a failed start. Each line also goes to the log. */
 function lastLines(child: ChildProcess, log: Log): string[] {
   const lines: string[] = [];
   let rest = "";

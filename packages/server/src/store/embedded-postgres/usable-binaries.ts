@@ -1,4 +1,3 @@
-/** Makes the npm package's programs runnable: creates its library links in a place that the server's user can read. */
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
@@ -12,10 +11,9 @@ interface Link {
 }
 
 /**
- * Returns the directory of programs to run. System programs are used in place. The package's programs are used in place
- * if the server's user can read them and the links of `pg-symlinks.json` exist or can be created. npm packs no links,
- * and the install script that creates them does not run under pnpm, npm 11 or `--ignore-scripts`. Otherwise the
- * programs are copied once (58 MB). `cache_dir`: tests only.
+ * Returns the directory of programs that the server's user can run. npm packs no links, and the package's install
+ * script does not run under pnpm, npm 11 or `--ignore-scripts`. This creates the links, or copies the programs once (58
+ * MB). `cache_dir`: tests only.
  */
 export async function usableBinaries(
   binaries: Binaries,
@@ -33,7 +31,6 @@ export async function usableBinaries(
   return join(await copyOf(package_dir, binaries.version, identity, data_dir, caches), "native/bin");
 }
 
-/** Creates the missing links. Returns false if the directory is read-only. */
 async function makeLinks(package_dir: string): Promise<boolean> {
   for (const { source, target } of await linksOf(package_dir)) {
     const [from, to] = [join(package_dir, target), join(package_dir, source)];
@@ -41,7 +38,6 @@ async function makeLinks(package_dir: string): Promise<boolean> {
     try {
       await symlink(relative(dirname(from), to), from);
     } catch (error) {
-      // EEXIST: another process created the link at the same time.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") return false;
     }
   }
@@ -53,10 +49,7 @@ async function linksOf(package_dir: string): Promise<Link[]> {
   return JSON.parse(text) as Link[];
 }
 
-/**
- * Returns a complete copy in the first suitable place: the data directory, or a cache of the machine if the server's
- * user cannot enter that directory.
- */
+/** Returns a complete copy in the data directory, or in a cache if the server's user cannot enter it. */
 async function copyOf(
   package_dir: string,
   version: string,
@@ -69,9 +62,9 @@ async function copyOf(
   for (const place of places) {
     const copy = join(place, name);
     try {
-      // With a umask of 077 the directory would be closed to the server's user.
+      // A umask of 077 would close the directory to the server's user.
       if (place !== data_dir && (await mkdir(place, { recursive: true })) !== undefined) await chmod(place, 0o755);
-      // In a shared place like /tmp another user may have created a directory with our name.
+      // In /tmp, another user may have created our name.
       if (!(await canReach(place, identity)) || !(await isPrivateOf(place, process.getuid?.() ?? 0))) continue;
       if ((await stat(copy).catch(() => null)) === null) await copyTo(copy, package_dir);
       return copy;
@@ -95,11 +88,10 @@ async function copyTo(copy: string, package_dir: string): Promise<void> {
     });
     await makeReadable(unfinished);
     await makeLinks(unfinished);
-    // The rename publishes the complete copy in one step. If another process was first, its copy is used.
+    // Publishes the complete copy. If another process was first, its copy is used.
     await rename(unfinished, copy);
   } catch (error) {
-    // The next start has another process number and would not remove it. On a full disk each failed start would leave
-    // up to 58 MB.
+    // No later start would remove it: each has another process number.
     await rm(unfinished, { recursive: true, force: true });
     if (!["ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }

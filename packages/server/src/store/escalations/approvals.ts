@@ -1,14 +1,10 @@
-/**
- * SQL for approvals: what people let through in a review, and which intent may use that. Every change holds the lock of the organization's
- * head. See decision 0037.
- */
+/** SQL for approvals of reviews. Every change holds the lock of the organization's head (decision 0037). */
 import type { Query } from "../../ports.ts";
 
-/** The approval of a review. */
 export interface Approval {
-  /** The only intent that may claim it; null: every intent of the review. */
+  /** The only intent that may claim the approval. Null: every intent of the review. */
   readonly holder: string | null;
-  /** True: it was claimed, or the action may have been carried out. */
+  /** True: claimed, or possibly carried out. */
   readonly spent: boolean;
   readonly revoked: boolean;
 }
@@ -24,13 +20,12 @@ export async function readApproval(query: Query, org_id: string, escalation_id: 
   return row;
 }
 
-/** Who did something to an approval, and when (RFC 3339). */
 interface Done {
   readonly at: string;
   readonly actor: string;
 }
 
-/** Makes an intent the only one that may claim the approval. `spent`: the intent claims it, or may have carried the action out. */
+/** Makes an intent the only one that may claim the approval. `spent`: it claims, or may have carried the action out. */
 export async function holdApproval(
   query: Query,
   org_id: string,
@@ -44,7 +39,6 @@ export async function holdApproval(
   );
 }
 
-/** Revokes an approval. */
 export async function markApprovalRevoked(
   query: Query,
   org_id: string,
@@ -58,18 +52,16 @@ export async function markApprovalRevoked(
   );
 }
 
-/** A review of an equal action. */
 export interface EqualReview {
   readonly escalation_id: string;
-  /** The intent that opened it. */
   readonly intent_id: string;
-  /** The intent that would lose the approval; the one that opened the review if every intent of it may claim. */
+  /** The intent that would lose the approval: its holder, else the opener of the review. */
   readonly from: string;
-  /** True: people approved it, and nobody used that. False: it is pending, and nobody waits for it. */
+  /** True: approved and unused. False: pending, and no request waits for it. */
   readonly approved: boolean;
 }
 
-/** Which reviews are of the same action, of the same chain of keys. */
+/** Reviews of the same action by the same rotation chain. */
 export interface EqualAction {
   /** 64 lower-case hex digits. */
   readonly fingerprint: string;
@@ -82,7 +74,9 @@ const is_equal = `e.org_id = $1 and e.fingerprint = decode($2, 'hex') and e.mode
   and not e.approval_spent`;
 const is_approved = "e.approval_until > clock_timestamp() and not e.approval_revoked";
 
-/** Returns reviews of equal actions that a new one may rest on: approvals first, then pending reviews, each the oldest first. */
+/**
+ * Returns reviews that an equal action can use: approved ones first, then pending ones, oldest first, up to 20 each.
+ */
 export function readEqualReviews(
   query: Query,
   org_id: string,
@@ -100,7 +94,7 @@ export function readEqualReviews(
   );
 }
 
-/** Whether the approval is still unused, unrevoked and alive, and the intent `from` is the one that would lose it. */
+/** Returns true if the approval is still active and `from` would still lose it. */
 export async function canHandOn(
   query: Query,
   org_id: string,
@@ -114,7 +108,6 @@ export async function canHandOn(
   return rows.length > 0;
 }
 
-/** Notes that requests on this node wait for a review, for some seconds from now. */
 export async function noteWaits(
   query: Query,
   org_id: string,
@@ -130,7 +123,6 @@ export async function noteWaits(
   );
 }
 
-/** Forgets that requests on this node waited for these reviews. */
 export async function forgetWaits(
   query: Query,
   org_id: string,

@@ -1,22 +1,19 @@
-/** SQL for the figures of reviewers' pace. Decision 0039. */
 import { limits, type PaceFigures } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** Counts of rulings in the last 7 and 30 days. */
 export interface CountedRulings {
   readonly week: Omit<PaceFigures, "approval_share">;
   readonly month: Omit<PaceFigures, "approval_share">;
 }
 
-/** The counts of all reviewers together, and of each person who ruled, most rulings first. */
 export interface CountedReviewers {
   readonly team: CountedRulings;
   readonly people: readonly (CountedRulings & { readonly person: string; readonly email: string | null })[];
-  /** False: there are more rulings than are counted. */
+  /** False: more rulings exist than were counted. */
   readonly is_complete: boolean;
 }
 
-/** Counts those of the recent rulings that `where` names; null of the median: none of them was of a case that was shown before. */
+/** SQL that counts the rulings that meet `where`. Null median: none of the reviews was shown before its ruling. */
 const figures = (where: string) => `json_build_object(
     'rulings', count(*) filter (where ${where}), 'approvals', count(*) filter (where approved and ${where}),
     'fast', count(*) filter (where fast and ${where}),
@@ -24,7 +21,7 @@ const figures = (where: string) => `json_build_object(
 
 const none = { rulings: 0, approvals: 0, fast: 0, median_seconds: null };
 
-/** Counts the rulings of an organization in the 30 days before `as_of`, the newest ones if there are many. `only`: of this person. */
+/** Counts the newest rulings in the 30 days before `as_of`. `only`: of this person. */
 export async function readPaceFigures(
   query: Query,
   org_id: string,

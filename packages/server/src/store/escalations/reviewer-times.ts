@@ -1,9 +1,9 @@
-/** SQL for the pace of reviewers: when a review was shown to a person, and when that person ruled. Decision 0039. */
+/** SQL for the times when a review was shown to a person and when the person ruled (decision 0039). */
 import { limits } from "@countersign/contract";
 import type { MeasuredVote } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** Notes that an open review was shown to a person at this moment. Only the first time counts. */
+/** Notes when a review was first shown to a person. */
 export async function noteShown(
   query: Query,
   org_id: string,
@@ -18,7 +18,6 @@ export async function noteShown(
   );
 }
 
-/** Whether the review was shown to the person before. */
 export async function wasShown(query: Query, org_id: string, escalation_id: string, person: string): Promise<boolean> {
   const rows = await query(
     `select true as shown from reviewer_times
@@ -28,7 +27,7 @@ export async function wasShown(query: Query, org_id: string, escalation_id: stri
   return rows.length > 0;
 }
 
-/** Returns how fast an approval at this moment would be. Hold the head's lock, so that no other approval comes in between. */
+/** Returns the pace that an approval now would have. Needs the head's lock, so that no other approval comes between. */
 export async function measureVote(
   query: Query,
   org_id: string,
@@ -49,7 +48,7 @@ export async function measureVote(
   return { shown_seconds, approvals_in_five_minutes: others + 1 };
 }
 
-/** Notes what a person ruled. A later ruling of the same person on the same review replaces the earlier one. Hold the head's lock. */
+/** Notes a ruling, which replaces the person's earlier one on this review. Needs the head's lock. */
 export async function noteRuled(
   query: Query,
   org_id: string,

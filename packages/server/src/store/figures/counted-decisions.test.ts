@@ -1,4 +1,3 @@
-/** Tests where a page of counted decisions ends. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { addDecided } from "../../testing/database/decided.ts";

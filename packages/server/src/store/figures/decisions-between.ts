@@ -1,6 +1,3 @@
-/** Finds the decisions of an organization by their seq. No other file knows where they are stored. */
-
-/** SQL for a part of an organization's history: after one seq, up to and with another. */
 export interface SeqRange {
   readonly org_id: string;
   readonly after: string;
@@ -8,8 +5,8 @@ export interface SeqRange {
 }
 
 /**
- * SQL: the decisions of this part, in the order of their seq. Rows appear in seq order under the lock of the
- * organization's head. So a statement that sees the head at a seq sees all decisions up to that seq.
+ * SQL: the decisions after one seq, up to and including another. Rows appear in seq order under the head's lock, so a
+ * statement that sees the head at a seq sees all decisions up to it.
  */
 export function decisionsBetween({ org_id, after, up_to }: SeqRange): string {
   return `select l.seq, l.membrane_id, l.agent_id, l.mode, l.verdict, l.at, l.data as decision from ledger l

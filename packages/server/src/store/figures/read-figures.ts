@@ -1,31 +1,27 @@
-/** SQL that reads figures of a window of whole hours. The cost does not grow with the history before the window. */
+/** SQL that reads figures. The cost does not grow with the history before the window. */
 import type { PipelineMode, Verdict } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { countedDecisions } from "./counted-decisions.ts";
 
-/** A window. Its times are RFC 3339 on the hour; `from` is included, `to` is not. */
+/** Times are RFC 3339 on the hour; `from` is inclusive, `to` exclusive. */
 export interface FiguresWindow {
   readonly from: string;
   readonly to: string;
   /** Null: all membranes. */
   readonly membrane_id: string | null;
-  /** The requested modes. */
   readonly modes: readonly PipelineMode[];
 }
 
-/** The whole days within a window. They also limit the hours before and after them. */
 interface WholeDays {
   /** Equal to `ends` if there is none. */
   readonly begins: string;
   readonly ends: string;
 }
 
-/** Which kinds of figures are summed for a window. Agents are read by `readBusiestAgents`, verdicts by `readVerdicts`. */
 type SummedKind = "risk" | "policy" | "missing" | "missing_fact" | "missing_rule";
 const summedKinds: readonly SummedKind[] = ["risk", "policy", "missing", "missing_fact", "missing_rule"];
 
-/** One figure, in hours or summed over a window. */
 export interface Figure<Kind = string> {
   readonly kind: Kind;
   readonly item: string;
@@ -35,19 +31,16 @@ export interface Figure<Kind = string> {
 
 /** The newest decisions of a window, which the reconciler has not counted yet. */
 export interface Tail {
-  /** False: a rebuild is deleting the figures, so they must not be read. */
+  /** False: a rebuild is deleting the figures. */
   readonly readable: boolean;
   readonly figures: readonly (Figure & { readonly mode: PipelineMode; readonly hour: number })[];
-  /** The figures and this tail together cover decisions up to this seq. */
+  /** Figures and tail together cover decisions up to this seq. */
   readonly as_of: number;
   readonly as_of_at: string | null;
-  /** False: decisions after `as_of` are not counted. */
   readonly complete: boolean;
 }
 
-/**
- * How many seqs after the figures a reader counts itself. If there are more, the answer says that they are left out.
- */
+/** Maximum seqs after the figures that a reader counts. With more, the answer leaves them out and says so. */
 const tail_seqs_max = 40_000;
 
 /** Counts the decisions after the figures. `figures.hour`: hours since the beginning of the window. */
@@ -83,7 +76,7 @@ export async function countTail(query: Query, org_id: string, window: FiguresWin
   };
 }
 
-/** Decisions with one verdict in one bucket of a window. Buckets are counted from 0. */
+/** Decisions with one verdict in one bucket. Buckets are counted from 0. */
 export interface CountedVerdicts {
   readonly bucket: number;
   readonly mode: PipelineMode;
@@ -91,7 +84,7 @@ export interface CountedVerdicts {
   readonly count: number;
 }
 
-/** Returns the verdicts of a window in buckets of this many hours, in order of time. */
+/** Returns the verdicts of a window in buckets, sorted by time. */
 export function readVerdicts(
   query: Query,
   org_id: string,
@@ -109,11 +102,10 @@ export function readVerdicts(
   );
 }
 
-/** SQL: the parts of a window, whole days and the hours before and after them, for each mode. Uses `$1` to `$7`. */
+/** SQL: whole days and the hours around them, for each mode. Uses `$1` to `$7`. */
 const parts = `(values ('hour', $4::timestamptz, $5::timestamptz), ('day', $5, $6::timestamptz), ('hour', $6, $7::timestamptz))
     as p(span, since, until) cross join unnest($3::text[]) as m(mode)`;
 
-/** SQL: the hours or days of a part. */
 const part_begins = `select generate_series(p.since, p.until - interval '1 second',
     case p.span when 'day' then interval '1 day' else interval '1 hour' end) as begins`;
 
@@ -132,7 +124,6 @@ function partValues(org_id: string, window: FiguresWindow): unknown[] {
   return [org_id, membrane_id ?? "", modes, from, begins, ends, to];
 }
 
-/** Sums figures over a window. */
 export function readSums(query: Query, org_id: string, window: FiguresWindow): Promise<Figure<SummedKind>[]> {
   return query<Figure<SummedKind>>(
     `select f.kind, f.item, sum(f.count)::bigint as count, sum(f.held)::bigint as held
@@ -144,12 +135,11 @@ export function readSums(query: Query, org_id: string, window: FiguresWindow): P
   );
 }
 
-/** How many of the busiest agents of each hour or day are searched, and how many agents a caller gets. */
+/** Agents that the query reads in each hour or day, and agents that it returns. */
 const agents_of_part_max = 100;
 const agents_max = 1_000;
 const chosen_max = 15;
 
-/** Decisions of one agent. */
 export interface CountedAgent {
   readonly agent_id: string;
   readonly count: number;
@@ -157,9 +147,8 @@ export interface CountedAgent {
 }
 
 /**
- * Returns the busiest agents of a window, the busiest first, together with `tail`. Callers choose agent ids, so there
- * may be millions. The search covers the 100 busiest agents of each day and hour. The counts of returned agents are
- * exact.
+ * Returns the busiest agents. Callers choose agent ids, so there may be millions. Searches the 100 busiest of each day
+ * and hour; returned counts are exact.
  */
 export async function readBusiestAgents(
   query: Query,
@@ -191,10 +180,7 @@ export async function readBusiestAgents(
   return busiest([...exact, ...newest.filter(({ agent_id }) => ids.has(agent_id))]);
 }
 
-/**
- * Returns the exact counts of these agents. The kind is passed as a list. Otherwise PostgreSQL takes the index of the
- * busiest agents and reads all agents of each hour.
- */
+/** Passes the kind as a list. With a single value, PostgreSQL would read all agents. */
 function readAgents(query: Query, org_id: string, window: FiguresWindow, agent_ids: string[]): Promise<CountedAgent[]> {
   return query<CountedAgent>(
     `select f.item as agent_id, sum(f.count)::bigint as count, sum(f.held)::bigint as held

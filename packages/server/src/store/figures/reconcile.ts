@@ -1,33 +1,28 @@
 /**
- * SQL that keeps the figures. Each step is one statement that first locks the organization's state. So figures and
- * `as_of` change together, and two nodes never add the same decisions.
+ * SQL that keeps the figures. Each step is one statement that locks the state, so figures and `as_of` change together.
  */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { noteAgentsSeen, noteSeen, type SeenAgent } from "../agents/agents.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { countedDecisions } from "./counted-decisions.ts";
 
-/** How far the figures of one organization are counted. */
 export interface FiguresProgress {
-  /** Decisions up to this seq are counted; -1: a rebuild still deletes the old figures. */
+  /** Decisions up to this seq are counted. -1: a rebuild still deletes figures. */
   readonly as_of: number;
-  /** The newest seq of the organization. */
   readonly head: number;
-  /** The rebuild ends at this seq. Null: there is no rebuild. */
+  /** The rebuild ends at this seq. Null: no rebuild. */
   readonly rebuild_to: number | null;
 }
 
-/** Returns true if a step must follow. */
 export function isBehind({ as_of, head, rebuild_to }: FiguresProgress): boolean {
   return as_of < head || rebuild_to !== null;
 }
 
-/** Returns how many entries of the audit trail are not counted. */
 export function entriesBehind({ as_of, head }: Pick<FiguresProgress, "as_of" | "head">): number {
   return head - Math.max(0, as_of);
 }
 
-/** The size of one step: seqs that are counted, or figures that a rebuild deletes. */
+/** Size of a step: seqs to count, or figures to delete. */
 export interface PageSize {
   readonly seqs: number;
   readonly rows: number;
@@ -77,10 +72,7 @@ const clearStatement: QueueStatement = {
   returning f.as_of, h.audit_seq as head, f.rebuild_to`,
 };
 
-/**
- * Counts the next decisions of one organization, or deletes a page of figures if a rebuild needs it. Returns the
- * progress after the step. Null: another node works on this organization, or it has no state yet.
- */
+/** Counts decisions, or deletes figures for a rebuild. Null: another node works on it, or there is no state. */
 export async function takeStep(
   db: Pick<Db, "queued" | "tenant">,
   org_id: string,
@@ -89,7 +81,7 @@ export async function takeStep(
   const [counted] = await db.queued<FiguresProgress & { unnoted: SeenAgent[] | null }>(countStatement, [org_id, seqs]);
   if (counted !== undefined) {
     const { unnoted, ...progress } = counted;
-    // Their ids are folded here. After a crash before this, they are noted with their next decision.
+    // Their ids are folded here. After a crash, their next decision notes them.
     if (unnoted !== null) await db.tenant(org_id, (query) => noteAgentsSeen(query, org_id, unnoted));
     return progress;
   }
@@ -97,7 +89,6 @@ export async function takeStep(
   return cleared ?? null;
 }
 
-/** Creates the state of an organization that has none. Returns whether it did. */
 export async function createState(query: Query, org_id: string): Promise<boolean> {
   const created = await query(
     `insert into figures_state (org_id, as_of, as_of_at, rebuild_to) values ($1, 0, null, null)
@@ -107,14 +98,13 @@ export async function createState(query: Query, org_id: string): Promise<boolean
   return created.length > 0;
 }
 
-/** An organization and its progress. */
 export interface ListedProgress extends FiguresProgress {
   readonly org_id: string;
 }
 
 /**
- * Returns the progress of the next organizations after this id, in order of id. Uses two statements, each along a
- * primary key: both can be sent to every shard of a distributed database. System scope.
+ * Returns the progress of organizations, by id. Uses two statements along primary keys, which a distributed database
+ * can send to each shard. System scope.
  */
 export async function readProgressPage(query: Query, after: string, limit: number): Promise<ListedProgress[]> {
   const heads = await query<{ org_id: string; head: number }>(
@@ -132,10 +122,7 @@ export async function readProgressPage(query: Query, after: string, limit: numbe
   });
 }
 
-/**
- * Starts counting the organization's figures again from its first decision. A running rebuild continues. Returns true
- * if a rebuild begins.
- */
+/** Starts to count again from the first decision. Returns false if a rebuild already runs. */
 export async function beginRebuild(query: Query, org_id: string): Promise<boolean> {
   await createState(query, org_id);
   const begun = await query(

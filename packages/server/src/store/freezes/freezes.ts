@@ -4,12 +4,11 @@ import { type Freezes, freezesOf, type StandingFreeze } from "@countersign/core"
 import type { Query } from "../../ports.ts";
 import { parentsOf, registered_parents } from "../agents/agents.ts";
 
-/** Names one freeze of an organization. */
 export type FreezeKey = Pick<StandingFreeze, "kind" | "subject">;
 
 /**
- * SQL for all freezes of the organization `$1` as JSON. Those of a key come with its chain of rotations and the chains of all keys that
- * it made, directly or not. That set is complete, because a frozen key makes no keys.
+ * SQL for all freezes of the organization `$1` as JSON. A key's freeze has its rotation chain and those of all keys
+ * that it created, directly or not. The set is complete, because a frozen key creates no keys.
  */
 export const standing_freezes: string = `(select json_agg(json_build_object('kind', f.kind, 'subject', f.subject, 'name', f.name,
       'mode', f.mode, 'reason', f.reason, 'frozen_by', f.frozen_by,
@@ -17,10 +16,7 @@ export const standing_freezes: string = `(select json_agg(json_build_object('kin
       'lineages', case when f.kind <> 'key' then '[]'::json else (${chains("select f.subject")}) end))
     from freezes f where f.org_id = $1)`;
 
-/**
- * Returns SQL for the chains of rotations that `first` selects and those of all keys that they made, directly or not, as JSON. `$1`: the
- * organization.
- */
+/** SQL: the rotation chains that `first` selects, and those of all keys that they created. */
 function chains(first: string): string {
   return `with recursive made (lineage_id) as (
       ${first}
@@ -31,7 +27,7 @@ function chains(first: string): string {
     select json_agg(lineage_id) from made`;
 }
 
-/** Returns all freezes. Exact only under the head's lock. */
+/** Exact only under the head's lock. */
 export async function readFreezes(query: Query, org_id: string): Promise<Freezes> {
   const [row] = await query<{ freezes: StandingFreeze[] | null; parents: [string, string][] | null }>(
     `select ${standing_freezes} as freezes, ${registered_parents} as parents`,
@@ -40,7 +36,6 @@ export async function readFreezes(query: Query, org_id: string): Promise<Freezes
   return freezesOf(row?.freezes ?? [], parentsOf(row?.parents ?? null));
 }
 
-/** Returns the chain of rotations of a key and the chains of all keys that it made, directly or not. */
 export async function readLineagesOf(query: Query, org_id: string, lineage_id: string): Promise<string[]> {
   const [row] = await query<{ lineages: string[] }>(`select (${chains("select $2::text")}) as lineages`, [
     org_id,
@@ -49,7 +44,7 @@ export async function readLineagesOf(query: Query, org_id: string, lineage_id: s
   return row?.lineages ?? [];
 }
 
-/** Returns whether a key belongs to a frozen chain of rotations, or a frozen key made it. */
+/** Returns true for a key of a frozen rotation chain, and for keys that a frozen key created. */
 export async function isFrozenKey(query: Query, org_id: string, key_id: string): Promise<boolean> {
   const [row] = await query<{ frozen: boolean | null }>(
     `select exists (select from api_keys k
@@ -67,14 +62,12 @@ const columns = `kind, name, mode, reason, frozen_by, frozen_at, closed_up_to is
   case when unfreeze_requested_at + interval '${limits.unfreeze_request_hours} hours' > clock_timestamp() then unfreeze_requested_at end
     as unfreeze_requested_at`;
 
-/** Returns all freezes of an organization, newest first. */
 export function listFreezes(query: Query, org_id: string): Promise<Freeze[]> {
   return query<Freeze>(`select ${columns} from freezes where org_id = $1 order by frozen_at desc, kind, subject`, [
     org_id,
   ]);
 }
 
-/** Counts the freezes of an organization. */
 export async function countFreezes(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ count: number }>("select count(*)::integer as count from freezes where org_id = $1", [
     org_id,
@@ -82,7 +75,6 @@ export async function countFreezes(query: Query, org_id: string): Promise<number
   return row?.count ?? 0;
 }
 
-/** Returns one freeze as the API shows it, or undefined. */
 export async function readFreeze(
   query: Query,
   org_id: string,
@@ -94,17 +86,16 @@ export async function readFreeze(
   return row;
 }
 
-/** A freeze to write. */
 export interface NewFreeze extends FreezeKey, Pick<Freeze, "name" | "mode" | "reason" | "frozen_by"> {
   /** By the database's clock, RFC 3339. */
   readonly at: string;
-  /** The number of its audit record. */
+  /** Seq of its audit record. */
   readonly seq: number;
 }
 
 /**
- * Writes a freeze, or replaces mode and reason of the one that is there; that ends a request to unfreeze. A mode that stays the same keeps
- * its time. Under `block`, all open reviews have to be closed.
+ * Writes a freeze, or replaces mode and reason of an existing one. Ends a request to unfreeze. An unchanged mode keeps
+ * its time. Under `block`, open reviews must be closed.
  */
 export async function writeFreeze(query: Query, org_id: string, freeze: NewFreeze): Promise<Freeze> {
   const [row] = await query<Freeze>(
@@ -131,7 +122,6 @@ export async function writeFreeze(query: Query, org_id: string, freeze: NewFreez
   return row;
 }
 
-/** Notes that a person asked to unfreeze. */
 export async function requestUnfreeze(
   query: Query,
   org_id: string,
@@ -148,12 +138,11 @@ export async function requestUnfreeze(
   return row;
 }
 
-/** Removes a freeze. */
 export async function deleteFreeze(query: Query, org_id: string, { kind, subject }: FreezeKey): Promise<void> {
   await query("delete from freezes where org_id = $1 and kind = $2 and subject = $3", [org_id, kind, subject]);
 }
 
-/** Returns whether the decision of a review was committed before one of these freezes got its mode. */
+/** Returns true if the decision was committed before one of these freezes got its mode. */
 export async function isOlderThan(
   query: Query,
   org_id: string,
@@ -169,8 +158,8 @@ export async function isOlderThan(
 }
 
 /**
- * Returns those of these open reviews that nobody can approve, because their agent, key or organization is frozen with the
- * mode `block`, or was frozen after they were opened.
+ * Returns the reviews that nobody can approve: their agent, key or organization is frozen with `block`, or was frozen
+ * after they were opened.
  */
 export async function readStoppedReviews(
   query: Query,
@@ -200,12 +189,12 @@ export async function readStoppedReviews(
   return new Set(stopped.map(({ escalation_id }) => escalation_id));
 }
 
-/** A freeze whose open reviews have to be closed. `closed_up_to`: those up to this id are closed. */
+/** A freeze with open reviews to close. `closed_up_to`: done up to this id. */
 export interface ClosingFreeze extends FreezeKey, Pick<Freeze, "name" | "frozen_by"> {
   readonly closed_up_to: string;
 }
 
-/** Returns the organizations that have reviews to close, at most `limit`, without those in `passed_over`. System scope. */
+/** Returns organizations with reviews to close, except `passed_over`. System scope. */
 export async function readClosingOrganizations(
   query: Query,
   limit: number,
@@ -218,7 +207,6 @@ export async function readClosingOrganizations(
   return rows.map(({ org_id }) => org_id);
 }
 
-/** Returns a freeze whose open reviews have to be closed, or undefined. */
 export async function readClosingFreeze(query: Query, org_id: string): Promise<ClosingFreeze | undefined> {
   const [row] = await query<ClosingFreeze>(
     `select kind, subject, name, frozen_by, closed_up_to from freezes where org_id = $1 and closed_up_to is not null
@@ -228,7 +216,7 @@ export async function readClosingFreeze(query: Query, org_id: string): Promise<C
   return row;
 }
 
-/** Notes up to which review all are closed; null: all. */
+/** Notes up to which review all are closed. Null: all are. */
 export async function noteClosed(
   query: Query,
   org_id: string,
@@ -243,14 +231,12 @@ export async function noteClosed(
   ]);
 }
 
-/** A count for one agent and chain of rotations. */
 export interface Counted {
   readonly agent_id: string;
   readonly lineage_id: string | null;
   readonly count: number;
 }
 
-/** Counts the newest `max` decisions since the id `first_id`, by agent and chain of rotations. */
 export function countDecisionsSince(query: Query, org_id: string, first_id: string, max: number): Promise<Counted[]> {
   return query<Counted>(
     `select agent_id, lineage_id, count(*) as count from (
@@ -261,7 +247,6 @@ export function countDecisionsSince(query: Query, org_id: string, first_id: stri
   );
 }
 
-/** Counts the open reviews by agent and chain of rotations. */
 export function countOpenReviews(query: Query, org_id: string): Promise<Counted[]> {
   return query<Counted>(
     `select agent_id, lineage_id, count(*) as count from escalations where org_id = $1 and status = 'pending'
@@ -270,7 +255,6 @@ export function countOpenReviews(query: Query, org_id: string): Promise<Counted[
   );
 }
 
-/** Counts the overrides that can be spent, by agent and chain of rotations. */
 export function countLiveOverrides(query: Query, org_id: string): Promise<Counted[]> {
   return query<Counted>(
     `select o.agent_id, l.lineage_id, count(*) as count from overrides o

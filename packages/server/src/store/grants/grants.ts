@@ -3,14 +3,14 @@ import type { Grant, GrantScope, GrantUse } from "@countersign/contract";
 import type { GrantRule, UsableGrant } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** A grant as stored. Its status does not say whether its rules changed. */
+/** A stored grant. Its status does not show if its rules changed. */
 export interface StoredGrant
   extends UsableGrant,
     Omit<Grant, "status" | "summary" | "policies" | "scope" | "action_type"> {
   readonly status: Exclude<Grant["status"], "rule_changed">;
 }
 
-/** A new grant. Times are RFC 3339. */
+/** Times are RFC 3339. */
 export interface NewGrant {
   readonly grant_id: string;
   readonly intent_id: string;
@@ -39,7 +39,6 @@ const columns = `g.grant_id, g.intent_id, g.membrane_id, g.mode as pipeline_mode
 
 const usable = `g.revoked_at is null and g.expires_at > statement_timestamp() and ${used} < g.times`;
 
-/** Writes a grant. */
 export async function insertGrant(query: Query, org_id: string, made: NewGrant): Promise<StoredGrant> {
   await query(
     `insert into grants (org_id, grant_id, intent_id, membrane_id, mode, lineage_id, agent, verb, action_type, scope, rules, times,
@@ -69,7 +68,6 @@ export async function insertGrant(query: Query, org_id: string, made: NewGrant):
   return grant;
 }
 
-/** Returns one grant, or undefined. */
 export async function readGrant(query: Query, org_id: string, grant_id: string): Promise<StoredGrant | undefined> {
   const [row] = await query<StoredGrant>(`select ${columns} from grants g where g.org_id = $1 and g.grant_id = $2`, [
     org_id,
@@ -78,13 +76,12 @@ export async function readGrant(query: Query, org_id: string, grant_id: string):
   return row;
 }
 
-/** Which grants a list shows. `agent` is folded. */
+/** `agent` is folded. */
 export interface GrantFilter {
   readonly agent?: string | undefined;
   readonly live?: boolean | undefined;
 }
 
-/** Returns up to `limit` grants, newest first, older than `before` (null: from the newest). */
 export function listGrants(
   query: Query,
   org_id: string,
@@ -100,7 +97,6 @@ export function listGrants(
   );
 }
 
-/** Returns the actions that a grant approved, in their order. */
 export function readGrantUses(query: Query, org_id: string, grant_id: string): Promise<GrantUse[]> {
   return query<GrantUse>("select intent_id, at from grant_uses where org_id = $1 and grant_id = $2 order by use", [
     org_id,
@@ -108,7 +104,7 @@ export function readGrantUses(query: Query, org_id: string, grant_id: string): P
   ]);
 }
 
-/** Whose actions a grant may cover. Names are folded. */
+/** The actor of an action. Names are folded. */
 export interface GrantedActor {
   readonly membrane_id: string;
   readonly mode: string;
@@ -117,7 +113,7 @@ export interface GrantedActor {
   readonly verb: string;
 }
 
-/** Returns the grants that may still approve an action of this agent, the first to expire first. */
+/** Returns the grants that may approve an action, earliest expiry first. */
 export function readUsableGrants(query: Query, org_id: string, actor: GrantedActor): Promise<StoredGrant[]> {
   const { membrane_id, mode, lineage_id, agent, verb } = actor;
   return query<StoredGrant>(
@@ -128,7 +124,7 @@ export function readUsableGrants(query: Query, org_id: string, actor: GrantedAct
   );
 }
 
-/** Returns the use that an action would be, from 1; null: the grant is spent, revoked or expired. */
+/** Returns the number of the next use, from 1. Null: the grant is spent, revoked or expired. */
 export async function nextUse(query: Query, org_id: string, grant_id: string): Promise<number | null> {
   const [row] = await query<{ use: number }>(
     `select ${used} + 1 as use from grants g where g.org_id = $1 and g.grant_id = $2 and ${usable}`,
@@ -137,7 +133,6 @@ export async function nextUse(query: Query, org_id: string, grant_id: string): P
   return row?.use ?? null;
 }
 
-/** Writes one use of a grant. `at` is RFC 3339. */
 export async function insertGrantUse(
   query: Query,
   org_id: string,
@@ -150,7 +145,7 @@ export async function insertGrantUse(
   );
 }
 
-/** Revokes a grant; false if it is spent, expired or revoked already. */
+/** Returns false if the grant is already spent, expired or revoked. */
 export async function markGrantRevoked(
   query: Query,
   org_id: string,

@@ -1,7 +1,6 @@
-/** SQL for claims: who said first that they carry out an action. Every change holds the lock of the organization's head. */
+/** SQL for claims (decision 0036). Every change holds the lock of the organization's head. */
 import type { Query } from "../../ports.ts";
 
-/** A claim. */
 export interface Claim {
   /** 64 lower-case hex digits. */
   readonly nonce_sha256: string;
@@ -12,7 +11,6 @@ export interface Claim {
   readonly claimed_at: string;
 }
 
-/** Returns the claim of an action; undefined: nobody has claimed it. */
 export async function readClaim(query: Query, org_id: string, intent_id: string): Promise<Claim | undefined> {
   const [row] = await query<Claim>(
     `select encode(nonce_sha256, 'hex') as nonce_sha256, actor, lineage_id, claimed_at from claims
@@ -22,7 +20,7 @@ export async function readClaim(query: Query, org_id: string, intent_id: string)
   return row;
 }
 
-/** Writes the claim of an action. Throws if it is claimed. `seq`: the number of its audit row. */
+/** Throws if the action is already claimed. `seq`: the number of the claim's audit record. */
 export async function insertClaim(
   query: Query,
   org_id: string,
@@ -37,7 +35,6 @@ export async function insertClaim(
   );
 }
 
-/** Notes that an outcome was reported since the claim, if there is one. */
 export async function noteSettled(query: Query, org_id: string, intent_id: string): Promise<void> {
   await query("update claims set unsettled = false where org_id = $1 and intent_id = $2 and unsettled", [
     org_id,

@@ -1,4 +1,4 @@
-/** SQL for what a decision depends on besides membranes, policies and stored documents. */
+/** Reads what a decision depends on besides membranes, policies and stored documents. */
 import { type Freezes, freezesOf, type Parents, type StandingFreeze } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { parentsOf, registered_parents } from "../agents/agents.ts";
@@ -7,23 +7,21 @@ import type { ContextSourceRow } from "../context/context-source.ts";
 import { standing_freezes } from "../freezes/freezes.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** One organization in one snapshot: all members are as of its epochs. */
 export interface DecidingHead {
   readonly policy_epoch: number;
   readonly context_epoch: number;
-  /** The audit trail's last row about membranes and policies in force, or null. With the policy epoch it identifies the rules, see `Epochs`. */
+  /**
+   * The last audit record about membranes and policies. With the policy epoch it identifies the rules; see `Epochs`.
+   */
   readonly settings_audit_id: string | null;
-  /** Event types that an active webhook of the whole organization subscribes to. */
+  /** Event types of active webhooks of the whole organization, without webhooks of one escalation. */
   readonly heard: ReadonlySet<string>;
-  /** True: an active override may exist. */
   readonly overrides: boolean;
-  /** True: a grant may approve something. */
   readonly grants: boolean;
   readonly freezes: Freezes;
   readonly parents: Parents;
-  /** The endpoint to ask for facts, or null. */
   readonly source: ContextSourceRow | null;
-  /** `<scope> <subject>` of every stored document, as it is and in its folded spelling; null when there are more than asked for. */
+  /** `<scope> <subject>` of every stored document, as stored and folded. Null: more than `subjects_max`. */
   readonly subjects: ReadonlySet<string> | null;
 }
 
@@ -37,8 +35,8 @@ type Row = Omit<DecidingHead, "source" | "subjects" | "heard" | "freezes" | "par
   };
 
 /**
- * Reads the head without its lock; undefined: there is no such organization. It is one statement, because while facts are
- * pushed it runs before every decision, and each further round trip gives the next push time to make it stale.
+ * Reads the head without its lock, in one statement: while facts are pushed it runs before every decision, and each
+ * round trip more makes a stale decision more likely.
  */
 export async function readDecidingHead(
   query: Query,

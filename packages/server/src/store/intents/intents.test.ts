@@ -56,7 +56,7 @@ describe("a list of intents", () => {
     expect(await list({})).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
-  it("begins with the moment it is asked for and ends before the other", async () => {
+  it("includes the time `from` and excludes the time `to`", async () => {
     const [second, after] = ["2026-11-03T00:00:00.000001Z", "2026-11-03T00:00:00.000002Z"];
     expect([await list({ from: second }), await list({ from: after })]).toEqual([
       [6, 5, 4, 3, 2],
@@ -65,7 +65,7 @@ describe("a list of intents", () => {
     expect([await list({ to: second }), await list({ to: after })]).toEqual([[1], [2, 1]]);
   });
 
-  it("goes on after a cursor", async () => {
+  it("continues after a cursor", async () => {
     expect(await list({}, null, 2)).toEqual([6, 5]);
     expect(await list({}, intentOf(5).intent_id, 2)).toEqual([4, 3]);
     expect(await list({}, intentOf(1).intent_id, 2)).toEqual([]);
@@ -116,7 +116,7 @@ describe("one intent", () => {
     await expect(read).rejects.toThrow(`${intent_id} is stored in an unknown form`);
   });
 
-  it("gives its first answer byte for byte for ever, and its present one with the resolution", async () => {
+  it("keeps its first answer byte for byte, and returns its current one with the resolution", async () => {
     const { intent_id, decision } = intentOf(5);
     const first = () => db.tenant(org_id, (query) => readFirstAnswer(query, org_id, intent_id));
     const present = () => db.tenant(org_id, (query) => readDecision(query, org_id, intent_id));

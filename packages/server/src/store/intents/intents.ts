@@ -1,4 +1,4 @@
-/** SQL for reading intents and the decisions on them, from the view `intents` of the ledger. Only the commit writer writes them. */
+/** SQL that reads intents and decisions from the ledger's view `intents`. Only the commit writer writes them. */
 import type { Decision, Execution, IntentRecord, IntentSubmission, Reason } from "@countersign/contract";
 import { type DecisionHeader, factsOf, type MergedFacts, parseTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -7,7 +7,6 @@ import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
 import { clock_slack_ms, firstIdAt, idTime_ms } from "../rows/first-id-at.ts";
 import { isJsonObject } from "../rows/stored-json.ts";
 
-/** What became of an action: a claim or a report. */
 export interface StoredExecution {
   readonly status: Exclude<Execution["status"], "none">;
   /** RFC 3339. */
@@ -15,7 +14,6 @@ export interface StoredExecution {
   readonly actor: string;
 }
 
-/** The present decision on an intent. */
 export interface StoredDecision {
   readonly intent_id: string;
   readonly agent_id: string;
@@ -24,29 +22,25 @@ export interface StoredDecision {
   readonly status: "final" | "pending";
   /** The first answer, byte for byte. */
   readonly decision: string;
-  /** The members of the decision that a ruling, a time limit or a cancellation replaced; null: none so far. */
+  /** Members that a ruling, a timeout or a cancellation replaced. */
   readonly resolution: Partial<Decision> | null;
-  /** Null: nobody has claimed the action or reported anything. */
   readonly execution: StoredExecution | null;
 }
 
-/** What is stored of a submission. */
 interface IntentDocument {
   readonly submitted: IntentSubmission["intent"];
   readonly decided_as: IntentRecord["decided_as"];
-  /** The submitter's role may attest: a claim of human review in the content counts. */
+  /** True: a claim of human review in the content counts. */
   readonly attested?: boolean;
-  /** JSON Pointers into payload.content that policies hid from people when they decided; absent: none. */
+  /** JSON Pointers into payload.content that policies redacted. */
   readonly withheld?: readonly string[];
-  /** JSON Pointers into payload.content that policies masked when they decided; absent: none. */
+  /** JSON Pointers into payload.content that policies masked. */
   readonly masked?: readonly string[];
-  /** The hash of the Idempotency-Key that names the action; absent: none does. */
   readonly named_by?: string;
-  /** Other reasons for some readers in place of the stored ones; absent: all readers get the same. */
   readonly other_wording?: OtherWording;
 }
 
-/** Reasons for agents where somebody else submitted, or for people where an agent did; by their place in the decision. */
+/** Reasons for agents if a person submitted, or for people if an agent did, by index. */
 export interface OtherWording {
   readonly to: "agents" | "people";
   readonly reasons: Readonly<Record<number, Pick<Reason, "message" | "unknown_facts">>>;
@@ -59,37 +53,33 @@ interface Headers extends Omit<DecisionHeader, "at"> {
   readonly created_at: string;
 }
 
-/** An intent without its facts, as lists show it. */
 export interface ListedIntent extends Headers {
   readonly intent: IntentDocument;
-  /** The first answer. */
   readonly decision: Decision;
   readonly resolution: Partial<Decision> | null;
   readonly execution: StoredExecution | null;
 }
 
-/** An intent with the facts that it was decided on. */
 export interface StoredIntent extends ListedIntent {
   readonly facts: MergedFacts;
 }
 
-/** Which intents a list shows. `from` is included, `to` is not; RFC 3339. */
+/** `from` is inclusive, `to` exclusive; RFC 3339. */
 export interface IntentFilter {
   readonly agent_id?: string | undefined;
-  /** Submitted by a key of this chain of rotations. */
   readonly lineage_id?: string | undefined;
   readonly verdict?: DecisionEntry["verdict"] | undefined;
   readonly mode?: DecisionEntry["mode"] | undefined;
   readonly membrane_id?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** `unknown`: claimed, and nobody reported an outcome in time. */
+  /** `unknown`: claimed, but no outcome was reported in time. */
   readonly execution?: "unknown" | undefined;
-  /** The run that the agent named. There is no index of runs, so give a short time with it. */
+  /** The run that the agent named. Has no index, so combine it with a short period. */
   readonly session_id?: string | undefined;
 }
 
-/** SQL: all decisions, or those whose actions were claimed and have no report. Their index has them in the order of lists. */
+/** SQL: all decisions, or those with a claim and no report. */
 const listed = {
   all: "from intents",
   unknown:
@@ -99,7 +89,6 @@ const listed = {
 const columns = `intent_id, decision_id, membrane_id, agent_id, actor, lineage_id, mode, verdict, status, escalation_id, override_id, intent, decision,
   resolution, execution, created_at`;
 
-/** The first answer to an intent, byte for byte, what became of the action, and what other readers are told. */
 type FirstAnswer = Pick<StoredDecision, "decision" | "execution"> & { readonly other_wording: OtherWording | null };
 
 /** Returns the first answer to an intent. Throws if the intent is not stored. */
@@ -112,7 +101,6 @@ export async function readFirstAnswer(query: Query, org_id: string, intent_id: s
   return row;
 }
 
-/** Returns the decision on one intent, or undefined. */
 export async function readDecision(
   query: Query,
   org_id: string,
@@ -122,7 +110,7 @@ export async function readDecision(
   return row;
 }
 
-/** Returns the decisions on these intents, without those of other organizations, in no order. */
+/** Returns the decisions on these intents, in no order. Skips intents of other organizations. */
 export function readDecisions(query: Query, org_id: string, intent_ids: readonly string[]): Promise<StoredDecision[]> {
   return query<StoredDecision>(
     `select intent_id, agent_id, membrane_id, lineage_id, status, decision::text as decision, resolution, execution from intents
@@ -131,13 +119,13 @@ export function readDecisions(query: Query, org_id: string, intent_ids: readonly
   );
 }
 
-/** Returns the present decision as JSON text: the first answer, with the members that the resolution replaced. */
+/** Returns the first answer with the members of its resolution, as JSON text. */
 export function currentDecision(stored: Pick<StoredDecision, "decision" | "resolution">): string {
   if (stored.resolution === null) return stored.decision;
   return JSON.stringify({ ...(JSON.parse(stored.decision) as Decision), ...stored.resolution });
 }
 
-/** Returns one intent with the facts that it was decided on, or undefined. Throws if its JSON has an unknown shape. */
+/** Returns one intent with its facts. Throws if its JSON has an unknown shape. */
 export async function readIntent(query: Query, org_id: string, intent_id: string): Promise<StoredIntent | undefined> {
   const [row] = await query<IntentColumns>(
     `select ${columns}, facts from intents where org_id = $1 and intent_id = $2`,
@@ -146,7 +134,6 @@ export async function readIntent(query: Query, org_id: string, intent_id: string
   return row === undefined ? undefined : storedIntent(row);
 }
 
-/** A row as the driver returns it: JSON columns are parsed, and their shape is unknown. */
 interface IntentColumns extends Headers {
   readonly intent: unknown;
   readonly facts: unknown;
@@ -155,10 +142,7 @@ interface IntentColumns extends Headers {
   readonly execution: StoredExecution | null;
 }
 
-/**
- * Gives a row its types. It checks the members that reviews and overrides act on, because they would let an action through
- * by a record that was written in another form. The commit writer wrote the rest of the documents.
- */
+/** Checks the members that reviews and overrides use, because a record in another form could let an action through. */
 function storedIntent({ intent, facts: facts_stored, decision, resolution, ...others }: IntentColumns): StoredIntent {
   const facts = factsOf(facts_stored);
   if (!isIntentDocument(intent) || facts === null || !isDecision(decision) || !isResolution(resolution))
@@ -181,7 +165,7 @@ function isResolution(value: unknown): value is Partial<Decision> | null {
   return value === null || isJsonObject(value);
 }
 
-/** Returns at most `limit` intents, newest first, older than the intent `before` (null: from the newest). */
+/** Returns intents older than `before`, newest first. */
 export function listIntents(
   query: Query,
   org_id: string,
@@ -224,7 +208,7 @@ export function listIntents(
   );
 }
 
-/** Returns the intents among these that are final, of all organizations. System scope. */
+/** Returns those of these intents that are final. System scope. */
 export function readFinal(
   query: Query,
   intents: readonly { readonly org_id: string; readonly intent_id: string }[],
@@ -237,8 +221,8 @@ export function readFinal(
 }
 
 /**
- * Returns the id that an intent of this moment would have, with slack on the given side. Ids begin with the milliseconds of
- * their time, so a list of last month's intents starts there in the primary key instead of walking back from today.
+ * Returns the id of an intent at this time, moved by the clock slack to the given side. Ids begin with their
+ * milliseconds, so a query starts there in the primary key.
  */
 export function idNear(time: string | undefined, side: -1 | 1): string | null {
   const at_us = time === undefined ? null : parseTimestampUs(time);
@@ -250,10 +234,9 @@ function idNearMs(at_ms: number, side: -1 | 1): string {
 }
 
 /**
- * Returns an id before which no intent of a filter lies; null: unknown. A key submits nothing before it is created, and a
- * membrane decides nothing before that. Without this bound, a new key that listed its few intents read all 670,000 of its
- * organization each time. An index by key would also serve old keys, but made writing an intent take 25 % longer, with 270
- * more bytes of log (measured).
+ * Returns a lower bound for the ids of a filter; null: none. An intent is younger than its key and its membrane.
+ * Without this bound, listing the few intents of a new key read all 670,000 intents. An index by key made writes 25 %
+ * slower.
  */
 export function earliestId({
   from,

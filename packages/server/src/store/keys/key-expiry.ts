@@ -1,11 +1,10 @@
-/** SQL for keys that are about to expire. */
 import { limits } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { is_valid } from "./key-warnings.ts";
 
 /**
- * The days before its end at which the key `k` is to be announced now; null: none. A key that was made for less than so many days is
- * not announced so early.
+ * SQL: the due warning of the key `k`, in days before its expiry, or null. A key with a shorter lifetime does not get
+ * it.
  */
 const stage = `case ${[...limits.key_expiry_days]
   .sort((a, b) => a - b)
@@ -18,7 +17,7 @@ const stage = `case ${[...limits.key_expiry_days]
 const ends_soon = `${is_valid} and k.expires_at <= statement_timestamp() + interval '${limits.key_expiry_days[0]} days'`;
 const is_due = `${ends_soon} and ${stage} < coalesce(k.expiry_announced, 1000)`;
 
-/** Returns organizations with keys whose end is to be announced, at most `limit`, without those in `passed_over`. System scope. */
+/** Returns organizations with a due warning, except `passed_over`. System scope. */
 export async function organizationsToTellOfExpiry(
   query: Query,
   limit: number,
@@ -31,7 +30,6 @@ export async function organizationsToTellOfExpiry(
   return rows.map(({ org_id }) => org_id);
 }
 
-/** A key whose end is to be announced. */
 export interface ExpiringKey {
   readonly key_id: string;
   readonly name: string | null;
@@ -40,7 +38,7 @@ export interface ExpiringKey {
   readonly stage: number;
 }
 
-/** Returns an organization's keys whose end is to be announced, the first to end first, and notes that it was announced. */
+/** Returns the keys with a due warning, earliest expiry first, and marks the warnings as sent. */
 export async function takeExpiringKeys(query: Query, org_id: string): Promise<ExpiringKey[]> {
   const keys = await query<ExpiringKey>(
     `select key_id, name, role, expires_at, ${stage} as stage from api_keys k where k.org_id = $1 and ${is_due}
@@ -55,7 +53,6 @@ export async function takeExpiringKeys(query: Query, org_id: string): Promise<Ex
   return keys.sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1));
 }
 
-/** Nobody needs to know more exactly. */
 export const expiring_counted_max = 10_000;
 
 const statement: QueueStatement = {
@@ -67,9 +64,9 @@ const statement: QueueStatement = {
       order by k.expires_at limit $1::integer) soon`,
 };
 
-/** Counts the keys of all organizations that expire within so many days. */
+/** Counts the keys of all organizations that expire within each of `limits.key_expiry_days`. */
 export async function countExpiringKeys(db: Pick<Db, "queued">): Promise<Readonly<Record<string, number>>> {
   const [counts] = await db.queued<Readonly<Record<string, number>>>(statement, [expiring_counted_max]);
-  if (counts === undefined) throw new Error("a count came without a row");
+  if (counts === undefined) throw new Error("the count returned no row");
   return counts;
 }

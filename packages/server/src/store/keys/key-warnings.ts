@@ -1,11 +1,11 @@
-/** SQL for what an admin should do something about. Each text is about the row `k` of api_keys. */
+/** SQL about the row `k` of api_keys. */
 import { limits, type WarnedKey } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** Whether the key can be used. The time is that of the statement, so that indexes on it help. */
+/** SQL: the key can be used. Compares with the statement's time, so that indexes apply. */
 export const is_valid = "k.revoked_at is null and k.expires_at > statement_timestamp()";
 
-/** The warnings of a key as JSON; see `keyWarnings`. */
+/** SQL: the warnings of a key as a JSON array; see `keyWarnings`. */
 export const key_warnings: string = `case when ${is_valid} then to_json(array_remove(array[
     case when k.role = 'agent' and k.scope = 'org' and k.bindings is null and exists (
       select from membranes m where m.org_id = k.org_id and m.status = 'live') then 'unbound' end,
@@ -14,7 +14,6 @@ export const key_warnings: string = `case when ${is_valid} then to_json(array_re
     case when k.expires_at <= statement_timestamp() + interval '${limits.key_expiry_days[0]} days' then 'expires_soon' end
   ], null)) else '[]'::json end`;
 
-/** Returns up to `limit` keys of an organization with a warning, newest first. */
 export function readWarnedKeys(query: Query, org_id: string, limit: number): Promise<WarnedKey[]> {
   return query<WarnedKey>(
     `select key_id, name, role, expires_at, warnings from (
@@ -24,19 +23,14 @@ export function readWarnedKeys(query: Query, org_id: string, limit: number): Pro
   );
 }
 
-/** The membranes and agents of decisions that a chain of rotations submitted. */
 export interface SubmittedFor {
   readonly membrane_ids: readonly string[];
   readonly agent_ids: readonly string[];
   readonly decisions: number;
-  /** How many decisions of the organization were looked at. */
   readonly looked_at: number;
 }
 
-/**
- * Reads what a chain of rotations submitted, among the newest `max` decisions of the organization since the id `first_id`. Each list has
- * up to `listed_max` entries.
- */
+/** Searches the organization's newest `max` decisions since `first_id`. Each list has up to `listed_max` entries. */
 export async function readSubmittedFor(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Which of an organization's keys a statement counts, locks and finds. Source: api.md §3. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -26,10 +25,8 @@ import {
 
 const { db, analyze } = await testDatabase();
 const ids = createIds(createClock());
-/** So many minutes from now. */
 const at = (minutes: number) => `${new Date(Date.now() + minutes * 60_000).toISOString().slice(0, -1)}000Z`;
 
-/** A key of the organization, of a chain of its own; gives its id. */
 async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string> {
   const key_id = ids.next("api_key");
   await db.system((query) =>
@@ -51,15 +48,13 @@ async function key(org_id: string, wanted: Partial<NewKey> = {}): Promise<string
   return key_id;
 }
 
-/** An organization with one key that nobody asks about, of a chain of its own. */
 async function organization() {
   const { org_id } = await testOrganization(db);
-  // It comes with a key of its own.
   await db.query("update api_keys set revoked_at = created_at where org_id = $1", [org_id]);
   return org_id;
 }
 
-test("another admin key is one of this organization and all of it, neither revoked nor expired", async () => {
+test("other admin keys are valid keys of this organization with scope org", async () => {
   const [org_id, other] = [await organization(), await organization()];
   const own = await key(org_id);
   const count = () => db.system((query) => countOtherAdmins(query, org_id, own));
@@ -90,7 +85,7 @@ test("a key is valid until it expires or is revoked, by the database's time; rev
   expect((await read()).state).toBe("revoked");
 });
 
-test("a key is of a chain of rotations when it is one of those named, and of that chain", async () => {
+test("isRotationOf needs one of the given keys to belong to the rotation chain", async () => {
   const [org_id, other] = [await organization(), await organization()];
   const first = await key(org_id);
   const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
@@ -106,7 +101,7 @@ test("a key is of a chain of rotations when it is one of those named, and of tha
   ]);
 });
 
-test("a key is found in its own organization only, and that of a key among all", async () => {
+test("a key is found in its own organization only; its organization is found among all", async () => {
   const [org_id, other] = [await organization(), await organization()];
   const [own, theirs] = [await key(org_id), await key(other)];
   await db.system(async (query) => {
@@ -124,7 +119,7 @@ test("a key is found in its own organization only, and that of a key among all",
   expect(await db.system((query) => keyStands(query, org_id, own))).toBe(false);
 });
 
-test("a key that is locked is nobody else's to change until the transaction ends", async () => {
+test("no other transaction can change a locked key until the transaction ends", async () => {
   const org_id = await organization();
   const own = await key(org_id);
   await db.system(async (query) => {
@@ -134,7 +129,7 @@ test("a key that is locked is nobody else's to change until the transaction ends
   });
 });
 
-test("the keys of a chain of rotations are found among thousands of others", async () => {
+test("the keys of a rotation chain are found among thousands of others", async () => {
   const org_id = await organization();
   const first = await key(org_id);
   const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
@@ -150,39 +145,36 @@ test("the keys of a chain of rotations are found among thousands of others", asy
 });
 
 test.each([
-  ["another node notes theirs", "first"],
-  ["another node notes theirs", "rotated"],
+  ["another node notes their use", "first"],
+  ["another node notes their use", "rotated"],
   ["their limits are set", "first"],
   ["their limits are set", "rotated"],
-] as const)(
-  "when keys were last used is noted while %s, the %s key held: neither waits in a circle",
-  async (other, held) => {
-    const org_id = await organization();
-    const first = await key(org_id);
-    const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
-    const used_at = at(7);
-    const noting = (...used: string[]) =>
-      db.named(noteKeyUses, [org_id, used, used.map(() => used_at), used.map(() => true)]);
-    let runs = 0;
-    const setting = () =>
-      db.system((query) => {
-        runs += 1;
-        return setKeyLimits(query, org_id, rotated, { intents: 7 });
-      });
-    const theirs = other === "their limits are set" ? setting : () => noting(first, rotated);
-    const hold = "select from api_keys where key_id = $1 for update";
-    for (const begun of [
-      [() => noting(rotated, first), theirs],
-      [theirs, () => noting(rotated, first)],
-    ])
-      await meanwhile(db, (query) => query(hold, [held === "first" ? first : rotated]), begun);
-    expect(runs).toBe(theirs === setting ? 2 : 0);
-    const limits = theirs === setting ? { intents: 7 } : null;
-    expect(await db.query("select last_used_at, rate_limits from api_keys where lineage_id = $1", [first])).toEqual([
-      ...[
-        { last_used_at: used_at, rate_limits: limits },
-        { last_used_at: used_at, rate_limits: limits },
-      ],
-    ]);
-  },
-);
+] as const)("noting the last use while %s, with the %s key locked, causes no deadlock", async (other, held) => {
+  const org_id = await organization();
+  const first = await key(org_id);
+  const rotated = await key(org_id, { lineage_id: first, rotated_from: first });
+  const used_at = at(7);
+  const noting = (...used: string[]) =>
+    db.named(noteKeyUses, [org_id, used, used.map(() => used_at), used.map(() => true)]);
+  let runs = 0;
+  const setting = () =>
+    db.system((query) => {
+      runs += 1;
+      return setKeyLimits(query, org_id, rotated, { intents: 7 });
+    });
+  const theirs = other === "their limits are set" ? setting : () => noting(first, rotated);
+  const hold = "select from api_keys where key_id = $1 for update";
+  for (const begun of [
+    [() => noting(rotated, first), theirs],
+    [theirs, () => noting(rotated, first)],
+  ])
+    await meanwhile(db, (query) => query(hold, [held === "first" ? first : rotated]), begun);
+  expect(runs).toBe(theirs === setting ? 2 : 0);
+  const limits = theirs === setting ? { intents: 7 } : null;
+  expect(await db.query("select last_used_at, rate_limits from api_keys where lineage_id = $1", [first])).toEqual([
+    ...[
+      { last_used_at: used_at, rate_limits: limits },
+      { last_used_at: used_at, rate_limits: limits },
+    ],
+  ]);
+});

@@ -1,4 +1,4 @@
-/** SQL for API keys. A key's text is never here, only its SHA-256. Source: contract §2.2, api.md §3. */
+/** SQL for API keys. Only the SHA-256 of a key is stored. Source: spec §2.2. */
 import type { ApiKey, KeyBindings, RateCategory, Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { endSoloBeside } from "../people/solo.ts";
@@ -6,18 +6,16 @@ import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import { is_valid, key_warnings } from "./key-warnings.ts";
 
-/** Whether a key is accepted, and if not, why. */
 type KeyState = "valid" | "expired" | "revoked";
 
 /**
- * The state of the key `k` by the database's time, as SQL. A key is expired from the microsecond of its expiry on. Revoked wins
- * over expired: a revoked key answers like one that never was, an expired one tells its owner to renew it.
- * Source: contract §3 and §5 rule 6.
+ * SQL: the state of the key `k` by the database's clock. Revoked wins over expired: a revoked key is answered like an
+ * unknown one, an expired key is asked to renew. Source: spec §3, §5 rule 6.
  */
 const key_state = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= clock_timestamp() then 'expired'
       else 'valid' end as state`;
 
-/** A key as the gate reads it, with the epoch of its organization from the same snapshot. */
+/** A key and its organization's epoch from the same snapshot. */
 export interface PresentedKey {
   readonly key_sha256: Buffer;
   readonly org_id: string;
@@ -30,14 +28,14 @@ export interface PresentedKey {
   readonly bindings: KeyBindings | null;
   readonly rate_limits: Readonly<Partial<Record<RateCategory, number>>> | null;
   readonly state: KeyState;
-  /** Microseconds of its life that are left by the database's time; negative after its expiry. */
+  /** Microseconds until expiry; negative after it. */
   readonly left_us: number;
   readonly auth_epoch: number;
 }
 
 /**
- * The gate's one query: keys by the SHA-256 of what was presented ($1: bytea[]). Key and epoch come from one snapshot: a
- * revocation that committed before it is seen, one that commits later raises the epoch above the one read here.
+ * Reads keys by SHA-256 ($1: bytea[]). Key and epoch come from one snapshot, so a later revocation raises the epoch
+ * above the one read.
  */
 export const readPresentedKeys = {
   name: "read_presented_keys",
@@ -50,20 +48,19 @@ export const readPresentedKeys = {
   reads_only: true,
 } as const;
 
-/** Whether open mode has ended, and the epoch of the organization it acts for (null: there is none yet). */
+/** Reads whether open mode has ended, and the epoch of the organization (null: none yet). */
 export const readOpenMode = {
   name: "read_open_mode",
   text: `select i.key_ever_created, ${newestHead("$1", "auth_epoch")} as auth_epoch from instance i`,
   reads_only: true,
 } as const;
 
-/** Whether a key was ever created: open mode has ended then. */
 export async function openModeEnded(query: Query): Promise<boolean> {
   const rows = await query("select from instance where key_ever_created");
   return rows.length > 0;
 }
 
-/** A new key; times in RFC 3339. */
+/** Times are RFC 3339. */
 export interface NewKey {
   readonly org_id: string;
   readonly key_id: string;
@@ -77,7 +74,7 @@ export interface NewKey {
   readonly bindings: KeyBindings | null;
   readonly rate_limits: object | null;
   readonly created_by: string | null;
-  /** The person behind the key, see `readPerson`. Null: that of the maker; without a maker the key's own chain. */
+  /** Null: the creator's person; without a creator, the key's own chain. */
   readonly person: string | null;
   readonly created_at: string;
   readonly expires_at: string;
@@ -85,7 +82,10 @@ export interface NewKey {
   readonly rotated_from: string | null;
 }
 
-/** Writes a key, ends open mode for good, and ends solo mode if the key is a second person's. Runs in the transaction of its caller, which raises the epoch. */
+/**
+ * Writes a key. Ends open mode permanently, and solo mode if the key is a second person's. The caller must raise the
+ * epoch.
+ */
 export async function insertKey(query: Query, key: NewKey): Promise<void> {
   const [written] = await query<{ person: string }>(
     `insert into api_keys (org_id, key_id, key_sha256, lineage_id, name, environment, scope, role, agent_id, rate_limits,
@@ -119,7 +119,7 @@ export async function insertKey(query: Query, key: NewKey): Promise<void> {
     key.org_id,
     key.key_id,
   ]);
-  // The condition keeps later creations from queueing on this one row.
+  // The condition keeps later insertions from waiting for this row's lock.
   await query("update instance set key_ever_created = true where not key_ever_created");
 }
 
@@ -133,7 +133,7 @@ const stored = `key_id, name, environment, scope, role, agent_id, bindings, crea
 const listed = `${stored}, ${key_warnings} as warnings, case when ${is_valid}
     then floor(extract(epoch from k.expires_at - statement_timestamp()) / 86400)::integer end as expires_in_days`;
 
-/** Up to `limit` keys, newest first, below `before` (a key_id) when given. Revoked and expired ones are listed too. */
+/** Returns keys of any state below the id `before`, newest first. */
 export function listKeys(query: Query, org_id: string, limit: number, before: string | null): Promise<ApiKey[]> {
   return query<ApiKey>(
     `select ${listed} from api_keys k where org_id = $1 and ($3::text is null or key_id < $3)
@@ -142,10 +142,9 @@ export function listKeys(query: Query, org_id: string, limit: number, before: st
   );
 }
 
-/** A key that is bound to some agents. */
 export type KeyOfAgents = Pick<ApiKey, "key_id" | "name" | "role" | "agent_id" | "bindings">;
 
-/** Returns the keys that are of scope agent or have bindings, newest first. Revoked and expired ones are left out. */
+/** Returns valid keys with scope agent or bindings, newest first. */
 export function readKeysOfAgents(query: Query, org_id: string): Promise<KeyOfAgents[]> {
   return query<KeyOfAgents>(
     `select key_id, name, role, agent_id, bindings from api_keys k
@@ -155,7 +154,6 @@ export function readKeysOfAgents(query: Query, org_id: string): Promise<KeyOfAge
   );
 }
 
-/** What rotation and revocation need to know of a key. */
 export interface KeyRow extends Omit<ApiKey, "expires_in_days" | "warnings"> {
   readonly lineage_id: string;
   readonly person: string;
@@ -164,13 +162,12 @@ export interface KeyRow extends Omit<ApiKey, "expires_in_days" | "warnings"> {
   readonly state: KeyState;
 }
 
-/** One key, locked against every other change of it until the transaction ends; undefined: not in this organization. */
 export async function lockKey(query: Query, org_id: string, key_id: string): Promise<KeyRow | undefined> {
   const [key] = await lockKeys(query, org_id, [key_id]);
   return key;
 }
 
-/** Those of these keys that are of this organization, locked in the order of their ids, as `noteKeyUses` locks them. */
+/** Locks keys in the order of their ids, like `noteKeyUses`. */
 export function lockKeys(query: Query, org_id: string, key_ids: readonly string[]): Promise<KeyRow[]> {
   return query<KeyRow>(
     `select ${stored}, lineage_id, person, rate_limits, lifetime_seconds, ${key_state}
@@ -180,8 +177,8 @@ export function lockKeys(query: Query, org_id: string, key_ids: readonly string[
 }
 
 /**
- * Whether a key is there and not revoked. Under the head's lock it stays so: no lock of its own, since the times of last use
- * are written for many keys at once, and would wait in a circle with a revocation that locked two.
+ * Returns true if the key exists and is not revoked, which holds under the head's lock. Takes no lock on the key,
+ * because `noteKeyUses` locks many and could deadlock with a revocation.
  */
 export async function keyStands(query: Query, org_id: string, key_id: string): Promise<boolean> {
   const rows = await query("select from api_keys where org_id = $1 and key_id = $2 and revoked_at is null", [
@@ -191,23 +188,23 @@ export async function keyStands(query: Query, org_id: string, key_id: string): P
   return rows.length > 0;
 }
 
-/** Returns the state of a chain of rotations: valid if one of its keys is, else that of its newest key. */
+/** Returns `valid` if one key of the chain is, otherwise the state of its newest key. */
 export async function readLineageState(query: Query, org_id: string, lineage_id: string): Promise<KeyState> {
   const [key] = await query<{ state: KeyState }>(
     `select state from (select k.key_id, ${key_state} from api_keys k where org_id = $1 and lineage_id = $2) as chain
      order by (state = 'valid') desc, key_id desc limit 1`,
     [org_id, lineage_id],
   );
-  // Keys are never deleted, so a chain without one never was.
+  // Keys are never deleted, so this chain never existed.
   return key?.state ?? "revoked";
 }
 
-/** Marks a key as revoked. False when it was already, or does not exist. */
+/** Returns false if the key was already revoked or does not exist. */
 export async function markRevoked(query: Query, org_id: string, key_id: string, at: string): Promise<boolean> {
   return (await markAllRevoked(query, org_id, [key_id], at)).length > 0;
 }
 
-/** Marks keys as revoked. Returns the ids of those that were not revoked before. Lock several keys before, with `lockKeys`. */
+/** Returns the ids of keys that were not revoked before. Several keys need `lockKeys` first. */
 export async function markAllRevoked(
   query: Query,
   org_id: string,
@@ -222,7 +219,6 @@ export async function markAllRevoked(
   return rows.map(({ key_id }) => key_id);
 }
 
-/** Returns one key as listings show it; undefined: not in this organization. */
 export async function readKey(query: Query, org_id: string, key_id: string): Promise<ApiKey | undefined> {
   const [key] = await query<ApiKey>(`select ${listed} from api_keys k where org_id = $1 and key_id = $2`, [
     org_id,
@@ -231,7 +227,7 @@ export async function readKey(query: Query, org_id: string, key_id: string): Pro
   return key;
 }
 
-/** Sets what a key is bound to. Lock the key before, with `lockKey`. */
+/** Needs `lockKey` first. */
 export async function setKeyBindings(
   query: Query,
   org_id: string,
@@ -246,8 +242,8 @@ export async function setKeyBindings(
 }
 
 /**
- * Sets the agreement of a key and of its whole chain of rotations, which share one window. Null: the instance's limits. False:
- * not in this organization. Locks the keys in the order of their ids, as `noteKeyUses` does.
+ * Sets the rate limits of a rotation chain, which shares one window. Null: the instance's limits. Locks in the order of
+ * ids, like `noteKeyUses`.
  */
 export async function setKeyLimits(
   query: Query,
@@ -265,7 +261,6 @@ export async function setKeyLimits(
   return rows.length > 0;
 }
 
-/** Whether one of these keys is of a chain of rotations. */
 export async function isRotationOf(
   query: Query,
   org_id: string,
@@ -279,7 +274,6 @@ export async function isRotationOf(
   return rows.length > 0;
 }
 
-/** Returns the chain of rotations of a key; undefined: the organization has no such key. */
 export async function readKeyLineage(query: Query, org_id: string, key_id: string): Promise<string | undefined> {
   const [row] = await query<{ lineage_id: string }>(
     "select lineage_id from api_keys where org_id = $1 and key_id = $2",
@@ -288,7 +282,7 @@ export async function readKeyLineage(query: Query, org_id: string, key_id: strin
   return row?.lineage_id;
 }
 
-/** The newest hundred keys of the chain of rotations that a key is of; none when it is no key of the organization. */
+/** Returns the newest 100 keys of the key's rotation chain. */
 export async function readRotations(query: Query, org_id: string, key_id: string): Promise<string[]> {
   const rows = await query<{ key_id: string }>(
     `select key_id from api_keys where org_id = $1
@@ -299,7 +293,7 @@ export async function readRotations(query: Query, org_id: string, key_id: string
   return rows.map((row) => row.key_id);
 }
 
-/** How many valid admin keys there are beside `key_id`: with none of them, nobody else could create a key. */
+/** Counts the other valid admin keys. With none, no other caller could create a key. */
 export async function countOtherAdmins(query: Query, org_id: string, key_id: string): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select count(*) as count from api_keys where org_id = $1 and key_id <> $2 and role = 'admin' and scope = 'org'
@@ -310,10 +304,8 @@ export async function countOtherAdmins(query: Query, org_id: string, key_id: str
 }
 
 /**
- * Notes the minutes in which keys of an organization were last used: org_id, key ids, RFC 3339 minutes, whether they submitted. Later
- * minutes win. For the minute in which
- * a key was made, the moment of its creation is noted. Locks the keys in the order of their ids, because several nodes note
- * the same keys at once.
+ * Notes the minutes of last use: org_id, key ids, RFC 3339 minutes, whether they submitted. The latest wins, and none
+ * is before the key's creation. Locks in the order of ids, because several nodes note the same keys at once.
  */
 export const noteKeyUses = {
   name: "note_key_uses",
@@ -330,8 +322,8 @@ export const noteKeyUses = {
 } as const;
 
 /**
- * A chain of rotations (or a person, by its user_id), who made it, who made that one, and so on, in no order. It ends:
- * whoever makes a key was there before it.
+ * Returns a rotation chain (or a person's user_id), its creator, the creator's creator, and so on. Ends, because a
+ * creator is older than its key.
  */
 export async function readMakers(query: Query, org_id: string, lineage_id: string): Promise<string[]> {
   const rows = await query<{ id: string }>(
@@ -348,16 +340,14 @@ export async function readMakers(query: Query, org_id: string, lineage_id: strin
   return rows.map(({ id }) => id);
 }
 
-/** What a review needs to know of the key that submitted an action. */
 export interface SubmittingKey {
   readonly key_id: string;
   readonly name: string | null;
   readonly role: Role;
-  /** The person behind the key: an account, the first key of its makers, or whom the command line named. */
+  /** An account, the first key in the chain of creators, or a person named on the command line. */
   readonly person: string;
 }
 
-/** Returns the first key of a chain of rotations; undefined: `lineage_id` is no key's of this organization. */
 export async function readFirstKey(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Coverage reads the newest intents, and fewer of them if they are large. */
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -11,7 +10,7 @@ import { readAlongIndexes } from "./overview.ts";
 const { db, analyze } = await testDatabase();
 const from = "2026-11-18T12:00:00.000000Z";
 
-/** Stores `count` intents, one each second, the newest last, each with 32 × `md5s` random hex digits in its payload. */
+/** Stores one intent each second, with 32 × `md5s` random hex digits. */
 async function asked(org_id: string, count: number, md5s = 0): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => index + 1).map((n) => {
     const at_ms = Date.parse(from) + n * 1_000;
@@ -28,7 +27,7 @@ const read = (org_id: string, since = from) =>
   db.tenant(org_id, (query) => readDeclaredActions(query, org_id, "mem", since));
 const sum = (rows: readonly { readonly count: number }[]) => rows.reduce((all, { count }) => all + count, 0);
 
-test("intents of a kind are counted together, with those that were held", async () => {
+test("intents with the same declaration are counted together, and so are those that were held", async () => {
   await asked("org_few", 6);
   const rows = await read("org_few");
   expect(rows.sort((a, b) => String(a.declared?.verb).localeCompare(String(b.declared?.verb)))).toEqual(
@@ -42,7 +41,7 @@ test.each([
   [5_000, 5_000, 0],
   [5_001, 5_000, 1],
   [5_200, 5_000, 1],
-])("of %i intents the newest %i are looked at, and %i says that there are more", async (count, looked, more) => {
+])("of %i intents the newest %i are read, and a count of %i shows that there are more", async (count, looked, more) => {
   const org_id = `org_${count}`;
   await asked(org_id, count);
   const rows = await read(org_id);
@@ -50,8 +49,8 @@ test.each([
   expect(sum(rows.filter(({ declared }) => declared === null))).toBe(more);
 });
 
-test("of large intents as many are looked at as take 8 MiB, and one at least", async () => {
-  // 384 KB each as text; random hex digits take as much room in the table.
+test("large intents are read up to 8 MiB, and at least one", async () => {
+  // 384 KB each; random hex digits do not compress.
   await asked("org_large", 40, 12_000);
   const rows = await read("org_large");
   const looked = sum(rows.filter(({ declared }) => declared !== null));
@@ -60,7 +59,7 @@ test("of large intents as many are looked at as take 8 MiB, and one at least", a
   expect(sum(rows)).toBe(40);
 });
 
-test("of a membrane nothing is read that was decided before it was made", async () => {
+test("decisions that are older than the membrane are not read", async () => {
   const org_id = "org_long";
   await asked(org_id, 5_000);
   await analyze("ledger");
@@ -70,6 +69,6 @@ test("of a membrane nothing is read that was decided before it was made", async 
     await readAlongIndexes(query);
     await readDeclaredActions(explained(query, plans), org_id, membrane_id, from);
   });
-  // The clocks of several nodes may differ by ten minutes.
+  // Clocks of nodes may differ by ten minutes.
   expect(Math.max(...plans.map(mostRows))).toBeLessThan(800);
 });

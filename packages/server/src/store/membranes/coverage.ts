@@ -1,25 +1,23 @@
-/** SQL for coverage: the actions that agents declared to a membrane. */
 import type { Query } from "../../ports.ts";
 import { earliestId } from "../intents/intents.ts";
 
-/** A count of intents with the same declaration. */
 export interface DeclaredActions {
-  /** Null: these intents exist but were not read. */
+  /** Null: these intents were not read. */
   readonly declared: {
     readonly verb: string;
     readonly type: string | null;
     readonly data_classes: readonly string[] | null;
   } | null;
   readonly count: number;
-  /** How many were blocked or escalated. */
+  /** Blocked or escalated. */
   readonly held: number;
 }
 
-/** The most intents, and the most stored bytes of them, that coverage reads; at least one intent. */
+/** At least one intent is read. */
 const intents_max = 5_000;
 const bytes_max = 8 * 1_048_576;
 
-/** Returns the declarations of the newest intents since `from` (RFC 3339), without test mode. */
+/** Reads the newest intents since `from` (RFC 3339), without test mode. */
 export async function readDeclaredActions(
   query: Query,
   org_id: string,

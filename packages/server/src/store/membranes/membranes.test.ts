@@ -1,4 +1,3 @@
-/** Statements read and change the right one of several membranes. */
 import type { Membrane } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -18,7 +17,6 @@ const { db } = await testDatabase();
 const ids = createIds(createClock());
 const at = "2026-11-21T03:00:00.000000Z";
 
-/** An organization with its default membrane and two others, by their ids. */
 async function organization() {
   const { org_id } = await testOrganization(db);
   const [own] = (await db.system((query) => readMembranes(query, org_id))) as [Membrane];
@@ -31,12 +29,11 @@ async function organization() {
   return { org_id, all: all as [Membrane, Membrane, Membrane] };
 }
 
-test("the default one comes first, then the others by id; a list has the newest first, below the cursor", async () => {
+test("the default membrane comes first, then the others by id; a list has the newest first, below the cursor", async () => {
   const { org_id, all } = await organization();
   await organization();
   await db.query("update membranes set is_default = false where org_id = $1", [org_id]);
   await db.query("update membranes set is_default = true where membrane_id = $1", [all[1].membrane_id]);
-  // The last in the table is the first by its id.
   await db.query("update membranes set is_default = false where membrane_id = $1", [all[0].membrane_id]);
   const names = (rows: readonly Membrane[]) => rows.map(({ membrane_id }) => membrane_id);
   const [first, second, third] = names(all);
@@ -46,7 +43,7 @@ test("the default one comes first, then the others by id; a list has the newest 
   expect([await list(9, null), await list(1, third as string)]).toEqual([[third, second, first], [second]]);
 });
 
-test("a change is of one membrane of this organization, in every member that may change", async () => {
+test("a change writes every changeable member of one membrane of this organization", async () => {
   const [own, other] = [await organization(), await organization()];
   const [kept, row, last] = own.all;
   const changed: Membrane = {
@@ -67,7 +64,7 @@ test("a change is of one membrane of this organization, in every member that may
   });
 });
 
-test("a name is held by another membrane of the organization", async () => {
+test("the holder of a name is another membrane of the organization", async () => {
   const [own, other] = [await organization(), await organization()];
   const second = own.all.find(({ name }) => name === "second") as Membrane;
   await db.query("update membranes set name = 'elsewhere' where org_id = $1 and name = 'third'", [other.org_id]);

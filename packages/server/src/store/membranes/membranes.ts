@@ -1,4 +1,3 @@
-/** SQL for membranes. */
 import type { Membrane } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { type BoundedPage, readBounded } from "../rows/bounded-page.ts";
@@ -7,14 +6,14 @@ const columns = `membrane_id, name, status, is_default, default_verdict,
   json_build_object('escalate_at', escalate_at, 'block_at', block_at) as thresholds,
   packs, rules_off, action_catalogue, facts_max_age, facts_from, agent_token, escalation, created_at`;
 
-/** Returns all membranes of the organization for decisions: at most 100, of up to a MiB each. */
+/** Returns all membranes: at most 100, of up to a MiB each. */
 export function readMembranes(query: Query, org_id: string): Promise<Membrane[]> {
   return query<Membrane>(`select ${columns} from membranes where org_id = $1 order by is_default desc, membrane_id`, [
     org_id,
   ]);
 }
 
-/** Returns up to `limit` membranes, newest first, older than `before`; fewer if their catalogues are large. */
+/** Returns membranes older than `before`, newest first; fewer if their catalogues are large. */
 export function listMembranes(
   query: Query,
   org_id: string,
@@ -34,7 +33,7 @@ export function listMembranes(
   );
 }
 
-/** Returns the number of membranes, and the other membrane that has the name. */
+/** Returns the number of membranes, and another membrane with the name. */
 export async function readMembraneName(
   query: Query,
   org_id: string,
@@ -49,7 +48,6 @@ export async function readMembraneName(
   return row ?? { count: 0, holder: null };
 }
 
-/** Returns a membrane, or undefined. The lock of the organization's head orders changes. */
 export async function readMembrane(query: Query, org_id: string, membrane_id: string): Promise<Membrane | undefined> {
   const rows = await query<Membrane>(`select ${columns} from membranes where org_id = $1 and membrane_id = $2`, [
     org_id,
@@ -58,7 +56,7 @@ export async function readMembrane(query: Query, org_id: string, membrane_id: st
   return rows[0];
 }
 
-/** Returns the id of the membrane that decides on submissions without one. Every organization has it. */
+/** Returns the membrane that decides on submissions without one. Every organization has it. */
 export async function readDefaultMembrane(query: Query, org_id: string): Promise<string> {
   const [row] = await query<{ membrane_id: string }>(
     "select membrane_id from membranes where org_id = $1 and is_default",
@@ -68,7 +66,6 @@ export async function readDefaultMembrane(query: Query, org_id: string): Promise
   return row.membrane_id;
 }
 
-/** Returns those of these ids that are membranes of the organization. */
 export async function readExistingMembranes(query: Query, org_id: string, ids: readonly string[]): Promise<string[]> {
   const rows = await query<{ membrane_id: string }>(
     "select membrane_id from membranes where org_id = $1 and membrane_id = any($2::text[])",
@@ -77,7 +74,6 @@ export async function readExistingMembranes(query: Query, org_id: string, ids: r
   return rows.map(({ membrane_id }) => membrane_id);
 }
 
-/** Writes a new membrane. */
 export async function insertMembrane(query: Query, org_id: string, membrane: Membrane): Promise<void> {
   await query(
     `insert into membranes (org_id, membrane_id, name, status, is_default, default_verdict, escalate_at, block_at,
@@ -96,7 +92,6 @@ export async function insertMembrane(query: Query, org_id: string, membrane: Mem
   );
 }
 
-/** Writes every changeable field of an existing membrane. */
 export async function updateMembrane(query: Query, org_id: string, membrane: Membrane, at: string): Promise<void> {
   await query(
     `update membranes set name = $3, status = $4, default_verdict = $5, escalate_at = $6::double precision,

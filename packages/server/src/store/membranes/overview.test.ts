@@ -1,4 +1,3 @@
-/** The parts of the overview that are not figures. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { readQueue } from "./overview.ts";
@@ -6,7 +5,7 @@ import { readQueue } from "./overview.ts";
 const { db } = await testDatabase();
 const [first, last] = ["2026-11-18T12:00:00.000000Z", "2026-11-18T12:59:59.999999Z"];
 
-test("the queue has the number of waiting reviews, the oldest one and the next time-out", async () => {
+test("the queue has the number of waiting reviews, the oldest one and the next timeout", async () => {
   const [own, other] = ["org_00000000000000000000000006", "org_00000000000000000000000007"];
   expect(await db.system((query) => readQueue(query, own))).toEqual({
     pending: 0,

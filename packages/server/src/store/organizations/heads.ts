@@ -1,7 +1,6 @@
 /**
- * The head: the one row per organization that every state change locks. Decisions lock it in `commit_decisions`, all
- * other changes by `lockHead` or `withHead`. So an organization's changes have one order, its audit trail has no gap, and
- * the commit detects each decision whose epochs were raised meanwhile.
+ * The head: one row for each organization, which every state change locks. So changes have one order, the audit trail
+ * has no gap, and the commit detects decisions with old epochs.
  */
 
 import type { Query } from "../../ports.ts";
@@ -12,50 +11,46 @@ import { microseconds } from "../rows/microseconds.ts";
 import { newestHead } from "../rows/newest-head.ts";
 import type { Epochs } from "./epochs.ts";
 
-/** The head row, locked until the transaction ends. */
+/** Locked until the transaction ends. */
 export interface Head {
   readonly org_id: string;
   readonly auth_epoch: number;
   readonly policy_epoch: number;
   readonly context_epoch: number;
-  /** Active webhooks, organization-wide or of one escalation. */
+  /** Active webhooks, including those of one escalation. */
   readonly webhooks: number;
   readonly audit_seq: number;
   /** Hex. */
   readonly audit_root: string;
-  /** Entries of the ledger. */
   readonly entries: number;
   /** Live decisions allowed per month; null: unlimited. */
   readonly hard_limit: number | null;
   /** `YYYY-MM`, UTC. */
   readonly usage_period: string;
   readonly usage_used: number;
-  /** Number of intents in the submission that reached the hard limit of the current period; null: not reached or not announced. */
+  /** Intents in the submission that reached the hard limit. Null: not reached or not announced. */
   readonly usage_met_by: number | null;
 }
 
-/** The changes of a transaction to its organization's head. */
 export interface HeadChanges {
-  /** Epochs to raise; that makes every decision in flight under them stale. */
+  /** Epochs to raise. Decisions in flight under them become stale. */
   readonly raise?: readonly (keyof Epochs)[];
-  /** Appended in order. */
   readonly audit: readonly AuditRow[];
-  /** Stored only while a webhook is active, including one that this transaction registers. */
+  /** Stored only while a webhook is active, even if this transaction registers it. */
   readonly events?: readonly EventRow[];
   /** Webhooks switched on (positive) or off (negative). */
   readonly webhooks_delta?: number;
-  /** A new hard limit; null: none. Absent: unchanged. */
+  /** Null: no limit. Absent: unchanged. */
   readonly hard_limit?: number | null;
-  /** Records that `quota.exceeded` was sent in the current period, for a submission of this many intents; null: withdraws that. */
+  /** `quota.exceeded` was sent for a submission of this many intents. Null: withdraws that. */
   readonly usage_met_by?: number | null;
 }
 
 const now_us = microseconds("statement_timestamp()");
 
 /**
- * SQL for an epoch after a change. Parameter `$n` says whether the change raises it. The epoch grows with any clock. If
- * the clock is behind (set back, or another server's), the epoch grows by a random step of up to 0.1 s (`chance.step`).
- * A fixed step could repeat an earlier epoch.
+ * SQL for a new epoch; `$n`: raise it. If the clock is behind, adds a random step of up to 0.1 s, because a fixed step
+ * could repeat an epoch.
  */
 const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
   `case when $${n}::boolean then
@@ -65,24 +60,22 @@ const raised = (epoch: "auth_epoch" | "context_epoch", n: number): string =>
 const columns = `org_id, auth_epoch, policy_epoch, context_epoch, webhooks, audit_seq, encode(audit_root, 'hex') as audit_root, entries, hard_limit,
   usage_period, usage_used, usage_met_by`;
 
-/** The epochs that identify a state of policies, membranes and stored context. */
 export type StateEpochs = Pick<Head, "policy_epoch" | "context_epoch">;
 
-/** Reads the epochs without a lock; they may have changed when this returns. */
+/** Takes no lock, so they may have changed. */
 export async function readStateEpochs(query: Query, org_id: string): Promise<StateEpochs> {
   const [head] = await query<StateEpochs>(newestHead("$1", "policy_epoch, context_epoch"), [org_id]);
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
   return head;
 }
 
-/** Reads the number of the newest audit record without a lock. */
 export async function readAuditSeq(query: Query, org_id: string): Promise<number> {
   const [head] = await query<Pick<Head, "audit_seq">>(newestHead("$1", "audit_seq"), [org_id]);
   if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
   return head.audit_seq;
 }
 
-/** Inserts the head of a new organization, with an empty audit trail. `period` is the current month, `YYYY-MM` UTC. */
+/** `period` is the current month, `YYYY-MM` UTC. */
 export async function createHead(
   query: Query,
   org_id: string,
@@ -98,17 +91,15 @@ export async function createHead(
 }
 
 /**
- * How long a transaction that holds a head may send no statement. A node that hangs or disappears (a paused machine, a lost
- * network) leaves its lock behind. Then commits of all nodes with this organization in a batch wait, and all organizations
- * in those batches. Ten sessions of the node may queue for the lock, and each keeps it for this long: with 4 s, other nodes
- * made no decisions for 16 s. A healthy node sends its next statement within milliseconds.
+ * The server ends a session that holds a head without a statement for this time. A node that hangs blocks commits of
+ * all nodes: with 4 s and ten queued sessions, they waited 16 s.
  */
 const silent_ms_max = 1_000;
 
 /**
- * Locks the organization's head for the rest of the transaction and returns its latest version. Read what the change depends
- * on after this, never before. Throws if the organization does not exist. From here on the server ends the session after
- * 1 s without a statement; the transaction then runs again.
+ * Locks the head until the transaction ends. Read everything that the change depends on after this. Throws if the
+ * organization does not exist. After 1 s without a statement, the server ends the session and the transaction is
+ * retried.
  */
 export async function lockHead(query: Query, org_id: string): Promise<Head> {
   const [head] = await query<Head>(
@@ -122,9 +113,8 @@ export async function lockHead(query: Query, org_id: string): Promise<Head> {
 }
 
 /**
- * Locks the head, applies the changes and appends the audit and event rows, all in the caller's transaction. `changes` may
- * be a function of the locked head; null changes nothing. Call it as late in the transaction as the logic allows, because
- * the organization's decisions wait from here to the commit. Returns the head after the changes.
+ * Locks the head, applies the changes and appends rows. Null changes nothing. Call it late, because the organization's
+ * decisions wait until the commit. Returns the changed head.
  */
 export async function withHead(
   query: Query,
@@ -136,10 +126,7 @@ export async function withHead(
   return wanted === null ? head : changeHead(query, head, wanted);
 }
 
-/**
- * Applies changes to a head that `lockHead` returned in this transaction, and appends the audit and event rows. Call it
- * once for each lock. Returns the head after the changes.
- */
+/** Call it once for each lock. Returns the changed head. */
 export async function changeHead(query: Query, head: Head, wanted: HeadChanges): Promise<Head> {
   const { org_id } = head;
   const after = applied(head, wanted);
@@ -178,12 +165,11 @@ export async function changeHead(query: Query, head: Head, wanted: HeadChanges):
       after.entries,
     ],
   );
-  // Keys, people or rules may have changed: the worker must check whether people can still decide.
+  // The worker must check if people can still decide.
   if (raise.includes("auth") || raise.includes("policy")) await noteReviewersChanged(query, org_id);
   return { ...after, ...epochs };
 }
 
-/** Returns the head after the changes, except for its epochs. */
 function applied(head: Head, { audit, webhooks_delta = 0, hard_limit, usage_met_by }: HeadChanges): Head {
   return {
     ...head,

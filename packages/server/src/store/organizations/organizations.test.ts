@@ -1,4 +1,3 @@
-/** Tests organizations as the operator lists and changes them, and the intakes that precede them. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -16,7 +15,7 @@ import {
 const { db } = await testDatabase();
 const ids = createIds(createClock());
 
-test("each has its own head and plan, and the list is in order of creation time, then of id", async () => {
+test("each organization has its own head and plan, and the list is sorted by creation time, then by id", async () => {
   const all = [5, 4, 4].map((minute, n) => ({
     ...{ org_id: ids.next("organization"), name: `name ${n}`, email: null, description: "", plan_id: "small" },
     ...{ included_actions: n, created_at: `2026-11-21T03:0${minute}:00.000000Z` },

@@ -1,13 +1,11 @@
-/** SQL for organizations and the intakes that precede them. */
 import type { Intake, IntakeInput, OrganizationSettings } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** An organization to create or list. */
 export interface Organization {
   readonly org_id: string;
   readonly name: string;
-  /** Null for the organization of open mode, and for those created on the command line without an email. */
+  /** Null: open mode, or created on the command line without one. */
   readonly email: string | null;
   readonly description: string;
   readonly plan_id: string;
@@ -16,7 +14,7 @@ export interface Organization {
   readonly created_at: string;
 }
 
-/** Writes a new organization. Returns false if its id exists. `createHead` writes its head row. */
+/** Returns false if the id exists. `createHead` writes the head row. */
 export async function insertOrganization(query: Query, organization: Organization): Promise<boolean> {
   const rows = await query(
     `insert into organizations (org_id, name, email, description, plan_id, included_actions, created_at)
@@ -34,14 +32,13 @@ export async function insertOrganization(query: Query, organization: Organizatio
   return rows.length > 0;
 }
 
-/** An organization with its limit and this month's usage, for the operator of the instance. */
 export interface ListedOrganization extends Organization {
   readonly hard_limit: number | null;
   readonly usage_period: string;
   readonly usage_used: number;
 }
 
-/** Returns all organizations, oldest first. System scope. */
+/** Oldest first. System scope. */
 export function listOrganizations(query: Query): Promise<ListedOrganization[]> {
   return query<ListedOrganization>(
     `select o.org_id, o.name, o.email, o.description, o.plan_id, o.included_actions, o.created_at,
@@ -51,16 +48,15 @@ export function listOrganizations(query: Query): Promise<ListedOrganization[]> {
 }
 
 /**
- * Counts organizations that are missing although keys or people refer to them. The service never deletes an
- * organization. So the database was restored from an incomplete dump: `pg_dump --enable-row-security` silently omits
- * the rows that row-level security hides. Reads at most `names_max` keys and people; null: all. System scope.
+ * Counts missing organizations to which keys or people refer. Then the database was restored from an incomplete dump:
+ * `pg_dump --enable-row-security` silently omits hidden rows. Reads at most `names_max`; null: all. System scope.
  */
 export async function countLostOrganizations(query: Query, names_max: number | null): Promise<number> {
   const named = await query<{ org_id: string }>(
     "(select org_id from key_index limit $1) union (select org_id from person_index limit $1)",
     [names_max],
   );
-  // A separate statement, because a distributed database does not join replicated tables with distributed ones.
+  // A distributed database does not join replicated with distributed tables.
   const [row] = await query<{ there: number }>(
     "select count(*)::integer as there from organizations where org_id = any($1::text[])",
     [named.map(({ org_id }) => org_id)],
@@ -68,14 +64,12 @@ export async function countLostOrganizations(query: Query, names_max: number | n
   return named.length - (row?.there ?? 0);
 }
 
-/** Returns the name of an existing organization. */
 export async function readOrganizationName(query: Query, org_id: string): Promise<string> {
   const [row] = await query<{ name: string }>("select name from organizations where org_id = $1", [org_id]);
   if (row === undefined) throw new Error(`organization ${org_id} does not exist`);
   return row.name;
 }
 
-/** Returns the settings of an existing organization. */
 export async function readOrganizationSettings(query: Query, org_id: string): Promise<OrganizationSettings> {
   const [row] = await query<OrganizationSettings>(
     "select org_id, name, unfreeze_needs_second_person, reviewer_figures from organizations where org_id = $1",
@@ -85,7 +79,6 @@ export async function readOrganizationSettings(query: Query, org_id: string): Pr
   return row;
 }
 
-/** Writes what admins can set of an organization. */
 export async function writeOrganizationSettings(
   query: Query,
   { org_id, unfreeze_needs_second_person, reviewer_figures }: OrganizationSettings,
@@ -96,7 +89,7 @@ export async function writeOrganizationSettings(
   );
 }
 
-/** Sets plan and included actions. Returns false if the organization does not exist. The hard limit is in the head. */
+/** Returns false if the organization does not exist. The hard limit is in the head. */
 export async function setPlan(
   query: Query,
   org_id: string,
@@ -110,7 +103,6 @@ export async function setPlan(
   return rows.length > 0;
 }
 
-/** Stores an intake until a quickstart uses it. */
 export async function insertIntake(
   query: Query,
   request: IntakeInput,
@@ -123,7 +115,7 @@ export async function insertIntake(
   );
 }
 
-/** Gives an intake to one organization. Undefined: there is no such intake, or another organization has it. */
+/** Undefined: no such intake, or another organization has it. */
 export async function takeIntake(query: Query, intake_id: string, org_id: string): Promise<Intake | undefined> {
   const [row] = await query<{ response: Intake }>(
     "update onboarding_intakes set org_id = $2 where intake_id = $1 and org_id is null returning response",

@@ -1,20 +1,19 @@
-/** Reads an organization's usage of its plan. The counter is in the head row and changes with each commit. */
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** The usage of one organization in one month. A limit of null means unlimited. */
+/** Null: unlimited. */
 export interface StoredUsage {
   readonly plan_id: string;
   readonly included_actions: number | null;
   readonly used_actions: number;
   readonly hard_limit: number | null;
-  /** Intents in the submission that reached the hard limit. Null: the limit was not reached in this period. */
+  /** Intents in the submission that reached the hard limit. Null: not reached. */
   readonly batch_size: number | null;
 }
 
 /**
- * Returns the live decisions counted in `period` (`YYYY-MM`, UTC). A decision counts in the month of its own time. If
- * that month is already closed, it counts in the open month. Undefined: the organization does not exist.
+ * `period` is `YYYY-MM`, UTC. A decision counts in the month of its own time, or in the open month if that one is
+ * closed.
  */
 export async function readUsage(query: Query, org_id: string, period: string): Promise<StoredUsage | undefined> {
   const [usage] = await query<StoredUsage>(

@@ -1,9 +1,8 @@
-/** SQL for overrides. Every change holds the lock of the organization's head; spending is part of `commit_decisions`. */
+/** SQL for overrides. Every change holds the lock of the organization's head. `commit_decisions` spends overrides. */
 import { limits, type Override } from "@countersign/contract";
 import type { Stakes } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** A new override. */
 export interface NewOverride {
   readonly override_id: string;
   readonly intent_id: string;
@@ -19,16 +18,13 @@ export interface NewOverride {
 
 const day = `interval '${limits.override_hours} hours'`;
 
-/** An override expires exactly 24 hours after its approval; so does one that waits for a second person. */
+/** SQL: an override expires 24 hours after its approval, or after its creation while it waits for a second person. */
 const columns = `override_id, intent_id, decision_id, agent_id,
   case when status = 'active' and expires_at <= clock_timestamp() then 'expired'
     when status = 'pending_second' and created_at + ${day} <= clock_timestamp() then 'expired' else status end as status,
   reason, approved_by, seconded_by, approved_at, expires_at, policies_overridden, consumed_by`;
 
-/**
- * Writes an override. With `people` 1 it is active from `created_at` (by the database's clock), with 2 it waits for the
- * second person.
- */
+/** Writes an override. With 1 person, it is active from `created_at`. With 2, it waits for the second. */
 export async function insertOverride(
   query: Query,
   org_id: string,
@@ -61,7 +57,7 @@ export async function insertOverride(
   return row;
 }
 
-/** Returns the newest override of an intent in any status; undefined: none. */
+/** Returns the newest override of an intent in any status. */
 export async function readOverrideOf(query: Query, org_id: string, intent_id: string): Promise<Override | undefined> {
   const [row] = await query<Override>(
     `select ${columns} from overrides where org_id = $1 and intent_id = $2 order by override_id desc limit 1`,
@@ -70,7 +66,6 @@ export async function readOverrideOf(query: Query, org_id: string, intent_id: st
   return row;
 }
 
-/** Writes the second person's approval: the override is active for 24 hours from `at` on. */
 export async function secondOverride(
   query: Query,
   org_id: string,
@@ -87,7 +82,7 @@ export async function secondOverride(
   return row;
 }
 
-/** Revokes an override that expired while it waited for a second person, so that a new one can be made. */
+/** Revokes an override that expired while it waited, so that a new one can be created. */
 export async function dropLapsed(query: Query, org_id: string, intent_id: string): Promise<void> {
   await query(
     `update overrides set status = 'revoked' where org_id = $1 and intent_id = $2 and status = 'pending_second'
@@ -96,7 +91,7 @@ export async function dropLapsed(query: Query, org_id: string, intent_id: string
   );
 }
 
-/** Revokes an override; false if it is spent, expired or revoked already. */
+/** Returns false if the override is already spent, expired or revoked. */
 export async function markOverrideRevoked(query: Query, org_id: string, override_id: string): Promise<boolean> {
   const rows = await query(
     `update overrides set status = 'revoked' where org_id = $1 and override_id = $2 and (
@@ -108,7 +103,6 @@ export async function markOverrideRevoked(query: Query, org_id: string, override
   return rows.length > 0;
 }
 
-/** Returns one override, or undefined. */
 export async function readOverride(query: Query, org_id: string, override_id: string): Promise<Override | undefined> {
   const rows = await query<Override>(`select ${columns} from overrides where org_id = $1 and override_id = $2`, [
     org_id,
@@ -117,7 +111,7 @@ export async function readOverride(query: Query, org_id: string, override_id: st
   return rows[0];
 }
 
-/** Returns the names that an override lifts, in any status. Throws if it is not stored. */
+/** Returns the rules that an override lifts, in any status. Throws if it is not stored. */
 export async function readLifts(query: Query, org_id: string, override_id: string): Promise<readonly string[]> {
   const [row] = await query<{ lifts: readonly string[] }>(
     "select lifts from overrides where org_id = $1 and override_id = $2",
@@ -127,13 +121,11 @@ export async function readLifts(query: Query, org_id: string, override_id: strin
   return row.lifts;
 }
 
-/** Which overrides a list shows. */
 export interface OverrideFilter {
   readonly agent_id?: string;
   readonly intent_id?: string;
 }
 
-/** Returns up to `limit` overrides, newest first, older than `before` (null: from the newest). */
 export function listOverrides(
   query: Query,
   org_id: string,
@@ -149,16 +141,14 @@ export function listOverrides(
   );
 }
 
-/** An active override: what it lifts, what was blocked, and when it expires. */
 export interface ReadyOverride {
   readonly override_id: string;
   readonly lifts: readonly string[];
   readonly blocked: Stakes;
-  /** RFC 3339. */
   readonly expires_at: string;
 }
 
-/** Returns the active overrides of an action, the oldest first. */
+/** Returns the active overrides of an action, oldest first, up to 100. */
 export function readReadyOverrides(
   query: Query,
   org_id: string,

@@ -1,11 +1,11 @@
-/** SQL for absences and their delegates. The database's time decides whether an absence holds. */
+/** SQL for absences and their delegates. The database's time decides if an absence holds. */
 import type { Query } from "../../ports.ts";
 
-/** One person's absence. Times in RFC 3339. */
+/** Times are RFC 3339. */
 export interface StoredAbsence {
   readonly user_id: string;
   readonly delegate: string;
-  /** An admin named the delegate, so the delegate may vote in place of the absent person. */
+  /** An admin named the delegate, who may vote in place of the absent person. */
   readonly by_admin: boolean;
   readonly starts_at: string;
   readonly ends_at: string;
@@ -14,7 +14,6 @@ export interface StoredAbsence {
 const columns = "user_id, delegate, by_admin, starts_at, ends_at";
 const holds = "starts_at <= statement_timestamp() and ends_at > statement_timestamp()";
 
-/** Returns the absences of these people that hold now or later. */
 export function readAbsences(query: Query, org_id: string, user_ids: readonly string[]): Promise<StoredAbsence[]> {
   return query<StoredAbsence>(
     `select ${columns} from absences where org_id = $1 and user_id = any($2::text[]) and ends_at > statement_timestamp()`,
@@ -22,14 +21,13 @@ export function readAbsences(query: Query, org_id: string, user_ids: readonly st
   );
 }
 
-/** Returns the absences that hold now, in the order of their people. */
 export function readAbsentNow(query: Query, org_id: string): Promise<StoredAbsence[]> {
   return query<StoredAbsence>(`select ${columns} from absences where org_id = $1 and ${holds} order by user_id`, [
     org_id,
   ]);
 }
 
-/** Returns the absences that hold now in which an admin named one of these people as the delegate, in the order of the absent people. */
+/** Returns current absences for which an admin named one of these delegates. */
 export function readDelegations(query: Query, org_id: string, delegates: readonly string[]): Promise<StoredAbsence[]> {
   return query<StoredAbsence>(
     `select ${columns} from absences where org_id = $1 and delegate = any($2::text[]) and by_admin and ${holds} order by user_id`,
@@ -37,7 +35,7 @@ export function readDelegations(query: Query, org_id: string, delegates: readonl
   );
 }
 
-/** Writes a person's absence, in place of an earlier one. */
+/** Replaces the person's earlier absence. */
 export async function writeAbsence(
   query: Query,
   org_id: string,
@@ -54,7 +52,7 @@ export async function writeAbsence(
   );
 }
 
-/** Deletes a person's absence. False: there is none. */
+/** Returns false if there was none. */
 export async function deleteAbsence(query: Query, org_id: string, user_id: string): Promise<boolean> {
   const rows = await query("delete from absences where org_id = $1 and user_id = $2 returning true as deleted", [
     org_id,

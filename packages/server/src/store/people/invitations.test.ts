@@ -1,4 +1,3 @@
-/** Statements read and delete the right invitations. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -31,7 +30,7 @@ const count = (org_id: string) => db.system((query) => countInvitations(query, o
 const remove = async (org_id: string, which: Parameters<typeof deleteInvitations>[2]) =>
   (await db.system((query) => deleteInvitations(query, org_id, which))).map((each) => each.invitation_id).sort();
 
-test("open ones are the organization's that have not expired, newest first, below the cursor", async () => {
+test("a list has the organization's unexpired invitations, newest first, below the cursor", async () => {
   const [own, other] = await organizations();
   await expired(own);
   const newest = [await invite(own), await invite(own), await invite(own)].sort().reverse();
@@ -40,7 +39,7 @@ test("open ones are the organization's that have not expired, newest first, belo
   expect(await open(own, 1, newest[0])).toEqual([newest[1]]);
 });
 
-test("an invitation is good for a week, and expires at the moment of a link that is made with it", async () => {
+test("an invitation is valid for a week, and expires together with the link of the same transaction", async () => {
   const [own] = await organizations();
   const kept = { invitation_id: ids.next("invitation"), email: "a@example.com", role: "admin" } as const;
   const token_sha256 = "cd".repeat(32);
@@ -54,7 +53,7 @@ test("an invitation is good for a week, and expires at the moment of a link that
   ).toEqual([{ expires_at: made.expires_at }]);
 });
 
-test("what is withdrawn by id, address or chain of keys takes nothing else along", async () => {
+test("invitations are deleted by id, address or rotation chain, and no others", async () => {
   const [own, other] = await organizations();
   const keys = ["key_first", "key_rotated", "key_other"];
   for (const [n, key_id] of keys.entries())
@@ -78,7 +77,7 @@ test("what is withdrawn by id, address or chain of keys takes nothing else along
   expect([(await open(own)).sort(), (await open(other)).sort()]).toEqual([kept.sort(), theirs.sort()]);
 });
 
-test("what another node is deleting is left to it, and no more than asked for goes", async () => {
+test("rows that another node is deleting are skipped, and at most the limit is deleted", async () => {
   await db.query("delete from invitations");
   const [own] = await organizations();
   const old = [await expired(own), await expired(own), await invite(own)];

@@ -1,8 +1,6 @@
-/** SQL for invitations that nobody has accepted yet. */
 import { type Invitation, limits, type PersonRole } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** A stored invitation. */
 export interface KeptInvitation extends Invitation {
   readonly role: PersonRole;
   /** Hex. */
@@ -11,7 +9,7 @@ export interface KeptInvitation extends Invitation {
 
 const columns = "invitation_id, email, role, created_at, expires_at, encode(token_sha256, 'hex') as token_sha256";
 
-/** Writes an invitation, which expires at the same moment as a link that is stored in the same transaction. Returns it. */
+/** Expires together with a link that the same transaction stores. */
 export async function insertInvitation(
   query: Query,
   org_id: string,
@@ -27,7 +25,7 @@ export async function insertInvitation(
   return row as KeptInvitation;
 }
 
-/** Returns the open invitation of an address (lower case) with its sender. */
+/** `email` is lower case. */
 export async function readInvitation(
   query: Query,
   org_id: string,
@@ -41,7 +39,7 @@ export async function readInvitation(
   return row;
 }
 
-/** Open invitations, newest first, below `before` (an invitation_id) when given. */
+/** Newest first, below the id `before`. */
 export function listInvitations(
   query: Query,
   org_id: string,
@@ -56,7 +54,7 @@ export function listInvitations(
   );
 }
 
-/** Gives invitations another sender (key_id, user_id, `system`), so they end with the new sender. */
+/** Changes the sender (key_id, user_id, `system`). Invitations end when their sender ends. */
 export async function giveInvitations(
   query: Query,
   org_id: string,
@@ -70,7 +68,6 @@ export async function giveInvitations(
   ]);
 }
 
-/** Counts the open invitations. */
 export async function countInvitations(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>(
     "select count(*)::integer as n from invitations where org_id = $1 and expires_at > clock_timestamp()",
@@ -79,10 +76,7 @@ export async function countInvitations(query: Query, org_id: string): Promise<nu
   return row?.n ?? 0;
 }
 
-/**
- * Deletes the invitations with these ids, all for this address (lower case), or all of these chains of rotated keys (by their
- * lineage_id). Returns the deleted invitations.
- */
+/** Deletes and returns invitations by id, by address (lower case), or by the sender's rotation chain. */
 export function deleteInvitations(
   query: Query,
   org_id: string,

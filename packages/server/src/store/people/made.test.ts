@@ -1,4 +1,3 @@
-/** Reads of what a person made stay fast with many keys. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { type Plan, planOf } from "../../testing/database/plan.ts";
@@ -7,12 +6,12 @@ import { readMade } from "./made.ts";
 
 const { db } = await testDatabase();
 
-/** The rows that all steps gave, over all the times that they were carried out. */
+/** Returns the rows of all steps, times their loops. */
 function rowsOf({ Plans = [], ...plan }: Plan): number {
   return Plans.reduce((sum, each) => sum + rowsOf(each), plan["Actual Rows"] * plan["Actual Loops"]);
 }
 
-test("what a person made is read without comparing each key of the organization with each key of the person", async () => {
+test("what a person created is read without comparing each key of the organization with each key of the person", async () => {
   const [{ org_id, user_id }, colleague, stranger] = await testPeople(db);
   const addKeys = (of: string, created_by: string, count: number) =>
     db.query(

@@ -1,25 +1,22 @@
-/** SQL for keys, webhooks and open invitations that a person made and that work without the person. */
+/** SQL for keys, webhooks and open invitations that a person created and that work without the person. */
 import type { MadeThing } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
 /**
- * SQL: looks up the keys that each of the makers `m` made. `offset 0` keeps it a look-up in an index for each maker. As a plain join
- * it compared each key with each maker if PostgreSQL expected few of them: 20,000 keys took 20 s.
+ * SQL: the keys that the makers `m` created. `offset 0` forces an index lookup for each maker. A plain join over 20,000
+ * keys took 20 s.
  */
 const keysOf = (columns: string, which: string) =>
   `from makers m cross join lateral (
      select ${columns} from api_keys where org_id = $1 and created_by = m.id and ${which} offset 0) k`;
 
-/** The ids of a person (`$2`) and of all keys that the person or such a key made, revoked ones included. */
+/** The ids of a person (`$2`) and of all keys that they created, including revoked ones. */
 const makers = `with recursive makers (id) as (
     select $2::text
     union
     select k.key_id ${keysOf("key_id", "true")})`;
 
-/**
- * Returns what a person, or a key of the person, made and what is still valid. Ordered by kind and id.
- * Under the head's lock nothing is added to it.
- */
+/** Returns the things that are still valid, by kind and id. Under the head's lock nothing is added. */
 export function readMade(query: Query, org_id: string, user_id: string): Promise<MadeThing[]> {
   return query<MadeThing>(
     `${makers}

@@ -15,7 +15,7 @@ import { updatePerson } from "./people.ts";
 
 const { db } = await testDatabase();
 
-test("kinds that somebody waits for are claimed before others, in their order, and among equals the longest due", async () => {
+test("kinds in `first` are claimed before others, in that order, and within a kind the longest due", async () => {
   const kinds = [...Array<string>(12).fill("escalations"), "signup", "escalations", "password", "signup"];
   for (const [n, kind] of kinds.entries()) {
     await insertMail(db.query, { mail_id: `mail_${String(n).padStart(2, "0")}`, kind, sealed: "" });
@@ -30,7 +30,7 @@ test("kinds that somebody waits for are claimed before others, in their order, a
   expect(await claim(1)).toEqual([]);
 });
 
-test("a mail is taken by one node only, with its earlier attempts, and comes again when its lease or its wait is over", async () => {
+test("one node claims a mail, with its earlier attempts; it is due again after its lease or wait", async () => {
   await db.query("delete from mails");
   await db.system(async (query) => {
     for (const mail_id of ["m1", "m2", "m3"]) await insertMail(query, { mail_id, kind: "password", sealed: "s" });
@@ -50,7 +50,6 @@ test("a mail is taken by one node only, with its earlier attempts, and comes aga
   await due();
   expect(await claim(2)).toHaveLength(2);
   await due();
-  // Having been taken counts where it is tried again later, and not where it was only put off.
   await db.query("update mails set attempts = 1");
   await claim();
   await db.system(async (query) => {
@@ -70,7 +69,7 @@ test("a mail is taken by one node only, with its earlier attempts, and comes aga
   expect(await db.query("select from mails")).toHaveLength(2);
 });
 
-test("a claimed mail says how long ago it was written", async () => {
+test("a claimed mail has its age", async () => {
   await db.query("delete from mails");
   await db.system((query) => insertMail(query, { mail_id: "m1", kind: "password", sealed: "s" }));
   await db.query("update mails set created_at = now() - interval '601 seconds'");

@@ -1,33 +1,29 @@
 /**
- * SQL for the mail queue. Contents are sealed, because they carry links that sign people in. The database's time decides when a
- * mail is due. A node with a fast clock could otherwise send a mail that another node is sending.
+ * SQL for the mail queue. Contents are sealed, because they carry sign-in links. Mails are due by the database's time,
+ * because a node with a fast clock would send mails twice.
  */
 import type { Escalation, Role } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 
-/** A mail to write. */
 export interface NewMail {
   readonly mail_id: string;
   readonly kind: string;
   readonly sealed: string;
 }
 
-/** A mail that is due. */
 export interface DueMail {
   readonly mail_id: string;
   readonly kind: string;
   readonly sealed: string;
-  /** Earlier attempts. */
   readonly attempts: number;
-  /** The time at which the mail was written. */
   readonly created_at: string;
   /** Seconds since `created_at`. */
   readonly age_seconds: number;
 }
 
-/** Writes a mail in the transaction that causes it. System scope. */
+/** Call in the transaction that causes the mail. System scope. */
 export async function insertMail(query: Query, { mail_id, kind, sealed }: NewMail): Promise<void> {
   await query("insert into mails (mail_id, kind, sealed, created_at, due_at) values ($1, $2, $3, now(), now())", [
     mail_id,
@@ -37,8 +33,8 @@ export async function insertMail(query: Query, { mail_id, kind, sealed }: NewMai
 }
 
 /**
- * Takes up to `limit` mails that are due and leases them: if this node dies, another one sends them after the lease. Kinds named in
- * `first` go before all others, in that order, so that a backlog of another kind does not delay links.
+ * Leases due mails; after the lease, another node may send them. Kinds in `first` go first, so that no backlog delays
+ * links.
  */
 export function claimMails(
   query: Query,
@@ -58,12 +54,10 @@ export function claimMails(
   );
 }
 
-/** Deletes a mail that was sent or given up. */
 export async function deleteMail(query: Query, mail_id: string): Promise<void> {
   await query("delete from mails where mail_id = $1", [mail_id]);
 }
 
-/** Schedules the next attempt of a mail. */
 export async function postponeMail(query: Query, mail_id: string, wait_seconds: number): Promise<void> {
   await query("update mails set due_at = now() + make_interval(secs => $2::integer) where mail_id = $1", [
     mail_id,
@@ -79,11 +73,10 @@ export async function putOffMail(query: Query, mail_id: string, wait_seconds: nu
   );
 }
 
-/** An escalation that waits for reviewers. */
 export interface WaitingEscalation {
   readonly org_id: string;
   readonly escalation_id: string;
-  /** The submitter's chain of keys. Null: open mode. */
+  /** The submitter's rotation chain. Null: open mode. */
   readonly lineage_id: string | null;
   readonly record: Escalation;
   readonly created_at: string;
@@ -91,7 +84,7 @@ export interface WaitingEscalation {
   readonly demands: readonly CountedDemand[];
 }
 
-/** Takes up to `limit` escalations without a mail to reviewers and marks them, for one node only. System scope. */
+/** Marks and returns escalations without a mail to reviewers. System scope. */
 export async function takeUntold(query: Query, limit: number): Promise<WaitingEscalation[]> {
   const is_untold = "not notified and status = 'pending' and mode = 'live'";
   const untold = await query<{ org_id: string; escalation_id: string }>(
@@ -113,8 +106,8 @@ export async function takeUntold(query: Query, limit: number): Promise<WaitingEs
 }
 
 /**
- * Writes which demands of a review were mailed, in the transaction of `takeUntold`, which locks its row. A concurrent vote
- * may overwrite the demands. Then some reviewers get a second mail.
+ * Writes which demands were mailed, in the transaction of `takeUntold`. If a concurrent vote overwrites them, some
+ * reviewers get a second mail.
  */
 export async function writeTold(query: Query, { org_id, escalation_id, demands }: WaitingEscalation): Promise<void> {
   await query("update escalations set demands = $3::json where org_id = $1 and escalation_id = $2", [
@@ -124,15 +117,12 @@ export async function writeTold(query: Query, { org_id, escalation_id, demands }
   ]);
 }
 
-/** A waiting escalation with a further mail that is due. */
 export interface NoticedEscalation extends WaitingEscalation {
-  /** The time since which the mail is due. */
   readonly notice_at: string;
 }
 
 /**
- * Takes up to `limit` escalations with a further mail that is due `now`, for one node only: their rows are locked until the transaction
- * ends, which must write when the next one is due. System scope.
+ * Returns escalations with a due reminder and locks them. The same transaction must call `writeNotices`. System scope.
  */
 export async function takeDueNotices(query: Query, now: string, limit: number): Promise<NoticedEscalation[]> {
   const is_due = "notice_at <= $1::timestamptz and status = 'pending'";
@@ -152,7 +142,7 @@ export async function takeDueNotices(query: Query, now: string, limit: number): 
   return taken;
 }
 
-/** Writes when the next further mails of these escalations are due; null: none is. */
+/** Null: no further reminder. */
 export async function writeNotices(
   query: Query,
   org_id: string,
@@ -165,7 +155,7 @@ export async function writeNotices(
   );
 }
 
-/** Marks an escalation for a mail to reviewers, because they changed or their turn has come. */
+/** Requests a mail to reviewers, because they changed or their tier opened. */
 export async function markUntold(query: Query, org_id: string, escalation_id: string): Promise<void> {
   await query("update escalations set notified = false where org_id = $1 and escalation_id = $2", [
     org_id,
@@ -173,7 +163,6 @@ export async function markUntold(query: Query, org_id: string, escalation_id: st
   ]);
 }
 
-/** Returns the people who get mails about an organization's escalations. */
 export function readNotified(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Statements find, use and delete the right passkey. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testPeople } from "../../testing/people/person.ts";
@@ -43,7 +42,6 @@ test("a person has its own passkeys, newest first, and deletes no other", async 
   expect(await find("a")).toBeUndefined();
   for (const id of ["theirs", "far"]) expect(await find(id)).toBeDefined();
   expect(await list(own)).toEqual(["d", "c", "b"]);
-  // Its id is free again.
   expect(await add(colleague, "a")).toBe(true);
 });
 

@@ -1,21 +1,18 @@
-/** SQL for passkeys: public keys by which people sign in. */
 import type { Passkey } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import type { KnownPasskey } from "../../sign-in-ports.ts";
 
-/** A passkey with its person. */
 export interface StoredPasskey extends KnownPasskey {
   readonly org_id: string;
   readonly user_id: string;
 }
 
-/** A passkey to write. */
 export interface NewPasskey extends StoredPasskey {
   readonly name: string;
   readonly created_at: string;
 }
 
-/** Returns the passkey with this id, in any organization. System scope. */
+/** Searches all organizations. System scope. */
 export async function findPasskey(query: Query, passkey_id: string): Promise<StoredPasskey | undefined> {
   const [found] = await query<{ org_id: string }>("select org_id from passkey_index where passkey_id = $1", [
     passkey_id,
@@ -28,7 +25,7 @@ export async function findPasskey(query: Query, passkey_id: string): Promise<Sto
   return passkey;
 }
 
-/** A person's passkeys, newest first. */
+/** Newest first. */
 export function listPasskeys(
   query: Query,
   org_id: string,
@@ -41,7 +38,7 @@ export function listPasskeys(
   );
 }
 
-/** Writes a passkey. False: one with its id exists, of any person. System scope. */
+/** Returns false if the id is taken. System scope. */
 export async function insertPasskey(query: Query, passkey: NewPasskey): Promise<boolean> {
   const { org_id, passkey_id, user_id, name, public_key, counter, transports, created_at } = passkey;
   const mine = await query(
@@ -59,8 +56,8 @@ export async function insertPasskey(query: Query, passkey: NewPasskey): Promise<
 }
 
 /**
- * Notes a use; of several at once, one succeeds. False: the passkey is gone, or it was used with this count or a later one
- * (authenticators that do not count stay at 0).
+ * Of concurrent uses, one succeeds. Returns false if the passkey is gone, or was used with this count or a later one.
+ * Some authenticators always count 0.
  */
 export async function notePasskeyUse(
   query: Query,
@@ -76,7 +73,7 @@ export async function notePasskeyUse(
   return rows.length > 0;
 }
 
-/** Deletes one of a person's passkeys. False: there is none. System scope. */
+/** Returns false if there is none. System scope. */
 export async function deletePasskey(
   query: Query,
   org_id: string,

@@ -1,4 +1,3 @@
-/** Statements read and change the right one of several accounts. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { testOrganization } from "../../testing/nodes/http-node.ts";
@@ -28,7 +27,7 @@ const at = "2026-11-21T04:00:00.000000Z";
 const found = ({ email }: Pick<Person, "email">) => db.system((query) => findPerson(query, email));
 const hash = (n: number) => n.toString(16).padStart(64, "0");
 
-test("one person is changed, and nobody of another organization by its own", async () => {
+test("a change affects one person, and no person of another organization", async () => {
   const [own, colleague, elsewhere] = await testPeople(db);
   await db.system(async (query) => {
     expect(await readPerson(query, own.org_id, elsewhere.user_id)).toBeUndefined();
@@ -41,7 +40,7 @@ test("one person is changed, and nobody of another organization by its own", asy
   expect([await found(colleague), await found(elsewhere)]).toEqual([colleague, elsewhere]);
 });
 
-test("whether there is another admin is asked of the organization's admins but this one", async () => {
+test("hasOtherAdmin considers the organization's admins except the given one", async () => {
   const [own, colleague, elsewhere] = await testPeople(db);
   const other = () => db.system((query) => hasOtherAdmin(query, own.org_id, own.user_id));
   const promote = ({ org_id, user_id }: Person) =>
@@ -53,7 +52,7 @@ test("whether there is another admin is asked of the organization's admins but t
   expect(await other()).toBe(true);
 });
 
-test("lists and counts have the organization's people, of the role that is asked for, newest first, below the cursor", async () => {
+test("lists and counts have the organization's people with the given role, newest first, below the cursor", async () => {
   const [first, second] = await testPeople(db);
   const admin = await testPerson(db, first.org_id, { role: "admin" });
   const list = (role: Person["role"] | null, limit: number, before: string | null = null) =>
@@ -70,7 +69,7 @@ test("lists and counts have the organization's people, of the role that is asked
   expect(await db.system((query) => countPeople(query, first.org_id))).toBe(3);
 });
 
-test("a removed person's second factor, passkeys and address are deleted, and nobody else's", async () => {
+test("deleting a person deletes the second factor, passkeys and address of this person only", async () => {
   const [own, colleague, elsewhere] = await testPeople(db);
   for (const { org_id, user_id } of [own, colleague, elsewhere]) {
     await db.system((query) => writeRecoveryCodes(query, org_id, user_id, [hash(1), hash(2)]));
@@ -96,7 +95,7 @@ test("a removed person's second factor, passkeys and address are deleted, and no
   await testPerson(db, elsewhere.org_id, { email: own.email });
 });
 
-test("an address that was removed from one organization is let back in by that one, and no other address with it", async () => {
+test("forgetting a removed address affects this organization and this address only", async () => {
   const [{ org_id }, { org_id: other }] = [await testOrganization(db), await testOrganization(db)];
   const known = (of: string, email: string) => db.system((query) => wasRemoved(query, of, email));
   await db.system(async (query) => {
@@ -115,7 +114,7 @@ test("an address that was removed from one organization is let back in by that o
   expect(await known(other, "a@example.com")).toBe(true);
 });
 
-test("a second factor is its person's: seed, codes, and the last one that was used, which a new seed forgets", async () => {
+test("seed, codes and last used step belong to one person, and a new seed resets the last used step", async () => {
   const [own, colleague] = await testPeople(db);
   const both = [own, colleague];
   const state = async ({ email }: Person) => {
@@ -145,7 +144,7 @@ test("a second factor is its person's: seed, codes, and the last one that was us
   expect(await state(own)).toEqual(["not confirmed", false]);
 });
 
-test("a recovery code serves its person once, and new ones void that person's old ones only", async () => {
+test("a recovery code works once for its person, and new codes replace this person's old codes only", async () => {
   const [own, colleague] = await testPeople(db);
   const write = ({ org_id, user_id }: Person, ...codes: number[]) =>
     db.system((query) => writeRecoveryCodes(query, org_id, user_id, codes.map(hash)));

@@ -1,19 +1,17 @@
-/** SQL for people: accounts with a role in one organization. Passwords are hashed, seeds are sealed. */
+/** SQL for people: accounts with a role in one organization. */
 import type { PersonRole, User } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { noteReviewersChanged } from "./reviewers-due.ts";
 import { endSoloBeside } from "./solo.ts";
 
-/** A person with hashed and sealed secrets. */
 export interface Person {
   readonly org_id: string;
   readonly user_id: string;
   readonly email: string;
   readonly role: PersonRole;
-  /** Argon2id in PHC form. Null: the person has no password. */
+  /** Argon2id in PHC form, or null. */
   readonly password_hash: string | null;
   readonly totp_sealed: string | null;
-  /** True: login requires the second factor. */
   readonly mfa_enabled: boolean;
   readonly notify: boolean;
   readonly created_at: string;
@@ -23,22 +21,20 @@ export interface Person {
 const columns = `org_id, user_id, email, role, password_hash, totp_sealed, totp_confirmed_at is not null as mfa_enabled, notify,
   created_at, last_seen_at`;
 
-/** Returns the public fields of a person. */
 export function shownUser({ user_id, email, role, mfa_enabled, notify, created_at, last_seen_at }: Person): User {
   return { user_id, email, role, mfa_enabled, notify, created_at, last_seen_at };
 }
 
-/** Returns the key of an address: lower case for ASCII letters only, so that no other letter becomes an ASCII one. */
+/** Returns the address in lower case, for ASCII only, so that no other letter becomes an ASCII one. */
 export function emailKey(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (capitals) => capitals.toLowerCase());
 }
 
-/** Returns the domain of an address, in the form of domain claims. */
 export function emailDomain(email: string): string {
   return emailKey(email.slice(email.lastIndexOf("@") + 1));
 }
 
-/** Returns the person with this address, in any organization. Always two statements, so the time reveals nothing. System scope. */
+/** Finds a person in any organization. Always runs two statements, so the duration reveals nothing. System scope. */
 export async function findPerson(query: Query, email: string): Promise<Person | undefined> {
   const [found] = await query<{ org_id: string; user_id: string }>(
     "select org_id, user_id from person_index where email = $1",
@@ -47,15 +43,13 @@ export async function findPerson(query: Query, email: string): Promise<Person | 
   return readPerson(query, found?.org_id ?? "", found?.user_id ?? "");
 }
 
-/** Returns a person of the organization. */
 export function readPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
   return personWhere(query, org_id, user_id, "");
 }
 
 /**
- * Returns a person and locks its row until the transaction ends. Callers that lock more lock the person first, then the organization's
- * head, then sessions, passkeys and links. In another order two transactions wait until PostgreSQL finds the
- * deadlock, and so does the whole organization.
+ * Locks the row until the transaction ends. Lock order, against deadlocks: person, the organization's head, then
+ * sessions, passkeys and links.
  */
 export function lockPerson(query: Query, org_id: string, user_id: string): Promise<Person | undefined> {
   return personWhere(query, org_id, user_id, "for update");
@@ -74,7 +68,7 @@ async function personWhere(
   return person;
 }
 
-/** Writes a new person. False: the address is taken. A second person ends solo mode. System scope. */
+/** Returns false if the address is taken. A second person ends solo mode. System scope. */
 export async function insertPerson(
   query: Query,
   person: Pick<Person, "org_id" | "user_id" | "email" | "role" | "password_hash" | "created_at">,
@@ -95,7 +89,7 @@ export async function insertPerson(
   return true;
 }
 
-/** Returns up to `limit` people, newest first, below `before` (a user_id) if given. */
+/** Newest first, below the id `before`. */
 export function listPeople(
   query: Query,
   org_id: string,
@@ -111,17 +105,16 @@ export function listPeople(
   );
 }
 
-/** A named reviewer. */
 export interface NamedReviewer {
   readonly id: string;
-  /** The user_id, or the first key of its chain of rotations. */
+  /** The user_id, or the first key of the rotation chain. */
   readonly lineage_id: string;
   readonly role: PersonRole;
-  /** For a key: the key or a rotation of it is neither revoked nor expired. */
+  /** True for a person, and for a key that is valid or has a valid rotation. */
   readonly valid: boolean;
 }
 
-/** Returns the people (user_id) and keys (key_id) of the organization among `ids`. */
+/** Returns the people (user_id) and keys (key_id) among `ids`. */
 export function readNamedReviewers(query: Query, org_id: string, ids: readonly string[]): Promise<NamedReviewer[]> {
   return query<NamedReviewer>(
     `select user_id as id, user_id as lineage_id, role, true as valid from people
@@ -135,19 +128,16 @@ export function readNamedReviewers(query: Query, org_id: string, ids: readonly s
   );
 }
 
-/** Returns whether a person is in the organization. */
 export async function isPerson(query: Query, org_id: string, user_id: string): Promise<boolean> {
   const rows = await query("select from people where org_id = $1 and user_id = $2", [org_id, user_id]);
   return rows.length > 0;
 }
 
-/** Counts the people of the organization. */
 export async function countPeople(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::integer as n from people where org_id = $1", [org_id]);
   return row?.n ?? 0;
 }
 
-/** Returns whether another person of the organization is an admin. */
 export async function hasOtherAdmin(query: Query, org_id: string, user_id: string): Promise<boolean> {
   const rows = await query("select from people where org_id = $1 and role = 'admin' and user_id <> $2 limit 1", [
     org_id,
@@ -156,7 +146,6 @@ export async function hasOtherAdmin(query: Query, org_id: string, user_id: strin
   return rows.length > 0;
 }
 
-/** Writes the given fields. */
 export async function updatePerson(
   query: Query,
   org_id: string,
@@ -172,7 +161,7 @@ export async function updatePerson(
   );
 }
 
-/** Returns whether the person's password was changed after a time (RFC 3339). */
+/** `moment` is RFC 3339. */
 export async function passwordChangedAfter(
   query: Query,
   org_id: string,
@@ -187,7 +176,7 @@ export async function passwordChangedAfter(
   return rows.length > 0;
 }
 
-/** Deletes a person with all sessions and credentials. System scope, because of the indexes. */
+/** Deletes a person with all sessions and credentials. System scope. */
 export async function deletePerson(query: Query, org_id: string, user_id: string): Promise<void> {
   for (const table of ["people", "recovery_codes", "person_index", "passkeys", "passkey_index"]) {
     await query(`delete from ${table} where org_id = $1 and user_id = $2`, [org_id, user_id]);
@@ -195,7 +184,7 @@ export async function deletePerson(query: Query, org_id: string, user_id: string
   await query("delete from absences where org_id = $1 and (user_id = $2 or delegate = $2)", [org_id, user_id]);
 }
 
-/** Notes that the person with this address was removed from the organization. `at` in RFC 3339. */
+/** `at` is RFC 3339. */
 export async function noteRemoved(query: Query, org_id: string, email: string, at: string): Promise<void> {
   await query(
     `insert into removed_addresses (org_id, email, removed_at) values ($1, $2, $3::timestamptz)
@@ -204,18 +193,16 @@ export async function noteRemoved(query: Query, org_id: string, email: string, a
   );
 }
 
-/** Returns whether a person with this address was removed from the organization and not invited again. */
+/** Returns true if the address was removed and not invited again. */
 export async function wasRemoved(query: Query, org_id: string, email: string): Promise<boolean> {
   const rows = await query("select from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
   return rows.length > 0;
 }
 
-/** Forgets that an address was removed. */
 export async function forgetRemoved(query: Query, org_id: string, email: string): Promise<void> {
   await query("delete from removed_addresses where org_id = $1 and email = $2", [org_id, emailKey(email)]);
 }
 
-/** Stores an unconfirmed seed. */
 export async function writeTotpSeed(query: Query, org_id: string, user_id: string, sealed: string): Promise<void> {
   await query(
     `update people set totp_sealed = $3, totp_confirmed_at = null, totp_last_step = null where org_id = $1 and user_id = $2`,
@@ -223,7 +210,7 @@ export async function writeTotpSeed(query: Query, org_id: string, user_id: strin
   );
 }
 
-/** Enables (`at`) or disables (null) the second factor. */
+/** Null: disables the second factor. */
 export async function confirmTotpSeed(query: Query, org_id: string, user_id: string, at: string | null): Promise<void> {
   await query(
     `update people set totp_confirmed_at = $3::timestamptz, totp_sealed = case when $3 is null then null else totp_sealed end
@@ -232,10 +219,9 @@ export async function confirmTotpSeed(query: Query, org_id: string, user_id: str
   );
 }
 
-/** The length of a TOTP step. */
 export const totp_step_seconds = 30;
 
-/** Uses up a TOTP step; of several callers on any nodes, one succeeds. False: this or a later step was used before. */
+/** Uses up a TOTP step. Of concurrent callers, one succeeds. Returns false if this or a later step was used. */
 export async function useTotpStep(query: Query, org_id: string, user_id: string, step: number): Promise<boolean> {
   const rows = await query(
     `update people set totp_last_step = $3::bigint
@@ -246,7 +232,7 @@ export async function useTotpStep(query: Query, org_id: string, user_id: string,
   return rows.length > 0;
 }
 
-/** Replaces the recovery codes by those with these hashes (hex). */
+/** `hashes` are hex. */
 export async function writeRecoveryCodes(
   query: Query,
   org_id: string,
@@ -261,7 +247,7 @@ export async function writeRecoveryCodes(
   );
 }
 
-/** Uses up a recovery code. False: the person has no such code. */
+/** Uses up a code. Returns false if the person has no such code. */
 export async function useRecoveryCode(query: Query, org_id: string, user_id: string, hash: string): Promise<boolean> {
   const rows = await query(
     `delete from recovery_codes where org_id = $1 and user_id = $2 and code_sha256 = decode($3, 'hex') returning true as mine`,

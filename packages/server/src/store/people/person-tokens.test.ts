@@ -1,4 +1,3 @@
-/** Statements read and delete the right tokens. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Query } from "../../ports.ts";
@@ -25,7 +24,6 @@ const give = (text: string, kind: TokenKind, { org_id, user_id }: Person) =>
   db.system((query) => insertToken(query, kind, hash(text), org_id, { user_id }));
 const read = (text: string, kind: TokenKind) => db.system((query) => readToken(query, kind, hash(text)));
 const take = (text: string, kind: TokenKind) => db.system((query) => takeToken(query, kind, hash(text)));
-/** Moves the end of a token; by default to this moment. */
 const ends = (text: string, seconds = 0) =>
   db.query(
     `update person_tokens set expires_at = clock_timestamp() + make_interval(secs => $2::integer)
@@ -33,7 +31,7 @@ const ends = (text: string, seconds = 0) =>
     [hash(text), seconds],
   );
 
-test("a token is good for what it was given for, until it expires, and is taken once", async () => {
+test("a token is valid for its kind until it expires, and can be taken once", async () => {
   const [own] = await testPeople(db);
   for (const kind of kinds) await give(kind, kind, own);
   const subject = { org_id: own.org_id, subject: { user_id: own.user_id } };
@@ -69,7 +67,7 @@ test.each([
   expect(Math.abs((left?.seconds ?? 0) - seconds)).toBeLessThan(30);
 });
 
-test("a person has a recent token, and loses it, by kind and by person", async () => {
+test("recent tokens are found and deleted by kind and person", async () => {
   const [own, colleague] = await testPeople(db);
   const has = (kind: TokenKind, { org_id, user_id }: Person, seconds = 60) =>
     db.system((query) => hasRecentToken(query, kind, org_id, user_id, seconds));
@@ -91,7 +89,7 @@ test("a person has a recent token, and loses it, by kind and by person", async (
   expect([await has("password", colleague), await has("passkey", own)]).toEqual([false, true]);
 });
 
-test("tokens go when their time is over, at most 1,000 in one go", async () => {
+test("expired tokens are deleted, at most 1,000 at once", async () => {
   const [own] = await testPeople(db);
   await db.query("delete from person_tokens");
   await give("over", "password", own);

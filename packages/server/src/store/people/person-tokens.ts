@@ -1,11 +1,9 @@
 /**
- * SQL for mailed links and login challenges. Only the SHA-256 of their texts is stored. The database's time decides when each
- * of them expires.
+ * SQL for mailed links and login challenges, by the SHA-256 of their texts (hex). They expire by the database's time.
  */
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** The purpose of a token. */
 export type TokenKind = "signup" | "password" | "invitation" | "passkey" | "sso";
 
 const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
@@ -16,14 +14,13 @@ const lifetime_seconds: Readonly<Record<TokenKind, number>> = {
   sso: limits.sso_login_seconds,
 };
 
-/** A presented token. */
 export interface PersonToken {
-  /** Null for a signup. */
+  /** Null: a signup. */
   readonly org_id: string | null;
   readonly subject: Readonly<Record<string, string>>;
 }
 
-/** Stores a token under the SHA-256 of its text (hex). The kind determines its lifetime. System scope. */
+/** System scope. */
 export async function insertToken(
   query: Query,
   kind: TokenKind,
@@ -38,7 +35,7 @@ export async function insertToken(
   );
 }
 
-/** Reads a token without using it up. Undefined: it does not exist or has expired. System scope. */
+/** Reads a token without using it up. Undefined: unknown or expired. System scope. */
 export async function readToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
     `select org_id, subject from person_tokens
@@ -48,7 +45,7 @@ export async function readToken(query: Query, kind: TokenKind, token_sha256: str
   return token;
 }
 
-/** Uses up a token; of several callers, one succeeds. Undefined: the token does not exist or has expired. System scope. */
+/** Uses up a token. Of concurrent callers, one succeeds. Undefined: unknown or expired. System scope. */
 export async function takeToken(query: Query, kind: TokenKind, token_sha256: string): Promise<PersonToken | undefined> {
   const [token] = await query<PersonToken>(
     `delete from person_tokens where token_sha256 = decode($1, 'hex') and kind = $2 and expires_at > statement_timestamp()
@@ -58,7 +55,7 @@ export async function takeToken(query: Query, kind: TokenKind, token_sha256: str
   return token;
 }
 
-/** Deletes tokens that were not used, by the SHA-256 of their texts (hex). System scope. */
+/** System scope. */
 export async function deleteTokens(query: Query, tokens_sha256: readonly string[]): Promise<void> {
   await query(
     "delete from person_tokens where token_sha256 = any (array(select decode(hex, 'hex') from unnest($1::text[]) as t(hex)))",
@@ -66,7 +63,7 @@ export async function deleteTokens(query: Query, tokens_sha256: readonly string[
   );
 }
 
-/** Returns whether a person has an unused token of this kind from the last `seconds`. System scope. */
+/** Returns true if the person has an unused token from the last `seconds`. System scope. */
 export async function hasRecentToken(
   query: Query,
   kind: TokenKind,
@@ -83,7 +80,7 @@ export async function hasRecentToken(
   return rows.length > 0;
 }
 
-/** Deletes every token of this kind that a person has. System scope. */
+/** System scope. */
 export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: string, user_id: string): Promise<void> {
   await query("delete from person_tokens where kind = $1 and org_id = $2 and subject ->> 'user_id' = $3", [
     kind,
@@ -92,7 +89,7 @@ export async function deleteTokensOf(query: Query, kind: TokenKind, org_id: stri
   ]);
 }
 
-/** Deletes up to 1,000 expired tokens, except those that others have locked. Returns how many. System scope. */
+/** Deletes up to 1,000 expired tokens that are not locked. System scope. */
 export async function deleteOldTokens(query: Query): Promise<number> {
   const rows = await query(
     `delete from person_tokens where token_sha256 in (

@@ -1,4 +1,3 @@
-/** Statements read, count and end the right ones of several people's sessions. */
 import { createHash } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
@@ -25,12 +24,11 @@ import {
 
 const { db } = await testDatabase();
 const ids = createIds(createClock());
-/** Returns the time that is `minutes` from now. */
 const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
 const idle_minutes = limits.session_idle_seconds / 60;
 const hash = (session_id: string) => createHash("sha256").update(session_id).digest("hex");
 
-/** Times in minutes from now. */
+/** In minutes from now. */
 interface Begun {
   readonly mfa_pending?: boolean;
   readonly failures?: number;
@@ -38,7 +36,7 @@ interface Begun {
   readonly expires?: number;
 }
 
-/** A session; gives its id. Its token is its id. */
+/** Creates a session. Returns its id, which is also its token. */
 async function session(
   { org_id, user_id }: { org_id: string; user_id: string },
   { mfa_pending = false, failures = 0, begun = -20, expires = 50 }: Begun = {},
@@ -79,7 +77,7 @@ test("a session is read with its own person and the epoch of its own organizatio
     });
 });
 
-test("a session is over once it has expired or was not seen for a day", async () => {
+test("a session is over when it has expired or was not seen for a day", async () => {
   const [own] = await people();
   const over = async (begun: Begun) => (await present(await session(own, begun)))?.over;
   expect([await over({}), await over({ expires: 0 }), await over({ expires: 1 })]).toEqual([false, true, false]);
@@ -88,7 +86,7 @@ test("a session is over once it has expired or was not seen for a day", async ()
   expect(Math.abs((seen?.unseen_seconds ?? 0) - 180)).toBeLessThan(30);
 });
 
-test("wrong second factors count for a person's logins that are not over, and not those given within a session", async () => {
+test("wrong second factors count in a person's unexpired logins, not within sessions", async () => {
   const [own, colleague] = await people();
   await session(own, { mfa_pending: true, failures: 2, expires: 0 });
   await session(own, { mfa_pending: true, expires: 40 });
@@ -103,7 +101,7 @@ test("wrong second factors count for a person's logins that are not over, and no
   expect(Math.abs(counted.left_seconds - 1_200)).toBeLessThan(30);
 });
 
-test("a login that is ended leaves its failures, its person's session, and everybody else's login", async () => {
+test("ending a login keeps its failures, its person's session and the logins of others", async () => {
   const [own, colleague] = await people();
   const [ended, other, signed_in, theirs] = [
     ...[await session(own, { mfa_pending: true, failures: 1 }), await session(own, { mfa_pending: true })],
@@ -117,7 +115,7 @@ test("a login that is ended leaves its failures, its person's session, and every
   expect(await stored(own.user_id)).toEqual([ended, other, signed_in].sort());
 });
 
-test("ending one session or all of a person ends nobody else's, and keeps logins with wrong second factors only", async () => {
+test("ending one or all sessions of a person affects no other person, and keeps only logins with wrong second factors", async () => {
   const [own, colleague, elsewhere] = await people();
   const theirs = [await session(colleague), await session(colleague, { mfa_pending: true }), await session(elsewhere)];
   const guessed = await session(own, { mfa_pending: true, failures: 1 });
@@ -139,7 +137,7 @@ test("ending one session or all of a person ends nobody else's, and keeps logins
   for (const session_id of theirs) expect(await present(session_id)).toBeDefined();
 });
 
-test("a person's list has its own sessions that are neither over nor idle nor waiting, newest first, page by page", async () => {
+test("a person's list has its open sessions, newest first, page by page", async () => {
   const [own, colleague] = await people();
   await session(colleague);
   await session(own, { mfa_pending: true });
@@ -156,7 +154,7 @@ test("a person's list has its own sessions that are neither over nor idle nor wa
   expect(await list(2, open[0])).toEqual(open.slice(1));
 });
 
-test("what is noted or asked of a session is of this one and its person", async () => {
+test("notes and questions about a session affect this session and its person only", async () => {
   const [own, colleague] = await people();
   const [seen, other, theirs] = [
     ...[await session(own, { begun: -31 }), await session(own, { begun: -22 }), await session(colleague)],
@@ -185,7 +183,7 @@ test("what is noted or asked of a session is of this one and its person", async 
   });
 });
 
-test("what is over or was not seen for too long goes, with its cookie, and nothing else", async () => {
+test("sessions that are over or idle are deleted with their cookies, and no others", async () => {
   for (const table of ["sessions", "session_index"]) await db.query(`delete from ${table}`);
   const [own] = await people();
   const open = await session(own);
@@ -195,13 +193,13 @@ test("what is over or was not seen for too long goes, with its cookie, and nothi
   expect(await remove()).toBe(2);
   expect([await present(over), await present(idle), await stored(own.user_id)]).toEqual([undefined, undefined, [open]]);
   expect(await present(open)).toBeDefined();
-  // A login that ended has no cookie any more. It still counts as a deleted row, because a pass ends at the first page with none.
+  // An ended login still counts as a deleted row, because a pass ends at the first page without one.
   const login = await session(own, { mfa_pending: true, failures: 1, expires: 0 });
   await db.system((query) => endLogin(query, own.org_id, login));
   expect([await remove(), await stored(own.user_id)]).toEqual([1, [open]]);
 });
 
-describe("what is over goes while its person's sessions are ended, and neither waits in a circle", () => {
+describe("deleting old sessions while a person's sessions are ended causes no deadlock", () => {
   test.each(
     ["sessions", "session_index"].flatMap((held) => [
       [held, "cleaning"],
@@ -231,7 +229,7 @@ describe("what is over goes while its person's sessions are ended, and neither w
     expect(await stored(own.user_id)).toEqual([]);
   });
 
-  test("a session that is seen at that moment stays", async () => {
+  test("a session that is noted as seen at that moment stays", async () => {
     const [own] = await people();
     const idle = await session(own, { begun: -idle_minutes });
     await meanwhile(db, (query) => noteSeen(query, { ...own, session_id: idle }), [

@@ -1,7 +1,4 @@
-/**
- * SQL for sessions. Only the SHA-256 of a cookie's text is stored. The database's time decides when a session begins and ends.
- *
- */
+/** SQL for sessions, by the SHA-256 of a cookie's text. They begin and end by the database's time. */
 import { limits, type OpenSession, type Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
@@ -12,22 +9,20 @@ export interface PresentedSession {
   readonly org_id: string;
   readonly session_id: string;
   readonly user_id: string;
-  /** True: the session only permits sending the second factor. */
+  /** True: only the second factor may be sent. */
   readonly mfa_pending: boolean;
   readonly role: Role;
   readonly expires_at: string;
-  /** True: the session has expired, or was idle for too long. */
+  /** True: expired, or idle for too long. */
   readonly over: boolean;
-  /** Seconds since the session was last seen. */
   readonly unseen_seconds: number;
   readonly auth_epoch: number;
 }
 
-/** SQL, true while the session `s` is neither expired nor idle for too long. */
 const is_open = `s.expires_at > statement_timestamp()
        and s.last_seen_at > statement_timestamp() - interval '${limits.session_idle_seconds} seconds'`;
 
-/** A session to write; times in RFC 3339. */
+/** Times are RFC 3339. */
 export interface NewSession {
   readonly org_id: string;
   readonly session_id: string;
@@ -41,7 +36,7 @@ export interface NewSession {
   readonly expires_at: string;
 }
 
-/** The session with this token (hex of its SHA-256), whether it is over or not. System scope. */
+/** Also returns sessions that are over. System scope. */
 export async function readSession(query: Query, token_sha256: string): Promise<PresentedSession | undefined> {
   const [found] = await query<{ org_id: string; session_id: string }>(
     "select org_id, session_id from session_index where token_sha256 = decode($1, 'hex')",
@@ -61,13 +56,13 @@ export async function readSession(query: Query, token_sha256: string): Promise<P
   return session;
 }
 
-/** Returns whether a session has not ended. Under the head's lock the answer holds until the transaction ends. */
+/** Returns true if the session has not ended. Under the head's lock, this holds until the transaction ends. */
 export async function sessionStands(query: Query, org_id: string, session_id: string): Promise<boolean> {
   const rows = await query("select from sessions where org_id = $1 and session_id = $2", [org_id, session_id]);
   return rows.length > 0;
 }
 
-/** Returns whether a session began within the last `seconds`. Undefined: the session has ended. */
+/** Undefined: the session has ended. */
 export async function beganWithin(
   query: Query,
   org_id: string,
@@ -82,7 +77,7 @@ export async function beganWithin(
   return row?.recent;
 }
 
-/** Writes a session. System scope. */
+/** System scope. */
 export async function insertSession(query: Query, session: NewSession): Promise<void> {
   await query(
     `insert into sessions (org_id, session_id, user_id, token_sha256, mfa_pending, client_ip, user_agent, created_at, last_seen_at,
@@ -107,10 +102,7 @@ export async function insertSession(query: Query, session: NewSession): Promise<
   ]);
 }
 
-/**
- * Counts the wrong second factors of a person's logins that have not expired. `left_seconds` is the time until the last of these
- * logins expires.
- */
+/** Counts wrong second factors in unexpired logins. `left_seconds`: until the last of these logins expires. */
 export async function readMfaFailures(
   query: Query,
   org_id: string,
@@ -136,7 +128,7 @@ export async function endLogin(query: Query, org_id: string, session_id: string)
     await query("delete from session_index where token_sha256 = $1::bytea", [login.token_sha256]);
 }
 
-/** Counts a wrong second factor and returns how many there were. Undefined: the session is gone. */
+/** Returns the new count. Undefined: the session is gone. */
 export async function countMfaFailure(query: Query, org_id: string, session_id: string): Promise<number | undefined> {
   const [row] = await query<{ mfa_failures: number }>(
     `update sessions set mfa_failures = mfa_failures + 1 where org_id = $1 and session_id = $2 returning mfa_failures`,
@@ -145,7 +137,6 @@ export async function countMfaFailure(query: Query, org_id: string, session_id: 
   return row?.mfa_failures;
 }
 
-/** Notes that a session and its person are seen now. */
 export async function noteSeen(
   query: Query,
   { org_id, session_id, user_id }: Pick<PresentedSession, "org_id" | "session_id" | "user_id">,
@@ -161,9 +152,9 @@ export async function noteSeen(
 }
 
 /**
- * Ends a person's sessions: the one named, or all. Returns how many. As in `endLogin`, logins with wrong second factors keep their
- * rows, because a reader of the person's mail could otherwise continue guessing after each new password. Locks `sessions` before
- * `session_index`, as `deleteOldSessions` does. System scope.
+ * Ends one or all sessions of a person and returns how many. Logins with wrong second factors keep their rows, so that
+ * a reader of the person's mail cannot continue guessing after each new password. Locks `sessions` before
+ * `session_index`. System scope.
  */
 export async function deleteSessions(
   query: Query,
@@ -186,7 +177,7 @@ export async function deleteSessions(
   return rows.length;
 }
 
-/** Returns up to `limit` of a person's open sessions, newest first, older than `before`. */
+/** Newest first, older than `before`. */
 export function listSessions(
   query: Query,
   org_id: string,
@@ -203,8 +194,8 @@ export function listSessions(
 }
 
 /**
- * Deletes up to 1,000 sessions that are over and returns how many. Skips rows that others have locked: a session that is being
- * noted as seen must not end, and a request that ends the sessions of a person holds the organization's head. System scope.
+ * Deletes up to 1,000 sessions that are over. Skips locked rows: another request notes the session as seen, or ends it
+ * while it holds the head. System scope.
  */
 export async function deleteOldSessions(query: Query): Promise<number> {
   const over = await query<{ org_id: string; session_id: string }>(

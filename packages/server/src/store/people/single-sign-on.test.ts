@@ -1,4 +1,3 @@
-/** Statements read the right organization's provider, domains, admins and identities. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -29,7 +28,7 @@ const write = (row: StoredSingleSignOn) => db.system((query) => writeSingleSignO
 const read = (org_id: string) => db.system((query) => readSingleSignOn(query, org_id));
 const ofDomain = async (domain: string) => (await db.system((query) => organizationsOfDomain(query, domain))).sort();
 
-test("a provider takes the place of the earlier one in every member, and its domains that of the earlier ones", async () => {
+test("a provider replaces the earlier one completely, including its domains", async () => {
   const [own, other] = await organizations();
   await write(provider(own, "a.test", "b.test"));
   await write(provider(other, "b.test", "c.test"));
@@ -49,7 +48,7 @@ test("a provider takes the place of the earlier one in every member, and its dom
   expect([await ofDomain("d.test"), await ofDomain("c.test")]).toEqual([[], [other]]);
 });
 
-test("others in a domain are people and open invitations of other organizations, in whatever case the address is written", async () => {
+test("others in a domain are people and open invitations of other organizations, in any case of the address", async () => {
   const [own, other] = await organizations();
   const others = (...domains: string[]) => db.system((query) => otherOrganizationsIn(query, own, domains));
   await testPerson(db, own, { email: "a@met.test", role: "admin" });
@@ -64,7 +63,7 @@ test("others in a domain are people and open invitations of other organizations,
   expect(await others("asked.test")).toEqual([]);
 });
 
-test("an identity is one organization's, one issuer's and one subject's, and a later one takes its place", async () => {
+test("an identity belongs to one organization, issuer and subject, and a later one replaces it", async () => {
   const [own, other] = await organizations();
   const note = (org_id: string, issuer: string, subject: string, user_id: string) =>
     db.system((query) => writeIdentity(query, { org_id, issuer, subject, user_id }, at));

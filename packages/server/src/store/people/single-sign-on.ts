@@ -1,13 +1,10 @@
-/** SQL for organizations' OpenID providers and the people they vouch for. */
 import type { SingleSignOnInput } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** An organization's stored OpenID provider. */
 export interface StoredSingleSignOn {
   readonly org_id: string;
   readonly issuer: string;
   readonly client_id: string;
-  /** Of the client. */
   readonly secret_sealed: string;
   /** Lower case. */
   readonly email_domains: readonly string[];
@@ -15,7 +12,6 @@ export interface StoredSingleSignOn {
   readonly updated_at: string;
 }
 
-/** The organization's provider, or undefined. */
 export async function readSingleSignOn(query: Query, org_id: string): Promise<StoredSingleSignOn | undefined> {
   const [row] = await query<StoredSingleSignOn>(
     `select org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at from single_sign_on
@@ -25,7 +21,7 @@ export async function readSingleSignOn(query: Query, org_id: string): Promise<St
   return row;
 }
 
-/** Stores a provider in place of the earlier one. System scope. */
+/** Replaces the earlier provider. System scope. */
 export async function writeSingleSignOn(query: Query, row: StoredSingleSignOn): Promise<void> {
   const { org_id, issuer, client_id, secret_sealed, email_domains, default_role, updated_at } = row;
   const domains = JSON.stringify(email_domains);
@@ -44,26 +40,25 @@ export async function writeSingleSignOn(query: Query, row: StoredSingleSignOn): 
   ]);
 }
 
-/** Removes the provider; false: there was none. System scope. */
+/** Returns false if there was none. System scope. */
 export async function deleteSingleSignOn(query: Query, org_id: string): Promise<boolean> {
   await query("delete from sso_domains where org_id = $1", [org_id]);
   const rows = await query("delete from single_sign_on where org_id = $1 returning true as deleted", [org_id]);
   return rows.length > 0;
 }
 
-/** Returns the organizations with single sign-on for a domain, at most two. System scope. */
+/** Returns at most two organizations with single sign-on for the domain. System scope. */
 export async function organizationsOfDomain(query: Query, domain: string): Promise<string[]> {
   const rows = await query<{ org_id: string }>("select org_id from sso_domains where domain = $1 limit 2", [domain]);
   return rows.map(({ org_id }) => org_id);
 }
 
-/** One organization's claim of a domain. */
 export interface DomainClaim {
   readonly org_id: string;
   readonly domain: string;
 }
 
-/** Takes up to `limit` claims whose newest check was a day ago or more, and notes that they are checked now. System scope. */
+/** Returns claims that were not checked for a day. System scope. */
 export function takeClaimsToCheck(query: Query, limit: number): Promise<DomainClaim[]> {
   return query<DomainClaim>(
     `update sso_domains set checked_at = statement_timestamp() where (domain, org_id) in (
@@ -74,7 +69,7 @@ export function takeClaimsToCheck(query: Query, limit: number): Promise<DomainCl
   );
 }
 
-/** Notes that a claim was found proven. System scope. */
+/** System scope. */
 export async function noteProven(query: Query, { org_id, domain }: DomainClaim): Promise<void> {
   await query("update sso_domains set proven_at = statement_timestamp() where org_id = $1 and domain = $2", [
     org_id,
@@ -83,8 +78,8 @@ export async function noteProven(query: Query, { org_id, domain }: DomainClaim):
 }
 
 /**
- * Ends a claim that was not proven within the `kept_seconds` before its newest check began. False: it was proven then or since, or there
- * is none. System scope.
+ * Ends an unproven claim. Returns false if it is gone, or was proven in the `kept_seconds` before its newest check.
+ * System scope.
  */
 export async function endClaim(query: Query, { org_id, domain }: DomainClaim, kept_seconds: number): Promise<boolean> {
   const rows = await query(
@@ -102,7 +97,7 @@ export async function endClaim(query: Query, { org_id, domain }: DomainClaim, ke
   return true;
 }
 
-/** The other organizations that have a person or an open invitation in one of these domains (lower case). System scope. */
+/** Searches people and open invitations. `domains` are lower case. System scope. */
 export function otherOrganizationsIn(query: Query, org_id: string, domains: readonly string[]): Promise<DomainClaim[]> {
   return query<DomainClaim>(
     `select org_id, substring(email from '[^@]*$') as domain from person_index
@@ -115,7 +110,7 @@ export function otherOrganizationsIn(query: Query, org_id: string, domains: read
   );
 }
 
-/** Returns whether the organization's trail has a conflict over this domain from the last day. */
+/** Returns true if the trail has a conflict over this domain from the last day. */
 export async function toldOfConflict(query: Query, { org_id, domain }: DomainClaim): Promise<boolean> {
   const rows = await query(
     `select from ledger where org_id = $1 and type = 'sso_conflict' and data ->> 'domain' = $2
@@ -125,7 +120,7 @@ export async function toldOfConflict(query: Query, { org_id, domain }: DomainCla
   return rows.length > 0;
 }
 
-/** Returns the person for whom a provider vouches under this subject, also a removed one. */
+/** Returns the person for whom the provider vouches, even if removed. */
 export async function readIdentity(
   query: Query,
   org_id: string,
@@ -139,7 +134,6 @@ export async function readIdentity(
   return row?.user_id;
 }
 
-/** Returns whether a provider has vouched for a person under any subject. */
 export async function hasIdentity(query: Query, org_id: string, issuer: string, user_id: string): Promise<boolean> {
   const rows = await query("select from sso_identities where org_id = $1 and issuer = $2 and user_id = $3", [
     org_id,
@@ -149,7 +143,6 @@ export async function hasIdentity(query: Query, org_id: string, issuer: string, 
   return rows.length > 0;
 }
 
-/** Notes that a provider vouches for a person under this subject. */
 export async function writeIdentity(
   query: Query,
   identity: { readonly org_id: string; readonly issuer: string; readonly subject: string; readonly user_id: string },

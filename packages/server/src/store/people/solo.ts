@@ -1,15 +1,13 @@
-/** SQL for solo mode, which lasts until an organization's second person. */
 import type { Query } from "../../ports.ts";
 
-/** Returns whether the organization never had a second person. */
 export async function isSolo(query: Query, org_id: string): Promise<boolean> {
   const rows = await query("select from organizations where org_id = $1 and solo_ended_at is null", [org_id]);
   return rows.length > 0;
 }
 
 /**
- * Ends solo mode permanently if the organization has a person other than this one. Call it in the transaction that adds an account or a
- * key. The two comparisons of `person` are two look-ups in the index, however many keys there are.
+ * Ends solo mode permanently if there is another person. Call it in the transaction that adds an account or a key. `<`
+ * and `>` use the index, `<>` would not.
  */
 export async function endSoloBeside(query: Query, org_id: string, person: string): Promise<void> {
   await query(

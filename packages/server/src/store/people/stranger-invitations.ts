@@ -1,9 +1,8 @@
-/** SQL that counts invitations of organizations without people. */
 import type { Query } from "../../ports.ts";
 
 /**
- * Counts one invitation for each of these senders and returns how many each has sent today (UTC, by the database's clock), in the same order.
- * Deletes the counts of earlier days.
+ * Counts one invitation for each sender of an organization without people. Returns today's counts (UTC, database clock)
+ * in order, and deletes older counts.
  */
 export async function countStrangerInvitation(query: Query, senders: readonly string[]): Promise<number[]> {
   await query("delete from stranger_invitations where day < (statement_timestamp() at time zone 'UTC')::date");

@@ -1,17 +1,14 @@
-/** SQL for voters: their credentials and names. */
 import type { Role } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** An account, or a valid chain of rotations of a key. */
 interface HeldCredential {
   readonly person: string;
-  /** The user_id, or the chain of rotations. */
   readonly self: string;
-  /** Of an account this may be a role that decides nothing. Of a key it may not. */
+  /** The role of an account may be one that cannot decide. */
   readonly role: Role;
 }
 
-/** Returns the accounts of these people, and their valid keys of a role that may decide. */
+/** Returns these people's accounts, and their valid keys with a role that may decide. */
 export function readCredentials(query: Query, org_id: string, persons: readonly string[]): Promise<HeldCredential[]> {
   return query<HeldCredential>(
     `select user_id as person, user_id as self, role from people where org_id = $1 and user_id = any($2::text[])
@@ -22,7 +19,7 @@ export function readCredentials(query: Query, org_id: string, persons: readonly 
   );
 }
 
-/** Returns the people who may decide reviews: all of these roles, and those with one of these ids of an account or key. */
+/** Returns the people who may decide reviews. `ids`: of accounts or keys. */
 export async function readAble(
   query: Query,
   org_id: string,
@@ -42,7 +39,6 @@ export async function readAble(
   return rows.map(({ person }) => person);
 }
 
-/** Returns the address of each of these accounts, by user_id. */
 export async function readAddresses(
   query: Query,
   org_id: string,
@@ -55,7 +51,6 @@ export async function readAddresses(
   return new Map(rows.map(({ user_id, email }) => [user_id, email]));
 }
 
-/** Returns the names of the keys of a chain of rotations. */
 export async function readKeyNames(query: Query, org_id: string, lineage_id: string): Promise<string[]> {
   const rows = await query<{ name: string }>(
     "select distinct name from api_keys where org_id = $1 and lineage_id = $2 and name is not null limit 100",

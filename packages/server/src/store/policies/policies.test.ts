@@ -1,4 +1,3 @@
-/** Statements read the right version of the right policy. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -25,7 +24,6 @@ const ids = createIds(createClock());
 const at = "2026-11-21T03:00:00.000000Z";
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 
-/** A policy whose versions have these names; `active`: the version in force. */
 async function policy(
   org_id: string,
   names: readonly string[],
@@ -49,7 +47,7 @@ async function policy(
   return row;
 }
 
-test("a policy is read with its newest version, listed newest first, of the status that is asked for", async () => {
+test("a policy is read with its newest version; a list has the given status, newest first", async () => {
   const [own, other] = await organizations();
   const all = [await policy(own, ["a1", "a2"], 1), await policy(own, ["b1"]), await policy(own, ["c1"])];
   await policy(other, ["d"]);
@@ -65,7 +63,7 @@ test("a policy is read with its newest version, listed newest first, of the stat
   }
 });
 
-test("versions are those of this policy, newest first, below the cursor", async () => {
+test("a list of versions has those of this policy, newest first, below the cursor", async () => {
   const [own] = await organizations();
   const { policy_id } = await policy(own, ["a1", "a2", "a3"]);
   await policy(own, ["b1", "b2"]);
@@ -76,7 +74,7 @@ test("versions are those of this policy, newest first, below the cursor", async 
   expect([await list(9, null), await list(1, 3)]).toEqual([["sha of a3", "sha of a2", "sha of a1"], ["sha of a2"]]);
 });
 
-test("a name is held by the newest version and by the one in force of another policy; retired ones are not counted", async () => {
+test("the newest and the active version of another policy hold a name; retired policies are not counted", async () => {
   const [own, other] = await organizations();
   const { policy_id } = await policy(own, ["old", "between", "new"], 1);
   await policy(own, ["gone"], null, "retired");
@@ -90,7 +88,7 @@ test("a name is held by the newest version and by the one in force of another po
   expect((await db.system((query) => readPolicyNames(query, own))).sort()).toEqual(["between", "gone", "new", "old"]);
 });
 
-test("in force is the version that was activated, also below the newest, by id, with its own document", async () => {
+test("the active version may be older than the newest, and has its own document", async () => {
   const [own, other] = await organizations();
   const rows = [await policy(own, ["b1"], 1, "shadow"), await policy(own, ["a1", "a2", "a3"], 2)];
   await policy(own, ["draft"]);
@@ -109,7 +107,7 @@ test("in force is the version that was activated, also below the newest, by id, 
   ).toEqual([true, true]);
 });
 
-test("a change is of one policy", async () => {
+test("a change affects one policy only", async () => {
   const [own, other] = await organizations();
   const [row, neighbour] = [await policy(own, ["a1", "a2"]), await policy(own, ["b1", "b2"])];
   const changed = { ...row, status: "live", active_version: 2, updated_at: "2026-11-21T04:00:00.000000Z" } as const;
@@ -121,7 +119,7 @@ test("a change is of one policy", async () => {
   });
 });
 
-test("what is in force, and who has a name, is read without the versions that are kept of everything else", async () => {
+test("active versions and holders of names are read without reading other versions", async () => {
   const [own] = await organizations();
   const live = await policy(own, ["a.one", "a.two"], 1);
   await db.query(

@@ -1,20 +1,16 @@
-/** SQL for an organization's own policies and their versions. */
 import type { Policy, PolicyVersion } from "@countersign/contract";
 import { canonicalJson, type PolicyDocument } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 
-/** A stored policy with its newest version. */
 export type StoredPolicy = Omit<Policy, "document"> & { readonly document: PolicyDocument };
 
-/** A stored version. */
 export type StoredPolicyVersion = Omit<PolicyVersion, "document"> & { readonly document: PolicyDocument };
 
-/** An active version without its document. */
 export interface PolicyInForce {
   readonly policy_id: string;
   readonly version: number;
   readonly mode: "live" | "shadow";
-  /** SHA-256 of the document, because a restored database may have another document under the same number. */
+  /** A restored database may have another document under the same number. */
   readonly sha256: string;
 }
 
@@ -24,7 +20,7 @@ const with_newest = `policies p join policy_versions v
   on v.org_id = p.org_id and v.policy_id = p.policy_id and v.version = p.version`;
 const version_columns = "policy_id, version, sha256, document, created_at, created_by";
 
-/** A page of policies, newest first, older than `before`. */
+/** Newest first, older than `before`. */
 export function readPolicies(
   query: Query,
   org_id: string,
@@ -37,7 +33,6 @@ export function readPolicies(
   );
 }
 
-/** Returns a policy, or undefined. The lock of the organization's head orders changes. */
 export async function readPolicy(query: Query, org_id: string, policy_id: string): Promise<StoredPolicy | undefined> {
   const rows = await query<StoredPolicy>(
     `select ${columns} from ${with_newest} where p.org_id = $1 and p.policy_id = $2`,
@@ -46,7 +41,7 @@ export async function readPolicy(query: Query, org_id: string, policy_id: string
   return rows[0];
 }
 
-/** A page of a policy's versions, newest first, below `before`. */
+/** Newest first, below `before`. */
 export function readPolicyVersions(
   query: Query,
   org_id: string,
@@ -60,7 +55,7 @@ export function readPolicyVersions(
   );
 }
 
-/** Returns the number of policies that are not retired, and the other policy whose newest or active version has the name. */
+/** Returns the number of unretired policies, and another policy whose newest or active version has the name. */
 export async function readPolicyName(
   query: Query,
   org_id: string,
@@ -78,7 +73,7 @@ export async function readPolicyName(
   return row ?? { count: 0, holder: null };
 }
 
-/** Returns every name of any version of the organization's policies. */
+/** Includes the names of all versions. */
 export async function readPolicyNames(query: Query, org_id: string): Promise<string[]> {
   const rows = await query<{ name: string }>(
     "select distinct document->'metadata'->>'name' as name from policy_versions where org_id = $1",
@@ -87,7 +82,6 @@ export async function readPolicyNames(query: Query, org_id: string): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** Writes a new policy without its version. */
 export async function insertPolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
   const { policy_id, name, status, version, active_version, created_at, updated_at } = policy;
   await query(
@@ -97,7 +91,6 @@ export async function insertPolicy(query: Query, org_id: string, policy: StoredP
   );
 }
 
-/** Writes the changeable fields of a policy. */
 export async function updatePolicy(query: Query, org_id: string, policy: StoredPolicy): Promise<void> {
   const { policy_id, name, status, version, active_version, updated_at } = policy;
   await query(
@@ -107,7 +100,7 @@ export async function updatePolicy(query: Query, org_id: string, policy: StoredP
   );
 }
 
-/** Writes an immutable version. The document is stored in canonical form, whose SHA-256 is `sha256`. */
+/** Stores the document in canonical form, whose SHA-256 is `sha256`. */
 export async function insertPolicyVersion(query: Query, org_id: string, version: StoredPolicyVersion): Promise<void> {
   await query(
     `insert into policy_versions (org_id, policy_id, version, sha256, document, created_at, created_by)
@@ -124,15 +117,11 @@ export async function insertPolicyVersion(query: Query, org_id: string, version:
   );
 }
 
-/**
- * Looks up versions one by one, because PostgreSQL planned a join as a hash over all versions ever stored. This is read
- * after every pushed fact.
- */
+/** Looks up versions one by one, because PostgreSQL planned a join over all versions. Runs after every pushed fact. */
 const inForce = (columns: string) => `from policies p cross join lateral (
        select ${columns} from policy_versions where org_id = p.org_id and policy_id = p.policy_id and version = p.active_version limit 1) v
      where p.org_id = $1 and p.active_version is not null order by p.policy_id`;
 
-/** Returns the active versions, by id. */
 export function readPoliciesInForce(query: Query, org_id: string): Promise<PolicyInForce[]> {
   return query<PolicyInForce>(
     `select p.policy_id, p.active_version as version, p.status as mode, v.sha256
@@ -141,7 +130,6 @@ export function readPoliciesInForce(query: Query, org_id: string): Promise<Polic
   );
 }
 
-/** Returns the documents of the active versions, by id. */
 export function readDocumentsInForce(
   query: Query,
   org_id: string,
@@ -153,7 +141,6 @@ export function readDocumentsInForce(
   );
 }
 
-/** Returns what the live policies that hold actions say about their reviewers, in the order of their ids. */
 export function readHoldingPolicies(
   query: Query,
   org_id: string,

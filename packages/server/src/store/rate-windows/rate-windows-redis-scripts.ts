@@ -1,16 +1,11 @@
-/**
- * The Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, then now in ms or '' for the clock of
- * Redis.
- */
+/** Lua scripts of the shared rate windows. KEYS: times, counts. ARGV: limit, then now in ms or '' for Redis' clock. */
 import { limits } from "@countersign/contract";
 
 const window_ms = limits.rate_window_seconds * 1000;
 
 /**
- * Sets `now` and `n`, and deletes a log that cannot be right. A log is wrong if Redis has evicted its other half. It is
- * also wrong if it is more than a window ahead of the clock, because the clock was set back or changed in a failover.
- * Then drops expired requests, in chunks of 100, because a busy caller may leave thousands of entries behind in one
- * pause. `%.0f` is needed because Lua otherwise writes large numbers as 1.76e+12.
+ * Sets `now` and `n`. Deletes a wrong log: Redis evicted one half, or it is more than a window ahead of the clock.
+ * Drops expired requests. `%.0f`, because Lua writes large numbers as 1.76e+12.
  */
 const advance = `
 local times, counts, limit = KEYS[1], KEYS[2], tonumber(ARGV[1])
@@ -70,8 +65,8 @@ end
 `;
 
 /**
- * Counts a request unless `limit` are already counted. `allowed` is -1 if the request came later than ARGV[3] ('': no
- * deadline). Returns {allowed, counted, freeing_ms, at_ms, now_ms}.
+ * Counts a request if fewer than `limit` are counted. `allowed` is -1 after the deadline ARGV[3] ('': none). Returns
+ * {allowed, counted, freeing_ms, at_ms, now_ms}.
  */
 export const take_script = `${advance}
 if clock > (tonumber(ARGV[3]) or clock) then return {-1, n, freeing(), now, now} end
@@ -89,7 +84,6 @@ end
 return {allowed, n, freeing(), now, now}
 `;
 
-/** Returns the result of `take_script` without counting the request. */
 export const look_script = `${advance}
 return {n < limit and 1 or 0, n, freeing(), now, now}
 `;

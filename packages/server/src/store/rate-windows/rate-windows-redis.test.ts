@@ -38,7 +38,7 @@ async function windowsAt(at: string, more: Partial<Omit<RedisRateWindowsOptions,
 /** Opens a connected store. Its first answers may come from this node's own windows. */
 async function connected(more: Parameters<typeof windowsAt>[1] = {}) {
   const changes: boolean[] = [];
-  // A long timeout, because these tests are about counting, and the machine may be busy.
+  // A long timeout, because these tests are about counting.
   const windows = await windowsAt(url, {
     answer_ms_max: 10_000,
     ...more,
@@ -143,7 +143,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await admin.exists(times, counts)).toBe(0);
     await admin.rpush(times, "1000");
     await admin.eval(take_script, 2, times, counts, "1", "50000");
-    // Full until the request of 50 s expires, not until the request of 1 s would.
+    // The bucket is full until the request of 50 s expires.
     expect(await admin.eval(look_script, 2, times, counts, "1", "51000")).toEqual([0, 1, 50_000, 51_000, 51_000]);
   });
 
@@ -152,7 +152,7 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await admin.eval(take_script, 2, ...keys, "5", "10001", "10000")).toEqual([-1, 0, 10_001, 10_001, 10_001]);
     expect(await admin.exists(...keys)).toBe(0);
     expect(await admin.eval(take_script, 2, ...keys, "5", "10000", "10000")).toEqual([1, 1, 10_000, 10_000, 10_000]);
-    // The deadline is compared with the clock of Redis, not with the newest counted request.
+    // The deadline is compared with Redis' clock, not with the newest request.
     expect(await admin.eval(take_script, 2, ...keys, "5", "9000", "9500")).toEqual([1, 2, 10_000, 10_000, 10_000]);
   });
 
@@ -163,7 +163,6 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(await admin.pttl(`${prefix}{expiring}:counts`)).toBeGreaterThan(59_000);
   });
 
-  /** Opens a proxy to Redis that can be cut and stalled, with windows that use it and their changes. */
   async function throughProxy(answer_ms_max = 50) {
     const sockets = new Set<Socket>();
     const target = new URL(url);
@@ -254,7 +253,6 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     for (const socket of sockets) socket.unpipe().pause();
     const started = performance.now();
     for (let i = 0; i < 100; i++) expect((await windows.take("hung", 100, state.now)).allowed).toBe(true);
-    // Three waits of a second, not a hundred.
     expect(performance.now() - started).toBeLessThan(50_000);
     expect(state.changes.at(-1)).toBe(true);
     expect(state.errors).toEqual([{ err: new Error("redis did not answer in time") }]);
@@ -269,7 +267,6 @@ describe.skipIf(!redisIsHere)("with a Redis that answers", () => {
     expect(state.changes.at(-1)).toBe(true);
     for (const socket of sockets) socket.resume();
     await until(false);
-    // The three requests before this node counted alone.
     expect(await admin.hget(`${prefix}{asleep}:counts`, "n")).toBe("3");
   });
 
@@ -299,9 +296,7 @@ test("a Redis that accepts connections but never answers delays no request", asy
   expect(performance.now() - started).toBeLessThan(25_000);
 });
 
-/**
- * Starts a fake Redis with these replies to a script. They depend on the number of the connection and on the arguments.
- */
+/** Starts a fake Redis. Its replies depend on the connection's number and the arguments. */
 function answering(script: (connection: number, text: string) => string): Promise<string> {
   let connections = 0;
   return listening(
@@ -317,7 +312,7 @@ function answering(script: (connection: number, text: string) => string): Promis
   );
 }
 
-/** Opens windows that first counted a request of a bucket alone, and then got an answer. */
+/** Opens windows that counted one request alone and then got an answer. */
 async function answered(at: string, bucket: string, now: number) {
   const changes: boolean[] = [];
   const windows = await windowsAt(at, { onDegraded: (degraded) => changes.push(degraded), answer_ms_max: 10_000 });

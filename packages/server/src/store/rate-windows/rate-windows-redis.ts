@@ -1,23 +1,20 @@
 /**
- * Rate windows that all nodes share through Redis or Valkey. They are the same exact log as on one node, in two keys a
+ * Rate windows that all nodes share through Redis or Valkey: the same exact log as on one node, in two keys for each
  * bucket.
  *
- *   <prefix>{bucket}:times    list of the milliseconds in which requests were counted, oldest first
- *   <prefix>{bucket}:counts   hash of millisecond -> requests counted in it, and `n` -> their sum
+ * - `<prefix>{bucket}:times`: list of the milliseconds in which requests were counted, oldest first
+ * - `<prefix>{bucket}:counts`: hash of millisecond to requests counted in it, and `n`, their sum
  *
- * Each request is one script call. Redis runs scripts one by one, so the count is exact at any concurrency. The time is
- * Redis' own (`TIME`), because a node with a fast clock would drop requests that still count.
+ * Each request is one script call, so the count is exact. Scripts use Redis' time, because a node with a fast clock
+ * would drop requests that still count.
  *
- * No request waits for Redis longer than 50 ms, and none fails because of Redis. The breaker (`redis-breaker.ts`)
- * decides when to ask Redis. While Redis is unavailable, each node counts in its own windows. These are also updated
- * while Redis answers, so an outage gives callers no fresh budget.
+ * No request waits longer than 50 ms or fails because of Redis. While Redis is unavailable (`redis-breaker.ts`), each
+ * node counts in its own windows. These are updated while Redis answers, too, so an outage gives callers no new budget,
+ * and they also limit requests after an outage. They are kept in Redis' time. A bucket that Redis found full stays full
+ * for the reported time.
  *
- * A Redis that was stopped runs all its pending commands when it wakes. A take that runs two seconds late is not
- * counted, because it would refuse callers for longer than `Retry-After` said.
- *
- * Requests that were counted during an outage never reach Redis. So a node's own windows limit requests after the
- * outage, too. They are kept in Redis' time. A bucket that Redis found full stays full for the reported time, even if
- * Redis becomes unavailable.
+ * A stopped Redis runs pending commands when it wakes. A take two seconds late is not counted, because it would refuse
+ * callers for longer than `Retry-After` said.
  */
 import { limits } from "@countersign/contract";
 import { type RateTake, rateTake } from "@countersign/core";
@@ -27,35 +24,33 @@ import { NodeRateWindows } from "./rate-windows.ts";
 import { RedisBreaker } from "./redis-breaker.ts";
 import { connectRedis, type RedisConnection, type Reply } from "./redis-connection.ts";
 
-/** Shared windows. `close` ends the connection. */
 export interface RedisRateWindows extends RateWindows {
   close(): void;
 }
 
-/** The address of Redis, and where its state is reported. */
 export interface RedisRateWindowsOptions {
   readonly url: string;
   /** Prefix of every key; default `countersign:rate:`. */
   readonly prefix?: string;
   readonly log: Log;
-  /** Called at the start and at every change. True: this node counts alone. */
+  /** Called at the start and at changes. True: this node counts alone. */
   readonly onDegraded: (degraded: boolean) => void;
-  /** Called for every request that was decided without Redis. */
+  /** Called for every request decided without Redis. */
   readonly onAlone: () => void;
-  /** Use the caller's time instead of Redis' TIME; for tests with their own clock. */
+  /** Uses the callers' time, for tests with their own clock. */
   readonly callers_time?: boolean;
-  /** Longest wait for one answer; default 50. */
+  /** Default 50. */
   readonly answer_ms_max?: number;
 }
 
-/** Longest wait for one answer. On one machine the script takes 0.06 ms (p50; p99 4 ms under overload). */
+/** Timeout for one answer. The script takes 0.06 ms (p50; p99 4 ms under overload). */
 const answer_ms_max_default = 50;
-/** Maximum time from a request to its count. The key lookup may be slow, and clocks drift between answers. */
+/** Maximum time from a request to its count, for slow key lookups and clock drift. */
 const counted_within_ms = 2_000;
-/** How many full buckets are remembered. A forgotten one is counted in this node's own windows. */
+/** Maximum number of full buckets that are remembered. */
 const full_buckets_max = 10_000;
 
-/** Opens the shared windows. Does not wait for the connection: until it is up, this node counts alone. */
+/** Opens the windows without waiting for the connection. Until then, this node counts alone. */
 export function openRedisRateWindows(options: RedisRateWindowsOptions): RedisRateWindows {
   const connection = connectRedis(options.url, options.log);
   const { log, onDegraded, answer_ms_max = answer_ms_max_default } = options;
@@ -67,13 +62,11 @@ class SharedRateWindows implements RedisRateWindows {
   readonly #breaker: RedisBreaker;
   readonly #options: RedisRateWindowsOptions;
   #own = new NodeRateWindows();
-  /** For each answer, the counts of this node and of Redis. Absent: counted on this node only. */
   readonly #counted = new WeakMap<RateTake, { readonly here: RateTake; readonly shared: RateTake }>();
   /** Redis' time minus the callers' time at the last answer. */
   #ahead_ms: number | undefined;
-  /** The latest of Redis' time that this node's own windows may hold. */
+  /** The latest Redis time in this node's own windows. */
   #newest_ms = 0;
-  /** Redis' latest refusals. */
   readonly #full = new LRUCache<string, RateTake>({ max: full_buckets_max });
 
   constructor({ redis }: RedisConnection, breaker: RedisBreaker, options: RedisRateWindowsOptions) {
@@ -143,8 +136,7 @@ class SharedRateWindows implements RedisRateWindows {
       this.#breaker.answered(this.#redis.rateTake(...this.#keys(bucket), limit, this.#time(now_ms), until));
     const until_ms = this.#ahead_ms === undefined ? null : Math.ceil(now_ms + this.#ahead_ms + counted_within_ms);
     const reply = await ask(until_ms === null ? "" : String(until_ms));
-    // Redis rejected the request as late although the answer came in time, so one of the clocks was set. Ask without a
-    // deadline.
+    // The answer came in time, so a clock was set. Ask without a deadline.
     return read(limit, reply[0] < 0 ? await ask("") : reply);
   }
 
@@ -152,7 +144,6 @@ class SharedRateWindows implements RedisRateWindows {
     return this.#redis.rateRefund(...this.#keys(bucket), limit, this.#time(now_ms), String(at_ms));
   }
 
-  /** Answers from this node's memory. */
   #alone(kind: "take" | "look", bucket: string, limit: number, now_ms: number): RateTake {
     if (kind === "take") this.#options.onAlone();
     const shared_ms = now_ms + (this.#ahead_ms ?? 0);
@@ -166,8 +157,8 @@ class SharedRateWindows implements RedisRateWindows {
   }
 
   /**
-   * Adopts Redis' time. If it is more than a window behind the time that this node used, the node's own windows are
-   * emptied. Their entries would not expire until Redis' clock caught up.
+   * Adopts Redis' time. If it is more than a window behind, empties this node's windows, because their entries would
+   * not expire.
    */
   #follow(at_ms: number, now_ms: number): void {
     this.#ahead_ms = at_ms - now_ms;
@@ -185,13 +176,13 @@ class SharedRateWindows implements RedisRateWindows {
     return [`${prefix}{${bucket}}:times`, `${prefix}{${bucket}}:counts`];
   }
 
-  /** Returns the time for a script. Empty: Redis' own. */
+  /** Returns the time for a script. Empty: Redis' own time. */
   #time(now_ms: number): string {
     return this.#options.callers_time === true ? String(Math.floor(now_ms)) : "";
   }
 }
 
-/** Returns the answer with the smaller remainder. Equal: the first. */
+/** Returns the answer with the smaller remainder. */
 function stricter(one: RateTake, other: RateTake): RateTake {
   if (one.allowed !== other.allowed) return one.allowed ? other : one;
   return other.remaining < one.remaining ? other : one;

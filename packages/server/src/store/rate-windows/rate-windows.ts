@@ -1,28 +1,16 @@
-/** The rate windows of a single node. */
-
 import { type RateTake, RateWindow } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
 
-/**
- * A nearly empty window takes 285 bytes (measured). So a flood from many addresses takes 85 MB at most, then the oldest
- * windows are dropped.
- */
+/** Maximum number of windows. A nearly empty one takes 285 bytes, so all take about 85 MB. */
 const windows_max = 300_000;
-/**
- * This many windows are dropped at once. The search for the oldest passes over all entries deleted since the map was
- * last rebuilt, which takes up to 0.1 ms.
- */
+/** Windows dropped at once, because the search for the oldest passes over deleted entries (up to 0.1 ms). */
 const forgotten_at_once = 1_000;
 
-/**
- * The windows of this node alone. Forgets idle windows without a timer: every new bucket checks two old ones in turn.
- * So the number of windows follows the number of callers in the last minute.
- */
+/** The windows of one node. Forgets idle windows without a timer: every new bucket checks two old ones. */
 export class NodeRateWindows implements RateWindows {
   readonly #windows = new Map<string, RateWindow>();
   #sweep = this.#windows.entries();
 
-  /** The number of buckets. */
   get size(): number {
     return this.#windows.size;
   }
@@ -48,10 +36,7 @@ export class NodeRateWindows implements RateWindows {
     return window;
   }
 
-  /**
-   * Uses a new iterator each time, because an iterator that is kept prevents the map from freeing deleted entries (350
-   * bytes a bucket).
-   */
+  /** Uses a new iterator, because a kept one prevents the map from freeing deleted entries. */
   #forgetOldest(): void {
     let left = forgotten_at_once;
     for (const bucket of this.#windows.keys()) {

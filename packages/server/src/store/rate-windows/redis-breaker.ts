@@ -1,12 +1,11 @@
 /**
  * The circuit breaker in front of Redis.
  *
- *   shared     every request asks Redis. Three failures in a row, or a lost connection, lead to `degraded`.
- *   degraded   the node counts alone. One request a second tries Redis, but none while an earlier one has no answer.
- *   The first answer in time leads back to `shared`.
+ * - shared: every request asks Redis. Three failures in a row, or a lost connection, lead to `degraded`.
+ * - degraded: the node counts alone. One request a second tries Redis, unless one is unanswered. An answer in time
+ *   leads back.
  *
- * A degraded connection that does not answer for 10 s is replaced, because its other end may be gone. The state changes
- * only with requests and their answers: no timer runs.
+ * A degraded connection without an answer for 10 s is replaced. No timer changes the state.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
@@ -19,28 +18,23 @@ const silent_ms_max = 10_000;
 /** Requests within this time share one timer. */
 const deadline_slot_ms = 10;
 
-/** The settings and callbacks of a breaker. */
 export interface RedisBreakerOptions {
   readonly log: Log;
-  /** Called at the start and at every change. */
   readonly onDegraded: (degraded: boolean) => void;
-  /** Longest wait for one answer. */
   readonly answer_ms_max: number;
 }
 
-/** Decides for each request whether to ask Redis, and bounds the wait for the answer. */
 export class RedisBreaker {
   readonly #connection: RedisConnection;
   readonly #options: RedisBreakerOptions;
   #failures = 0;
   #degraded = false;
-  /** No request tries Redis before this time (the callers' clock). */
+  /** No request tries Redis before this time (callers' clock). */
   #probe_ms = 0;
   /** Commands without an answer. */
   #unanswered = 0;
-  /** When Redis stopped answering (the callers' clock). */
+  /** When Redis stopped answering (callers' clock). */
   #silent_from_ms = Number.POSITIVE_INFINITY;
-  /** The timeout that all requests of the current slot share. */
   #deadline: Promise<never> | undefined;
 
   constructor(connection: RedisConnection, options: RedisBreakerOptions) {
@@ -49,20 +43,18 @@ export class RedisBreaker {
     options.onDegraded(false);
   }
 
-  /** Returns true if this request may ask Redis. */
   mayAsk(now_ms: number): boolean {
     const { redis } = this.#connection;
     const ready = redis.status === "ready";
     if (!ready) this.#degrade({ reason: this.#connection.reason() });
     if (!this.#degraded) return true;
-    // In status "connect" the client waits for the answer to its first command on the connection.
+    // In status "connect" the client waits for its first answer.
     if (redis.status === "connect" || this.#unanswered > 0) this.#replaceSilent(now_ms);
     if (!ready || this.#unanswered > 0 || now_ms < this.#probe_ms) return false;
     this.#probe_ms = now_ms + probe_every_ms;
     return true;
   }
 
-  /** Resolves to the answer of a command. Rejects if it takes too long. */
   answered<Reply>(command: Promise<Reply>): Promise<Reply> {
     this.#unanswered += 1;
     const settled = () => {
@@ -101,8 +93,8 @@ export class RedisBreaker {
   }
 
   /**
-   * Rejects after the longest wait, but first reads the answers that have already arrived. Timers run before sockets
-   * are read. Without the extra turn, every answer would seem late after a pause of this process.
+   * Rejects after the timeout, but first reads answers that have arrived. Timers run before sockets, so after a pause
+   * of the process every answer would seem late.
    */
   #late(): Promise<never> {
     if (this.#deadline !== undefined) return this.#deadline;
@@ -115,7 +107,7 @@ export class RedisBreaker {
       .then(() => {
         throw new Error("redis did not answer in time");
       });
-    // A rejected deadline without waiting requests must not end the process.
+    // A rejection that no request waits for must not end the process.
     deadline.catch(() => undefined);
     this.#deadline = deadline;
     return deadline;

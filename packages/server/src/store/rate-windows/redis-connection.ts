@@ -1,9 +1,7 @@
-/** The connection to Redis, with the scripts of the shared rate windows as commands. */
 import { Redis } from "ioredis";
 import type { Log } from "../../ports.ts";
 import { look_script, refund_script, take_script } from "./rate-windows-redis-scripts.ts";
 
-/** The reply of every script. */
 export type Reply = [allowed: number, counted: number, freeing_ms: number, at_ms: number, now_ms: number];
 
 type Scripts = Redis & {
@@ -12,21 +10,21 @@ type Scripts = Redis & {
   rateRefund(times: string, counts: string, limit: number, now: string, at: string): Promise<Reply>;
 };
 
-/** The client. It reconnects by itself. */
+/** A client that reconnects by itself. */
 export interface RedisConnection {
   readonly redis: Scripts;
-  /** Returns why there is no connection, if known: a wrong password, a certificate, an address. */
+  /** Returns why there is no connection, such as a wrong password. */
   reason(): string;
 }
 
-/** Starts to connect. Does not wait for the connection. */
+/** Connects without waiting for the connection. */
 export function connectRedis(url: string, log: Log): RedisConnection {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     connectTimeout: 1_000,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 50, 1_000),
-    // A failover made this server a replica without ending connections. The address now leads to the new primary.
+    // A failover made this server a replica without ending connections. The address now leads to the primary.
     reconnectOnError: ({ message }) => message.includes("READONLY"),
   }) as Scripts;
   redis.defineCommand("rateTake", { numberOfKeys: 2, lua: take_script });
@@ -34,9 +32,9 @@ export function connectRedis(url: string, log: Log): RedisConnection {
   redis.defineCommand("rateRefund", { numberOfKeys: 2, lua: refund_script });
   let reason = "not connected";
   redis.on("error", ({ message, command }: Error & { readonly command?: { readonly name: string } }) => {
-    // Log only the message: the error also contains the failed command, which may contain the password.
+    // Logs only the message, because the failed command may contain the password.
     if (command?.name === "select") {
-      // NOAUTH follows from a wrong password, which is reported already. After any other error the client uses database 0.
+      // NOAUTH follows from a wrong password, which is already reported. After other errors the client uses database 0.
       if (!message.startsWith("NOAUTH"))
         log.error(
           { reason: message },

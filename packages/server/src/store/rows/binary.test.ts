@@ -1,4 +1,3 @@
-/** The server reads binary columns correctly. */
 import { formatTimestampUs } from "@countersign/core";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
@@ -11,7 +10,6 @@ beforeAll(async () => {
   ({ db } = await testDatabase());
 });
 
-/** SQL for the server's text of each value, to compare with the written value. */
 const spelled: Record<BinaryType, string> = {
   text: "v",
   json: "v::text",

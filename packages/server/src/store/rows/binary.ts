@@ -1,24 +1,20 @@
-/**
- * Writes values in PostgreSQL's binary format, which the server reads without parsing texts, numbers,
- * times and hashes (decision 0012).
- */
+/** Writes values in PostgreSQL's binary format, which the server reads without parsing (decision 0012). */
 import { parseTimestampUs } from "@countersign/core";
 
-/** PostgreSQL's fixed numbers of types, from its `pg_type.dat`. */
+/** Type numbers from PostgreSQL's `pg_type.dat`. */
 export const typeOids = { bytea: 17, bigint: 20, text: 25, json: 114, timestamptz: 1184 } as const;
 
-/** A type that can be written. */
 export type BinaryType = keyof typeof typeOids;
 
-/** Numbers are whole, times RFC 3339 UTC with six fractional digits and `Z`, bytes in hex digits. */
+/** Integers, RFC 3339 UTC times with six fractional digits and `Z`, or hex digits. */
 export type BinaryValue = string | number | null;
 
-/** An upper bound of the bytes of a value with the length before it. */
+/** Returns an upper bound of the value's bytes, including its length field. */
 export function bytesAtMost(value: BinaryValue): number {
   return 12 + (typeof value === "string" ? value.length * 3 : 0);
 }
 
-/** Writes the value's length, -1 for null, and the value; answers where it ends. Throws TypeError on a time or a hash that is none. */
+/** Writes the length (-1 for null) and the value. Returns the end. Throws TypeError for an invalid time or hash. */
 export function writeValue(bytes: Buffer, type: BinaryType, value: BinaryValue, at: number): number {
   if (value === null) return bytes.writeInt32BE(-1, at);
   const end = write(bytes, type, value, at + 4);
@@ -45,21 +41,19 @@ function write(bytes: Buffer, type: BinaryType, value: string | number, at: numb
 const two_to_32 = 2 ** 32;
 const postgres_epoch_us = Date.UTC(2000, 0, 1) * 1000;
 
-/** A whole number up to 2^53 in eight bytes. */
+/** Writes an integer up to 2^53. */
 export function writeInt64(bytes: Buffer, value: number, at: number): number {
   const high = Math.floor(value / two_to_32);
   return bytes.writeUInt32BE(value - high * two_to_32, bytes.writeInt32BE(high, at));
 }
 
-/** Most times are of the same second as the one before. */
 let last_second = "";
 let last_second_us = 0;
 
-/** Microseconds since 1970 of a time in our own spelling, with six fractional digits and `Z`. */
 function microseconds(text: string): number {
   if (text.length !== 27 || text.slice(0, 19) !== last_second) {
     const at_us = parseTimestampUs(text);
-    if (at_us === null) throw new TypeError(`${text} is no time`);
+    if (at_us === null) throw new TypeError(`${text} is not a valid time`);
     last_second = text.slice(0, 19);
     last_second_us = Math.floor(at_us / 1_000_000) * 1_000_000;
     return at_us;
@@ -67,7 +61,7 @@ function microseconds(text: string): number {
   return last_second_us + Number(text.slice(20, 26));
 }
 
-/** The head of an array (`array_send`): one dimension, its lower bound 1. `element_oid` is of the type of its elements. */
+/** Returns the head of an array in the format of `array_send`: one dimension with lower bound 1. */
 export function arrayHead(element_oid: number, length: number, nulls: boolean): Buffer {
   const head = Buffer.allocUnsafe(20);
   head.writeInt32BE(1, 0);
@@ -78,7 +72,7 @@ export function arrayHead(element_oid: number, length: number, nulls: boolean): 
   return head;
 }
 
-/** A column as a parameter: an array of one type. Throws TypeError as `writeValue` does. */
+/** Encodes a column as an array. Throws TypeError like `writeValue`. */
 export function columnOf(type: BinaryType, values: readonly BinaryValue[]): Buffer {
   let [bytes_max, nulls] = [0, false];
   for (const value of values) {

@@ -1,30 +1,25 @@
-/** Pages of lists whose rows have callers' bodies of up to a MiB each. */
 import type { Query } from "../../ports.ts";
 
-/**
- * A page ends after this many bytes, because memory holds the rows three times: as rows, values and
- * text.
- */
+/** Maximum bytes of a page. Memory holds its rows three times: rows, values and text. */
 const page_bytes_max = 4 * 1_048_576;
 
-/** Some rows, and whether the page ended before the requested number of rows. */
+/** `more`: the page ended early because of its bytes. */
 export interface BoundedPage<Row> {
   readonly rows: Row[];
   readonly more: boolean;
 }
 
-/** A query: `from` and `order` in SQL, and SQL for the counted bytes of a row. */
+/** A query in parts of SQL. `bytes`: the counted bytes of a row. */
 export interface BoundedQuery {
   readonly columns: string;
   readonly bytes: string;
   /** From `from` to the last condition, without order. */
   readonly from: string;
   readonly order: string;
-  /** The highest number of rows, as SQL. */
   readonly limit: string;
 }
 
-/** Reads rows in order up to `page_bytes_max` bytes, at least one row. */
+/** Reads rows up to the maximum of bytes, but at least one row. */
 export async function readBounded<Row>(
   query: Query,
   { columns, bytes, from, order, limit }: BoundedQuery,

@@ -1,4 +1,4 @@
-/** Groups rows, so that each statement after a read over all organizations is for one of them. Keeps the order of the rows. */
+/** Groups rows for statements about one organization each. Keeps the order. */
 export function byOrganization<Row extends { readonly org_id: string }>(
   rows: readonly Row[],
 ): ReadonlyMap<string, readonly Row[]> {

@@ -51,7 +51,6 @@ describe("an idempotency key", () => {
       replayed: false,
     });
     await run(request("org_e", { idempotency_key: "other" }), async () => 4);
-    // And each keeps its own answer.
     const again = async (wanted: IdempotentRequest) => (await run(wanted, async () => "new")).response;
     expect([
       ...[await again(request("org_e")), await again(request("org_f"))],

@@ -1,27 +1,24 @@
-/** Idempotency keys of all creating operations except submissions, which `commit_decisions` handles. */
+/** Idempotency keys, except those of submissions, which `commit_decisions` handles. */
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "./by-organization.ts";
 
-/** A request with an idempotency key: its retries are one request. */
 export interface IdempotentRequest {
   readonly org_id: string;
-  /** The operation and owner of the key. The same text on two operations is two keys. */
+  /** The operation and owner of the key. */
   readonly operation: string;
   readonly idempotency_key: string;
-  /** 64 lower-case hex digits over everything that shapes the answer. */
+  /** 64 lower-case hex digits over everything that determines the answer. */
   readonly request_sha256: string;
   /** RFC 3339 UTC. */
   readonly created_at: string;
 }
 
-/** The first answer, and whether it is a repetition. */
 export interface OnceAnswer<T> {
   readonly response: T;
   readonly replayed: boolean;
 }
 
-/** Returns whether a request with this key was answered. */
 export async function readIdempotencyKey(
   query: Query,
   { org_id, operation, idempotency_key }: Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">,
@@ -34,10 +31,11 @@ export async function readIdempotencyKey(
 }
 
 /**
- * Runs `work` for the first request with this key and returns the first answer for every later one. Call it in the
- * transaction of `work`, before any change. A second request with the key waits here until the first commits
- * (then it replays) or fails (then it is the first). Call it before locking the organization's head.
- * `kept` returns the response as it is stored, without secrets. Faults: idempotency_conflict for the same key with another request.
+ * Runs `work` for the first request with this key, and returns its answer for every later one. Call it in the
+ * transaction of `work`, before any change and before locking the head. A second request waits until the first commits
+ * (then it replays) or fails (then it is the first). `kept` returns the response to store, without secrets.
+ *
+ * Faults: idempotency_conflict (same key, another request).
  */
 export async function once<T>(
   query: Query,
@@ -63,7 +61,7 @@ export async function once<T>(
        where org_id = $1 and operation = $2 and idempotency_key = $3`,
       key,
     );
-    // If the row was deleted for its age between the two statements, this request is the first again.
+    // The row was deleted for its age meanwhile, so this request is the first.
     if (first === undefined) continue;
     if (first.request_sha256 !== request.request_sha256) throw new Fault("idempotency_conflict");
     return { response: JSON.parse(first.response) as T, replayed: true };
@@ -72,7 +70,6 @@ export async function once<T>(
 
 type KeyRow = Pick<IdempotentRequest, "org_id" | "operation" | "idempotency_key">;
 
-/** Returns whether the first request with this key came at most `seconds_max` seconds ago. */
 export async function isYoung(
   query: Query,
   { org_id, operation, idempotency_key }: KeyRow,
@@ -86,7 +83,6 @@ export async function isYoung(
   return rows.length > 0;
 }
 
-/** Stores the answer to repetitions with this key. */
 export async function storeAnswer(
   query: Query,
   { org_id, operation, idempotency_key }: KeyRow,
@@ -101,8 +97,8 @@ export async function storeAnswer(
 const delete_rows = 5_000;
 
 /**
- * Deletes keys that are older than `kept_hours`, at most 5,000 in one go, oldest first. Returns how many. A node's clock must not
- * decide: if it were ahead, a key would go early and the action behind it could be taken twice. System scope.
+ * Deletes up to 5,000 old keys, oldest first. Uses the database's clock, because a fast node would delete keys early,
+ * and actions could be repeated. System scope.
  */
 export async function deleteOldIdempotencyKeys(query: Query, kept_hours: number): Promise<number> {
   const old = await query<{ org_id: string; operation: string; idempotency_key: string }>(

@@ -1,2 +1,2 @@
-/** SQL: a time as a whole number of microseconds since the Unix epoch. */
+/** Returns SQL for a time in microseconds since the Unix epoch. */
 export const microseconds = (time: string): string => `(extract(epoch from ${time}) * 1000000)::bigint`;

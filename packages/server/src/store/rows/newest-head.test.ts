@@ -1,4 +1,6 @@
-/** While somebody sees the database as it was, the newest version of a head is found without the older ones. Source: decision 0025. */
+/**
+ * While a transaction holds an old snapshot, the newest head is found without reading older versions (decision 0025).
+ */
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -38,7 +40,7 @@ const delivery = {
 const about = { event_id: ids.next("event"), event_type: "quota.exceeded", intent_id: null, escalation_id: null };
 await db.system((query) => insertDelivery(query, { ...delivery, ...about }));
 const versions = 5_000;
-/** Old versions fill more than a hundred pages; the way down an index has some four. */
+/** Old versions fill over a hundred pages; an index lookup takes about four. */
 const pages_max = 12;
 
 const session = await openClient(connection, "a commit");
@@ -52,7 +54,6 @@ async function plansOf(run: (query: Query) => Promise<unknown>): Promise<Plan[]>
   return plans;
 }
 
-/** The pages of all tables that a commit takes. */
 async function pagesOfCommit(): Promise<number> {
   const [call] = callsOf([encode(decisionRows(ids, org_id))], false);
   if (call === undefined) throw new Error("no call");
@@ -77,7 +78,7 @@ const ways: Record<string, () => Promise<Plan[]>> = {
   "open mode": () => plansOf((query) => query(readOpenMode.text, [org_id])),
 };
 
-test("however many versions of it are kept", async () => {
+test("the newest head is found without reading its older versions", async () => {
   const pages_before = await pagesOfCommit();
   await db.system(async (old) => {
     await old("set transaction isolation level repeatable read");

@@ -1,16 +1,16 @@
-/** SQL for trusted issuers of agent tokens. Every change holds the lock of the organization's head and raises its policy epoch. */
+/** SQL for trusted issuers of agent tokens. Every change holds the head's lock and raises the policy epoch. */
 import type { TokenIssuer } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
 const columns =
   "issuer_id, issuer, trust_domain, jwks_url, jwks, audience, algorithms, claims, leeway_seconds, created_at";
 
-/** Returns the organization's issuers, oldest first. */
+/** Oldest first. */
 export function readTokenIssuers(query: Query, org_id: string): Promise<TokenIssuer[]> {
   return query<TokenIssuer>(`select ${columns} from token_issuers where org_id = $1 order by issuer_id`, [org_id]);
 }
 
-/** Writes an issuer, in place of the one with its id. */
+/** Replaces the issuer with the same id. */
 export async function writeTokenIssuer(query: Query, org_id: string, issuer: TokenIssuer): Promise<void> {
   await query(
     `insert into token_issuers (org_id, ${columns})
@@ -34,7 +34,6 @@ export async function writeTokenIssuer(query: Query, org_id: string, issuer: Tok
   );
 }
 
-/** Removes an issuer. */
 export async function deleteTokenIssuer(query: Query, org_id: string, issuer_id: string): Promise<void> {
   await query("delete from token_issuers where org_id = $1 and issuer_id = $2", [org_id, issuer_id]);
 }

@@ -1,11 +1,9 @@
-/** SQL for agent tokens that count once. */
 import { limits } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 
-/** One use of a token. */
 export interface TokenUse {
-  /** Of the issuer and `jti`: 64 lower-case hex digits. */
+  /** Of issuer and `jti`: 64 lower-case hex digits. */
   readonly token_sha256: string;
   /** Of the request: 64 lower-case hex digits. */
   readonly used_by: string;
@@ -13,13 +11,10 @@ export interface TokenUse {
   readonly expires_at: string;
 }
 
-/** A request repeats its use of a token only while its Idempotency-Key is surely known. An hour is for clocks that differ. */
+/** A request may repeat its use for this time: one hour less than idempotency keys are kept, because clocks differ. */
 const repeat_hours = limits.idempotency_kept_hours_min - 1;
 
-/**
- * Records the use of a token. Returns false if another request used it before. A repetition of the same request may use it again. Of
- * concurrent requests exactly one gets true, because they wait for each other's row.
- */
+/** Returns false if another request already used the token. Concurrent requests wait for each other's row. */
 export async function useToken(
   query: Query,
   org_id: string,
@@ -36,7 +31,7 @@ export async function useToken(
   return rows.length > 0;
 }
 
-/** Deletes up to `rows` uses of tokens that expired more than an hour ago, because clocks differ. System scope. */
+/** Deletes uses of tokens an hour after their expiry, because clocks differ. System scope. */
 export async function deleteOldTokenUses(query: Query, rows: number): Promise<number> {
   const is_old = "expires_at <= now() - interval '1 hour'";
   const old = await query<{ org_id: string; token_sha256: string }>(

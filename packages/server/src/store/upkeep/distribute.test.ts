@@ -1,4 +1,4 @@
-/** Tests the calls to Citus, not what Citus does with them: see `citusStandIn`. */
+/** Tests the calls to Citus, not their effects: see `citusStandIn`. */
 import { beforeEach, expect, test } from "vitest";
 import { citusSchema, citusStandIn } from "../../testing/database/citus-stand-in.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -61,7 +61,7 @@ test("every table is placed as its key requires: with the head of its organizati
     ]),
   );
   expect(calls.join("\n")).not.toContain("schema_migrations");
-  // The other tables are placed beside this one, so it comes first.
+  // Other tables are placed beside this one.
   const isDistributed = (call: string) => call.includes("org_id");
   expect(calls.find(isDistributed)).toBe("org_heads org_id hash default");
   expect(parts).toHaveLength(calls.length);

@@ -1,41 +1,33 @@
-/**
- * Distributes the tables over the nodes of a Citus cluster: rows of one organization are on one node (docs/how-to/scale.md).
- */
+/** Distributes the tables over a Citus cluster: rows of one organization are on one node (docs/how-to/scale.md). */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import type { Session } from "../database/session.ts";
 import { StartRefused } from "../database/start-refused.ts";
 
-/**
- * Where the rows of a table are. `by_organization`: with their organization; its key begins with `org_id`.
- * `everywhere`: a copy on each node.
- */
+/** `by_organization`: on the organization's node. `everywhere`: a copy on each node. */
 export type Placement = "by_organization" | "everywhere";
 
-/** One step of the distribution. It is reported when it is done. */
 export interface DistributedPart {
   readonly what: "table" | "function";
   readonly name: string;
   readonly placement: Placement;
 }
 
-/** Where a table is now (null: on the coordinator only), and where it must be. */
+/** Null: on the coordinator. */
 interface Table {
   readonly name: string;
   readonly placement: Placement | null;
   readonly wanted: Placement;
 }
 
-/** The state of Citus in a database. */
 export interface CitusState {
   readonly version: string;
-  /** The tables that are on the coordinator only. */
   readonly undistributed: readonly string[];
 }
 
-/** The other tables of an organization are placed on the node of its head. */
+/** The table beside which all other tables are placed. */
 const first_table = "org_heads";
 
-/** Reads which tables are distributed. Null: the database has no extension `citus`. */
+/** Null: the database has no extension `citus`. */
 export async function readCitus(client: Session): Promise<CitusState | null> {
   const { rows } = await client.query<{ version: string | null; present: boolean }>(
     `select to_regclass('pg_dist_partition') is not null as present,
@@ -50,8 +42,8 @@ export async function readCitus(client: Session): Promise<CitusState | null> {
 }
 
 /**
- * Distributes the remaining tables, and the functions that work on one organization. Each step is a transaction of its
- * own, so a later run continues an interrupted one. Throws `StartRefused`.
+ * Distributes the remaining tables and functions. Each step is a transaction, so a later run continues. Throws
+ * `StartRefused`.
  */
 export async function distribute(connection: ConnectionOptions, tell: (part: DistributedPart) => void): Promise<void> {
   const client = await openClient(connection, "countersign distribute");
@@ -92,7 +84,7 @@ const placing = (name: string) =>
     ? "select create_distributed_table($1, 'org_id')"
     : `select create_distributed_table($1, 'org_id', colocate_with := '${first_table}')`;
 
-/** Existing rows of a table are copied, so they must be visible. */
+/** Runs a step in the system scope, because it copies existing rows. */
 async function inTransaction(client: Session, text: string, values: readonly string[]): Promise<void> {
   await client.query(client.begin({ "app.org": "*", idle_in_transaction_session_timeout: "0" }));
   try {
@@ -105,8 +97,8 @@ async function inTransaction(client: Session, text: string, values: readonly str
 }
 
 /**
- * Tables in the order in which they can be distributed. `schema_migrations` stays on the coordinator, where migrations run. Citus
- * has a row of `pg_dist_partition` for each table that it knows: `h` is distributed by a column; `n` with `t` is on each node.
+ * Returns the tables in the order of distribution. `schema_migrations` stays on the coordinator. In
+ * `pg_dist_partition`, `h` is distributed by a column; `n` with `t` is on each node.
  */
 async function readTables(client: Session): Promise<readonly Table[]> {
   const { rows } = await client.query<Table>(
@@ -124,7 +116,6 @@ async function readTables(client: Session): Promise<readonly Table[]> {
   return rows;
 }
 
-/** Returns the functions whose first parameter is the organization that they work on. */
 async function readFunctions(client: Session): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select oid::regprocedure::text as name from pg_proc

@@ -1,5 +1,3 @@
-/** Chooses the server from which a dump is read. */
-
 import type { Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../ports.ts";
@@ -9,7 +7,6 @@ import { reasonOf, type Session } from "../database/session.ts";
 import { StartRefused } from "../database/start-refused.ts";
 import { exportDump } from "./export.ts";
 
-/** A server to read, and the rejected replicas before it with the reasons. */
 export interface ExportSource {
   readonly connection: ConnectionOptions;
   /** Null: the primary. */
@@ -17,16 +14,16 @@ export interface ExportSource {
   readonly passed_over: readonly { readonly replica: string; readonly reason: string }[];
 }
 
-/** How long a replica may take to replay the commits before the export. */
+/** Timeout for a replica's replay. */
 const replay_ms_max = 10_000;
 const poll_ms = 100;
-/** A commit may be on a replica before it is visible on the primary. */
+/** A commit may be on a replica before the primary shows it. */
 const visible_ms = 1_000;
 const ends_per_page = 10_000;
 
 /**
- * Chooses the first replica that has all commits before this call, and no data that the primary lacks. If there is
- * none, chooses the primary. A dump of a diverged standby would miss decisions.
+ * Returns the first replica with all earlier commits and no data that the primary lacks, else the primary. A dump of a
+ * diverged standby would miss decisions.
  */
 export async function exportSource(
   primary: ConnectionOptions,
@@ -49,10 +46,7 @@ export async function exportSource(
   }
 }
 
-/**
- * Writes the whole database as `exportDump` does. Returns the name of the replica that it was read from. Null: the
- * primary.
- */
+/** Writes a dump like `exportDump`. `replica` is null for the primary. */
 export async function exportFrom(
   primary: ConnectionOptions,
   replicas: readonly ConnectionOptions[],
@@ -101,10 +95,7 @@ interface ChainEnd {
   readonly audit_root: string;
 }
 
-/**
- * Returns true if the primary has the end of every organization's audit chain on the replica. `Replica` checks this for
- * one organization.
- */
+/** Returns true if the primary has every chain end of the replica. */
 async function isPart(replica: Session, main: Session): Promise<boolean> {
   await replica.query(replica.begin({ "app.org": "*" }, snapshot));
   for (let after = ""; ; ) {

@@ -15,12 +15,12 @@ import { StartRefused } from "../database/start-refused.ts";
 import { exportDump, restoreDump } from "./export.ts";
 
 const nasty = `quote ' "double" back\\slash \\n line\nbreak\r\ntab\t $$ -- no comment; ends here;\n);\n${"é😀\u202e\u2028\u2029".repeat(3)}`;
-/** Some installations do not have psql. Then the test is skipped and says so. */
+/** Without psql the test is skipped. */
 const psql = "psql";
-/** A database with many rows, one of them longer than one fetch. */
+/** A database with many rows, one longer than one fetch. */
 let source: Database;
 let from: ConnectionOptions;
-/** The dump of a database with the same kinds of rows, but few and short ones. */
+/** A database with the same kinds of rows, but few and short. */
 let short: { readonly db: Database; readonly text: string };
 
 beforeAll(async () => {
@@ -54,7 +54,6 @@ async function filled(ledger_rows: number, intake_chars: number) {
   return { db, connection };
 }
 
-/** Collects all output, in the pieces in which it was written. */
 function collector(onPiece: () => Promise<void> = async () => undefined) {
   const pieces: string[] = [];
   const output = new Writable({
@@ -95,7 +94,6 @@ describe("a dump", () => {
     await restoreDump(target, Readable.from([await dumpOf(from)]), silentLog);
     const restored = opened(target);
     expect(await contents(restored)).toEqual(await contents(source));
-    // Lists can then use their indexes from the first request on.
     const known = await restored.query<{ rows: number }>(
       "select reltuples::integer as rows from pg_class where oid in ('ledger'::regclass, 'events'::regclass) order by relname",
     );
@@ -186,7 +184,7 @@ describe("a dump", () => {
 });
 
 describe("restoring", () => {
-  /** The target of refused dumps. Every test checks that it is still empty. */
+  /** The target of refused dumps, which stays empty. */
   let empty: TestDatabase;
   beforeAll(async () => {
     empty = await testDatabase();

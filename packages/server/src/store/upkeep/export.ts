@@ -9,18 +9,18 @@ import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { migrate, readMigrations } from "../database/migrate.ts";
 import { StartRefused } from "../database/start-refused.ts";
 
-/** Tables that have a row in a freshly migrated database. A dump replaces this row. All other tables must be empty. */
+/** Tables with one row in a new database, which a dump replaces. All other tables must be empty. */
 const seededTables = ["instance"];
 
-/** One FETCH asks for about this many bytes. Memory holds this much, or one longer row (at most a few MiB). */
+/** Bytes of one FETCH, to limit memory. One row may be longer. */
 const fetch_bytes = 1 << 20;
 const fetch_rows_max = 1_000;
 
 const firstLine = /^-- Countersign dump 1, schema (\d+ \(.*\)), taken ?(.*)$/;
-/** The last line, with the SHA-256 of all lines before it. */
+/** The last line, with the SHA-256 of all lines before. */
 const lastLine = /^-- end of dump, sha256 ([0-9a-f]{64})$/;
 
-/** Our tables are in the first schema of the role's `search_path`, which may not be `public`. */
+/** Our schema, which may not be `public`. */
 const in_our_schema = "relnamespace = (select relnamespace from pg_class where oid = 'schema_migrations'::regclass)";
 
 interface Table {
@@ -30,23 +30,21 @@ interface Table {
 }
 
 /**
- * Writes all rows of one snapshot to `output` (which stays open) and returns their number.
+ * Writes all rows of one snapshot to `output`, which stays open.
  *
- * The dump can be restored with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump`. The target must be an unused
- * database that the same version has migrated. The rows are in one transaction. They are INSERTs, not COPY, because
- * PostgreSQL has no COPY FROM for tables with row-level security. Sealed secrets stay sealed: without the master key
- * they cannot be opened.
+ * Restore with `psql -v ON_ERROR_STOP=1 -f FILE` or `restoreDump`, into an unused database that the same version has
+ * migrated. Rows are INSERTs, because row-level security does not support COPY FROM. Sealed secrets need the master
+ * key.
  */
 export async function exportDump(connection: ConnectionOptions, output: Writable): Promise<{ rows: number }> {
   const count = { rows: 0 };
-  // A session of its own, because sessions of the pools are closed after a slow statement.
+  // Pools close their sessions after a slow statement.
   const client = await openClient(connection, "countersign export");
   try {
     const settings = { "app.org": "*", idle_in_transaction_session_timeout: "0" };
     await client.query(client.begin(settings, "isolation level repeatable read, read only"));
     const text = withSum(dumpText(async (statement) => (await client.query(statement)).rows, count));
     await pipeline(Readable.from(text), output, { end: false }).catch(async (error: unknown) => {
-      // A statement may be running. The session ends after it.
       await text.return(undefined);
       throw error;
     });
@@ -56,7 +54,6 @@ export async function exportDump(connection: ConnectionOptions, output: Writable
   }
 }
 
-/** Adds a checksum, so that a restore detects lost or changed lines. */
 async function* withSum(text: AsyncGenerator<string>): AsyncGenerator<string> {
   const sum = createHash("sha256");
   for await (const piece of text) {
@@ -90,10 +87,9 @@ ${guard(schema.version, tables)}
   yield "\ncommit;\n";
 }
 
-/** The dump itself raises this error. */
 const not_empty = "the database is not empty";
 
-/** Returns one statement on one line that stops a restore into the wrong schema or over existing rows. */
+/** Returns one line that stops a restore into the wrong schema or over existing rows. */
 function guard(version: number, tables: readonly Table[]): string {
   const empty = tables
     .filter(({ name }) => !seededTables.includes(name))
@@ -137,7 +133,7 @@ async function* rowsText(query: Query, { name, columns, key }: Table, count: { r
     count.rows += rows.length;
     const text = `${head}${rows.map((row) => `(${columns.map((_, i) => quoteValue(row[`c${i}`] ?? null)).join(", ")})`).join(",\n")};\n`;
     yield text;
-    // At most double, so that a few short rows before long ones do not mislead.
+    // At most double, because long rows may follow short ones.
     size = Math.max(1, Math.min(fetch_rows_max, size * 2, Math.floor((fetch_bytes * rows.length) / text.length)));
   }
   await query("close dump");
@@ -147,7 +143,7 @@ function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Returns a literal without line breaks. So a line that ends in `;` ends a statement. */
+/** Returns a literal without line breaks, so a line that ends in `;` ends a statement. */
 function quoteValue(value: string | null): string {
   if (value === null) return "null";
   const quoted = value.replaceAll("'", "''");
@@ -156,9 +152,8 @@ function quoteValue(value: string | null): string {
 }
 
 /**
- * Migrates an empty database and inserts the rows of the dump. Returns the time of the dump as text. Throws
- * `StartRefused`, and keeps no row, if the dump has another schema than this program, or is cut off, damaged or not a
- * dump. Also throws if the database has rows or another schema.
+ * Migrates an empty database and inserts the dump. Returns the time of the dump. Throws `StartRefused`, and keeps no
+ * row, if the dump is damaged or has another schema, or if the database is not empty.
  */
 export async function restoreDump(connection: ConnectionOptions, input: Readable, log: Log): Promise<string> {
   const lines = dumpLines(input);
@@ -178,10 +173,7 @@ export async function restoreDump(connection: ConnectionOptions, input: Readable
   return taken;
 }
 
-/**
- * Gathers statistics. Without them, PostgreSQL sorts a whole history for each page. Autovacuum gathers them a minute
- * later, or never.
- */
+/** Without statistics, PostgreSQL sorts a whole history for each page, until autovacuum gathers them. */
 async function gatherStatistics(connection: ConnectionOptions): Promise<void> {
   const client = await openClient(connection, "countersign restore");
   try {
@@ -213,7 +205,6 @@ async function* dumpLines(input: Readable): AsyncGenerator<string> {
 
 async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<string>): Promise<void> {
   const client = await openClient(connection, "countersign restore");
-  // The first line is already read.
   let read = 1;
   const next = () => {
     read += 1;
@@ -231,11 +222,11 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
       );
     });
   try {
-    // Replaces the dump's own `begin`, which may be missing.
+    // The dump's own `begin` may be missing.
     await client.query(client.begin({ idle_in_transaction_session_timeout: "0" }));
     let statement = "";
     for (let line = await next(); ; line = await next()) {
-      // The last statement is the commit. Without the line after it, the file may have been cut anywhere.
+      // The commit is not the last line. Without the last line, the file may be cut.
       if (line.done) throw new StartRefused("this dump is cut off: nothing was restored");
       if (statement === "" && (["", "begin;"].includes(line.value) || line.value.startsWith("--"))) continue;
       statement += `${line.value}\n`;
@@ -247,10 +238,9 @@ async function restoreRows(connection: ConnectionOptions, lines: AsyncIterator<s
     if (!lastLine.test((await next()).value ?? ""))
       throw new StartRefused("this dump is cut off: nothing was restored");
     // Only the end of a compressed file proves that it is undamaged.
-    if (!(await next()).done) throw new StartRefused("something follows this dump's end: nothing was restored");
+    if (!(await next()).done) throw new StartRefused("there is text after the end of this dump: nothing was restored");
     await client.query("commit");
   } finally {
-    // Ends an open transaction, too.
     await client.end();
   }
 }

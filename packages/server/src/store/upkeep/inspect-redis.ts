@@ -1,6 +1,6 @@
-/** Returns the version of the Redis or Valkey behind this URL. Rejects if it does not answer within 2 s. */
+/** Returns the version of Redis or Valkey. Rejects if it does not answer within 2 s. */
 export async function inspectRedis(url: string): Promise<string> {
-  // In the built program, a CommonJS library that is imported dynamically has its names only in `default`.
+  // The built program has the names of a dynamically imported CommonJS library only in `default`.
   const { default: library } = await import("ioredis");
   const redis = new library.Redis(url, {
     lazyConnect: true,
@@ -10,7 +10,7 @@ export async function inspectRedis(url: string): Promise<string> {
   });
   let reason: unknown;
   redis.on("error", (error) => {
-    reason = error; // More precise than "Connection is closed."
+    reason = error; // more precise than "Connection is closed."
   });
   try {
     await redis.connect();

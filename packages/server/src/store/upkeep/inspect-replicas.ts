@@ -1,36 +1,31 @@
-/** Reads what `countersign doctor` reports about replicas, and changes nothing. */
 import { type ConnectionOptions, openClient, sqlState } from "../database/connection.ts";
 import { nameOf } from "../database/replicas.ts";
 import { reasonOf, type Session } from "../database/session.ts";
 
-/** A replica that answered. */
 export interface ReplicaState {
-  /** False: it accepts writes, so it is the primary or not a replica at all. */
+  /** False: accepts writes, so it is no replica. */
   readonly standby: boolean;
-  /** False: it was never copied from this primary. Also true if the role may not know. */
+  /** False: not copied from this primary. True if the role may not know. */
   readonly same_system: boolean;
-  /** Bytes of the primary's log that it has not replayed. */
+  /** Log bytes that it has not replayed. */
   readonly behind_bytes: number;
-  /** Age of its newest commit in seconds. Null: no commit since it started. */
+  /** Age of its newest commit. Null: no commit since its start. */
   readonly newest_s: number | null;
   /** False: the primary may end long reads there. */
   readonly feedback: boolean;
 }
 
-/** A replica, or the reason why it does not answer. */
 export type InspectedReplica = { readonly name: string } & (
   | { readonly state: ReplicaState }
   | { readonly unreachable: string }
 );
 
-/** Inspects each replica through one session. Rejects if the primary cannot be reached. */
 export async function inspectReplicas(
   primary: ConnectionOptions,
   replicas: readonly ConnectionOptions[],
 ): Promise<InspectedReplica[]> {
   if (replicas.length === 0) return [];
   const { system, lsn } = await withSession(primary, async (session) => {
-    // Another check reports a primary that is not a primary.
     const { rows } = await session.query(
       "select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text as lsn",
     );

@@ -3,7 +3,6 @@ import { madeDir, started } from "../../testing/database/embedded.ts";
 import { openClient } from "../database/connection.ts";
 import { inspectDatabase } from "./inspect.ts";
 
-/** Starts a server with these settings. */
 const serverWith = async (settings: Readonly<Record<string, string>>) =>
   started({ data_dir: await madeDir(), settings });
 

@@ -1,52 +1,41 @@
-/** Reads what `countersign doctor` reports about a database, and changes nothing. */
 import { type ConnectionOptions, openClient } from "../database/connection.ts";
 import { readMigrations } from "../database/migrate.ts";
 import { settings_off } from "../database/settings-off.ts";
 import { microseconds } from "../rows/microseconds.ts";
 import { type CitusState, readCitus } from "./distribute.ts";
 
-/** How many sessions a node may open: 20 of its pools, six of its thread of deliveries, two that commit. */
+/** Maximum sessions of a node: 20 of its pools, six of its deliveries thread, two that commit. */
 export const node_sessions_max = 28;
 
-/** A transaction that keeps the server from vacuuming rows that were changed or deleted since it began. */
+/** A transaction that keeps the server from vacuuming. */
 interface OpenTransaction {
-  /** The session's name and state, or a prepared transaction. */
   readonly who: string;
   readonly open_s: number;
 }
 
-/** The current state of a database. */
 export interface DatabaseState {
   readonly server_version: string;
   readonly server_major: number;
-  /** Settings that are off, so that a crash of the machine can lose answered decisions. */
+  /** Settings that are off, so a machine crash can lose answered decisions. */
   readonly unsafe: readonly string[];
-  /** Settings that are off, so that deleted and changed rows are never vacuumed. */
+  /** Settings that are off, so rows are never vacuumed. */
   readonly unvacuumed: readonly string[];
-  /** True: no decision can be stored, so none can be made. */
   readonly read_only: boolean;
-  /** True: the connecting role bypasses row-level security. Sessions step down from it. */
+  /** True: the role bypasses row-level security, and sessions switch to another role. */
   readonly bypasses_rls: boolean;
-  /**
-   * How many sessions the server, the database and the role allow this role at once, including those of other programs.
-   */
+  /** Sessions that server, database and role allow, including those of other programs. */
   readonly sessions_max: number;
-  /**
-   * At most three, the longest open first. Sessions of other roles are included only if this role may see them
-   * (`pg_read_all_stats`).
-   */
+  /** At most three, longest first. Those of other roles need `pg_read_all_stats`. */
   readonly transactions: readonly OpenTransaction[];
-  /** Names of applied migrations in order; empty for a fresh database. */
   readonly applied: readonly string[];
-  /** Migrations of this program that the next start will apply. */
   readonly pending: readonly string[];
-  /** Null: the database has no extension `citus`, or none of our tables. */
+  /** Null: no extension `citus`, or none of our tables. */
   readonly citus: CitusState | null;
   /** The database's clock, in microseconds since the Unix epoch. */
   readonly now_us: number;
 }
 
-/** SQL. Reserved sessions do not count. A limit of -1 means no limit. */
+/** SQL. Reserved sessions do not count; -1 means no limit. */
 const sessions_max_query = `least(
     current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
       - coalesce(current_setting('reserved_connections', true)::integer, 0),
@@ -64,7 +53,6 @@ const open_transactions = `(select coalesce(json_agg(t order by t.open_s desc), 
       select 'prepared transaction ' || gid, prepared from pg_prepared_xacts where database = current_database()) as held
     where since is not null order by since limit 3) t)`;
 
-/** Inspects a database through one session. Rejects if it cannot be reached. */
 export async function inspectDatabase(connection: ConnectionOptions): Promise<DatabaseState> {
   const client = await openClient(connection, "countersign doctor");
   try {

@@ -1,4 +1,4 @@
-/** Shows that searches for old rows do not read the rows that are kept (docs/decisions/0021). */
+/** Searches for old rows must not read kept rows. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { mostRows, planOf } from "../../testing/database/plan.ts";
@@ -14,7 +14,6 @@ test("expired intakes are found without reading used and new ones", async () => 
   );
   await analyze("onboarding_intakes");
   const system = { tenant: ((_, work) => db.system(work)) as typeof db.tenant };
-  // The intakes of the first ten minutes are too old. Every other one was used.
   const plan = await planOf(system, "", (query) => deleteOldIntakes(query, 30, 500));
   expect(mostRows(plan)).toBeLessThan(10);
   expect(await db.query("select count(*)::integer as n from onboarding_intakes")).toEqual([{ n: 9_995 }]);

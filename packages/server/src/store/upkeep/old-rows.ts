@@ -1,36 +1,29 @@
-/**
- * SQL that deletes rows that are no longer needed: settled deliveries, expired invitations and intakes. See
- * docs/decisions/0021-what-is-deleted-and-when.md.
- */
+/** SQL that deletes rows that are no longer needed (docs/decisions/0021-what-is-deleted-and-when.md). */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 import { firstIdAt } from "../rows/first-id-at.ts";
 
-/** The result of one page. */
 export interface DeletedPage {
   readonly deleted: number;
-  /** The last delivery that the page read. Null: there were no more. */
+  /** The last delivery that the page read. Null: no more. */
   readonly end: string | null;
 }
 
-/** An age limit. Rows before it are old. */
 export interface AgeLimit {
   /** RFC 3339, by the database's clock. */
   readonly before: string;
   readonly before_ms: number;
 }
 
-/** An id is created before its row is settled, by a clock that may be wrong by at most this much. */
+/** Maximum error of an id's clock. */
 const clocks_differ_ms = 24 * 3_600 * 1_000;
 
-/** Failed deliveries are kept: the API lists them with their retries, and users may retry them. */
+/** Failed deliveries and retries are kept: the API lists them, and users may retry them. */
 const settled = "t.status in ('delivered', 'cancelled') and t.original_delivery_id is null";
 
 /**
- * Reads one page along the primary key of one organization. Ids begin with their time, so the page reads only old rows.
- * No further index is needed, which every new row would have to update. The page size counts the rows read, because
- * millions of failed deliveries, which are kept, may precede the next deleted one. Skips rows that another node is
- * deleting.
+ * Reads one page along the primary key. Ids begin with their time, so no further index is needed. The page counts rows
+ * read, because millions of kept deliveries may come first. Skips locked rows.
  */
 const pageStatement: QueueStatement = {
   name: "delete-old-deliveries",
@@ -50,7 +43,7 @@ const pageStatement: QueueStatement = {
     case when (select count(*) from old) = $5::integer then (select max(delivery_id) from old) end as end`,
 };
 
-/** Returns the time `hours` ago, by the database's clock. */
+/** By the database's clock. */
 export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimit> {
   const [limit] = await query<AgeLimit>(
     `select at as before, floor(extract(epoch from at) * 1000)::float8 as before_ms
@@ -60,13 +53,10 @@ export async function readAgeLimit(query: Query, hours: number): Promise<AgeLimi
   return limit as AgeLimit;
 }
 
-/** Ids of deliveries that may be old enough are below this one. */
+/** Returns an upper bound for ids of old deliveries. */
 const idsBelow = ({ before_ms }: AgeLimit) => firstIdAt("delivery", before_ms + clocks_differ_ms);
 
-/**
- * Returns organizations that have deliveries of that age, kept or not, in the order of their ids: at most `limit`, from `first` on.
- * System scope.
- */
+/** Returns organizations with old deliveries, by id, starting with `first`. System scope. */
 export async function organizationsWithOldDeliveries(
   query: Query,
   age: AgeLimit,
@@ -82,10 +72,7 @@ export async function organizationsWithOldDeliveries(
   return found.map(({ org_id }) => org_id);
 }
 
-/**
- * Reads up to `rows` deliveries of an organization after the delivery `after`, and deletes those that were settled
- * before the limit.
- */
+/** Reads up to `rows` deliveries after `after`, and deletes the old settled ones. */
 export async function deleteOldDeliveries(
   db: Pick<Db, "queued">,
   org_id: string,
@@ -95,7 +82,7 @@ export async function deleteOldDeliveries(
 ): Promise<DeletedPage> {
   const params = [org_id, after, idsBelow(age), age.before, rows];
   const [page] = await db.queued<DeletedPage>(pageStatement, params);
-  if (page === undefined) throw new Error("a page came without a row");
+  if (page === undefined) throw new Error("the page returned no row");
   return page;
 }
 
@@ -119,7 +106,7 @@ export async function deleteOldInvitations(query: Query, rows: number): Promise<
   return count;
 }
 
-/** Deletes up to `rows` records of waits that ended more than an hour ago. System scope. */
+/** Deletes waits that ended more than an hour ago. System scope. */
 export async function deleteOldWaits(query: Query, rows: number): Promise<number> {
   const over = await query<{ org_id: string; escalation_id: string }>(
     "select org_id, escalation_id from review_waits where until <= now() - interval '1 hour' limit $1::integer",
@@ -137,10 +124,7 @@ export async function deleteOldWaits(query: Query, rows: number): Promise<number
   return count;
 }
 
-/**
- * Deletes the times of people who saw or ruled on reviews, last more than `kept_days` ago: of up to `rows` such times, and all that are as
- * old of the same reviews. System scope.
- */
+/** Reads up to `rows` old times, and deletes all old times of the same reviews. System scope. */
 export async function deleteOldReviewerTimes(query: Query, kept_days: number, rows: number): Promise<number> {
   const is_old = "greatest(shown_at, ruled_at) <= now() - make_interval(days => $1::integer)";
   const old = await query<{ org_id: string; escalation_id: string }>(
@@ -158,7 +142,7 @@ export async function deleteOldReviewerTimes(query: Query, kept_days: number, ro
   return count;
 }
 
-/** Deletes up to `rows` intakes that are older than `kept_days` and that no quickstart used. System scope. */
+/** Skips intakes that a quickstart used. System scope. */
 export async function deleteOldIntakes(query: Query, kept_days: number, rows: number): Promise<number> {
   const deleted = await query(
     `delete from onboarding_intakes where intake_id in (

@@ -1,4 +1,3 @@
-/** Tests the statements that replace sealed texts (docs/decisions/0019). */
 import { expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { mostRows, planOf } from "../../testing/database/plan.ts";

@@ -1,14 +1,12 @@
-/** SQL for all texts that are sealed with a master key. See docs/decisions/0019-replacing-the-master-key.md. */
+/** SQL for texts sealed with a master key (decision 0019). */
 import type { Query } from "../../ports.ts";
 import { byOrganization } from "../rows/by-organization.ts";
 
-/** A column that holds sealed texts. */
 interface Place {
   readonly table: string;
-  /** The columns of the primary key. */
   readonly key: readonly string[];
   readonly column: string;
-  /** The sealed member of the column's JSON object. Null: the whole column is sealed. */
+  /** Null: the whole column is sealed. */
   readonly member: string | null;
 }
 
@@ -21,15 +19,12 @@ const places = {
   begun_logins: { table: "person_tokens", key: ["token_sha256"], column: "subject", member: "sealed" },
 } as const satisfies Record<string, Place>;
 
-/** The name of a place. */
 export type SealedPlace = keyof typeof places;
 
-/** All places, in the order in which the replacement visits them. */
 export const sealedPlaces = Object.keys(places) as readonly SealedPlace[];
 
-/** One sealed text and its row. */
 export interface SealedText {
-  /** The primary key of its row as texts. A SHA-256 is hex. */
+  /** The primary key as texts. A SHA-256 is hex. */
   readonly key: readonly string[];
   readonly sealed: string;
   /** The whole column, which contains `sealed` once. */
@@ -41,10 +36,7 @@ const isHash = (name: string) => name.endsWith("_sha256");
 const asText = (name: string) => (isHash(name) ? `encode(${name}, 'hex')` : name);
 const fromText = (name: string, text: string) => (isHash(name) ? `decode(${text}, 'hex')` : text);
 
-/**
- * Returns sealed texts of a place that do not begin with `prefix`, by primary key, after the row `after` (null: from
- * the first). System scope.
- */
+/** Returns texts without `prefix`, by primary key, after the row `after`. System scope. */
 export function readSealedTexts(
   query: Query,
   name: SealedPlace,
@@ -61,14 +53,13 @@ export function readSealedTexts(
   );
 }
 
-/** A column to replace, if it still holds `stored`. */
 interface StoredChange {
   readonly key: readonly string[];
   readonly stored: string;
   readonly replaced: string;
 }
 
-/** Replaces columns that still hold the text that was read. Returns their number. System scope. */
+/** System scope. */
 export async function replaceStored(
   query: Query,
   name: SealedPlace,
@@ -89,8 +80,7 @@ async function replaceWhere(
   condition: string,
   params: readonly string[],
 ): Promise<number> {
-  // Converts the columns before comparing them, because row-level security uses no index for a value that is taken out
-  // of JSON in the comparison.
+  // Converts first, because row-level security uses no index for values taken from JSON in the comparison.
   const named = key.map((each, n) => `${fromText(each, `(key ->> ${n})`)} as ${each}`).join(", ");
   const same = key.map((each) => `t.${each} = i.${each}`).join(" and ");
   const rows = await query(
@@ -102,7 +92,7 @@ async function replaceWhere(
   return rows.length;
 }
 
-/** Returns how many sealed texts a place has, and how many of them begin with `prefix`. System scope. */
+/** System scope. */
 export async function countSealedTexts(
   query: Query,
   name: SealedPlace,

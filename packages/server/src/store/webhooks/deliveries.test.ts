@@ -1,4 +1,3 @@
-/** Tests the API's SQL for deliveries and webhooks: the rows, their organization and their order. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -29,7 +28,6 @@ const ids = createIds(createClock());
 const at = "2026-11-21T03:00:00.000000Z";
 const organizations = async () => [(await testOrganization(db)).org_id, (await testOrganization(db)).org_id] as const;
 
-/** Creates a delivery with this status and returns its id. */
 async function delivery(org_id: string, webhook_id: string, status: string, original: string | null = null) {
   const delivery_id = ids.next("delivery");
   const about = { event_type: "quota.exceeded", intent_id: null, escalation_id: null, body: "{}" };

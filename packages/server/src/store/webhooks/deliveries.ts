@@ -1,8 +1,6 @@
-/** SQL of the API for deliveries: listing, retrying and cancelling them. */
 import type { Delivery } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 
-/** A delivery without an attempt. */
 export interface NewDelivery {
   readonly org_id: string;
   readonly delivery_id: string;
@@ -18,7 +16,6 @@ export interface NewDelivery {
   readonly created_at: string;
 }
 
-/** Writes a delivery whose first attempt is due now. */
 export async function insertDelivery(query: Query, delivery: NewDelivery): Promise<void> {
   const { org_id, delivery_id, webhook_id, event_id, event_type, intent_id, escalation_id, body } = delivery;
   const { original_delivery_id, created_at } = delivery;
@@ -34,8 +31,8 @@ export async function insertDelivery(query: Query, delivery: NewDelivery): Promi
 }
 
 /**
- * Cancels the pending deliveries of webhooks that are deleted, switched off or switched on again. With `unless_active`
- * it does not cancel deliveries of active webhooks. Locks in the order of the ids, as settling does.
+ * Cancels pending deliveries of webhooks that are deleted, or switched off or on. `unless_active`: skips active
+ * webhooks. Locks by id, like settling.
  */
 export async function cancelDeliveries(
   query: Query,
@@ -52,9 +49,8 @@ export async function cancelDeliveries(
 }
 
 /**
- * All retries of one chain name its first delivery. The retries after a delivery count as retries of it, because they send
- * the same. `case` instead of `coalesce`: with `coalesce`, row-level security uses no index, and each failed delivery of a
- * page read all retries of the organization.
+ * SQL: the newest later retry. All retries of a chain name its first delivery. With `coalesce` instead of `case`,
+ * row-level security uses no index.
  */
 const latest_retry = `select json_build_object('delivery_id', r.delivery_id, 'status', r.status) from deliveries r
   where r.org_id = d.org_id and r.original_delivery_id = case when d.original_delivery_id is null then d.delivery_id else d.original_delivery_id end
@@ -66,9 +62,7 @@ const shown = `d.delivery_id, d.webhook_id, d.event_type, d.intent_id, d.escalat
   d.outcomes as attempts, d.created_at, case when d.status = 'failed' then d.settled_at end as failed_at, d.original_delivery_id,
   (${latest_retry}) as latest_retry`;
 
-/**
- * Returns a page of failed deliveries older than `before`, newest first. If a webhook is given, only its deliveries.
- */
+/** Newest first, older than `before`. */
 export function readFailedDeliveries(
   query: Query,
   org_id: string,
@@ -83,10 +77,8 @@ export function readFailedDeliveries(
   );
 }
 
-/** A delivery with its request body. */
 export type DeliveryWithBody = Delivery & Pick<NewDelivery, "body" | "event_id">;
 
-/** Returns one delivery, or undefined. */
 export async function readDelivery(
   query: Query,
   org_id: string,
@@ -99,7 +91,7 @@ export async function readDelivery(
   return rows[0];
 }
 
-/** Locks deliveries until the transaction ends, in the order of their ids. Retries of one chain lock its first delivery. */
+/** Locks in the order of ids. Retries of a chain lock its first delivery. */
 export async function lockDeliveries(query: Query, org_id: string, delivery_ids: readonly string[]): Promise<void> {
   await query(
     "select 1 as one from deliveries where org_id = $1 and delivery_id = any($2) order by delivery_id for update",
@@ -107,7 +99,6 @@ export async function lockDeliveries(query: Query, org_id: string, delivery_ids:
   );
 }
 
-/** Returns true if a manual retry of this delivery is in progress. */
 export async function retryIsPending(query: Query, org_id: string, original_delivery_id: string): Promise<boolean> {
   const rows = await query(
     "select 1 as one from deliveries where org_id = $1 and original_delivery_id = $2 and status = 'pending' limit 1",

@@ -1,4 +1,3 @@
-/** Tests dispatches and leases: turns, shares, the reserve and large bodies. Nothing is dispatched or leased twice. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -57,7 +56,6 @@ test("a lease fills the room with the oldest deliveries, and names the receivers
   expect(deliveries[0]?.body).toBe(`{"data":{},"organization_id":"o","webhook_id":"${deliveries[0]?.webhook_id}"}`);
   expect([...more].sort()).toEqual([...webhook_ids].sort());
   expect(blocked).toBe(false);
-  // Exactly as many as there is room for, so nothing more is due.
   expect(await leaseDue(db, org_id, { ...roomy, per_webhook: 2 })).toMatchObject({
     deliveries: { length: 4 },
     more: [],
@@ -115,7 +113,6 @@ test("eight concurrent dispatches create each delivery once, and leave no event"
     for (const { org_id } of organizations) await dispatchAll(org_id);
   };
   await Promise.all(Array.from({ length: 8 }, dispatchEach));
-  // A node stops when it finds all events locked. The others continue until no event is left.
   await dispatchEach();
   const rows = await db.query<{ event_id: string; webhook_id: string }>(
     "select event_id, webhook_id from deliveries where org_id = any($1)",
@@ -174,7 +171,6 @@ test("eight concurrent leases take each of 400 deliveries once", async () => {
   await emptied();
 });
 
-/** Adds an event with a body of about this many bytes, which compresses well. */
 async function addLarge(org_id: string, bytes: number): Promise<void> {
   await db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)

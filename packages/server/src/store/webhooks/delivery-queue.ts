@@ -1,9 +1,9 @@
 /**
- * SQL of the deliverer and the settler: leases due deliveries, and writes how their attempts ended. Each statement is
- * one round trip and one transaction, so a node that dies between two statements leaves nothing half done.
+ * SQL of the deliverer and the settler. Each statement is one transaction, so a node that dies leaves nothing half
+ * done.
  *
- * A node leases a delivery just before its attempt, never earlier. The lease raises `attempts`, so an unsettled attempt
- * still counts. All times are of the database's clock.
+ * A node leases a delivery just before its attempt. The lease raises `attempts`, so an unsettled attempt counts. All
+ * times are of the database's clock.
  */
 import type { Delivery } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
@@ -11,66 +11,55 @@ import type { AuditRow } from "../audit/audit.ts";
 import { type BinaryType, type BinaryValue, columnOf } from "../rows/binary.ts";
 import { isHead } from "../rows/newest-head.ts";
 
-/** An attempt that ended. */
 export type AttemptRecord = Delivery["attempts"][number];
 
-/**
- * A delivery leased for one attempt, with everything the attempt needs. The deliverer makes an attempt of it; `url` and
- * `secret_sealed` are null if the webhook is deleted or inactive.
- */
+/** A delivery leased for one attempt. `url` and `secret_sealed` are null if the webhook is deleted or inactive. */
 export interface LeasedDelivery {
   readonly org_id: string;
   readonly delivery_id: string;
   readonly webhook_id: string;
   readonly event_type: string;
   readonly intent_id: string | null;
-  /** The request body of the attempt, byte for byte. */
+  /** The request body, byte for byte. */
   readonly body: string;
   readonly original_delivery_id: string | null;
-  /**
-   * The attempt that this lease permits: 1, 2 or 3. 4: the lease of the third attempt expired, and nothing may be sent.
-   */
+  /** The permitted attempt: 1, 2 or 3. 4: the lease of the third expired; send nothing. */
   readonly number: number;
-  /** The attempts that have ended. */
   readonly outcomes: readonly AttemptRecord[];
   readonly url: string | null;
   readonly secret_sealed: string | null;
 }
 
-/** The free capacity of a node for one organization. A lease never exceeds it. */
+/** Free capacity of a node for one organization. */
 export interface Room {
-  /** Attempts that may begin. */
   readonly places: number;
-  /** Attempts that may begin, by webhook. */
+  /** The same by webhook. */
   readonly receivers: Readonly<Record<string, number>>;
-  /** The limit of a webhook that `receivers` does not list. */
+  /** The same for webhooks not in `receivers`. */
   readonly per_webhook: number;
   /** Bytes of large bodies that may begin. */
   readonly large_bytes: number;
-  /** The limit for the first large body, if it is alone. */
+  /** The limit for a large body that goes alone. */
   readonly lone_bytes: number;
-  /** Longer than an attempt can take, with a margin. */
+  /** Longer than any attempt. */
   readonly lease_ms: number;
 }
 
 /**
- * Bodies of more than `over` bytes are large. `all` bounds the bytes of large bodies in flight on a node, `organization`
- * those of one organization; a body above the bound goes alone. A bound by count was not enough: 192 bodies of 1 MiB
- * exhausted the thread's memory.
+ * Bodies above `over` bytes are large. `all` limits large bodies in flight on a node, `organization` those of one
+ * organization; a larger body goes alone. Limiting by count was not enough: 192 bodies of 1 MiB exhausted the thread's
+ * memory.
  */
 export const large_bytes = { over: 65_536, all: 67_108_864, organization: 16_777_216 } as const;
 
-/** Returns the body's bytes if it is large, else 0. */
+/** Returns the bytes of a large body, or 0 for a small one. */
 export function largeBytes({ body }: Pick<LeasedDelivery, "body">): number {
-  if (body.length * 3 <= large_bytes.over) return 0; // A UTF-16 unit takes at most three bytes.
+  if (body.length * 3 <= large_bytes.over) return 0; // a UTF-16 unit takes at most three bytes
   const bytes = Buffer.byteLength(body);
   return bytes > large_bytes.over ? bytes : 0;
 }
 
-/**
- * Returns the organizations that have due deliveries. For each, the query reads the index up to the first due one. Most
- * of a backlog is due, so this costs little. System scope.
- */
+/** Returns organizations with due deliveries. System scope. */
 export async function organizationsWithDue(query: Query): Promise<readonly string[]> {
   const found = await query<{ org_id: string }>(
     `select o.org_id from organizations o where exists (
@@ -82,13 +71,12 @@ export async function organizationsWithDue(query: Query): Promise<readonly strin
 /**
  * Steps of the statement:
  *
- * 1. `walked`: finds each receiver with pending deliveries and its earliest due time. It goes from receiver to receiver
- *    along the index, so it reads one row of a backlog.
- * 2. `seen`: reads the due deliveries of each receiver, one more than the receiver or the organization has room for.
- * 3. `due` to `chosen`: fills the places round robin over the receivers, up to every bound.
- * 4. `locked`, `leased`: locks them, skips what another node has locked, and writes the leases.
+ * 1. `walked`: finds each receiver's earliest due time, going from receiver to receiver in the index.
+ * 2. `seen`: reads due deliveries of each receiver, one more than there is room for.
+ * 3. `due` to `chosen`: fills the places round robin, up to every limit.
+ * 4. `locked`, `leased`: locks them, skips rows locked by other nodes, and writes the leases.
  *
- * The answer holds a line for each lease, a line for each receiver that has more due than room, and a last line.
+ * Returns a line for each lease, a line for each receiver with more due than room, and a last line.
  */
 const leaseStatement: QueueStatement = {
   name: "deliveries-lease",
@@ -137,25 +125,24 @@ const leaseStatement: QueueStatement = {
     (select count(*) from due) > (select count(*) from locked)`,
 };
 
-/** The result of a lease. */
 export interface Leased {
   readonly deliveries: readonly LeasedDelivery[];
-  /** Webhooks that have more due deliveries than their share has room for. */
+  /** Webhooks with more due deliveries than their share. */
   readonly more: readonly string[];
-  /** Receivers had room for more. The places, the bytes of large bodies, or another node prevented it. */
+  /** Receivers had room, but another limit or another node prevented more. */
   readonly blocked: boolean;
 }
 
 type LeaseLine = Partial<LeasedDelivery> & { readonly delivery_id: string | null; readonly blocked: boolean | null };
 
 /**
- * Leases due deliveries of one organization; each lease permits one attempt, which must begin at once. Its receivers take
- * turns, and no receiver gets more than its share, even if its queue is long.
+ * Leases due deliveries. Each lease permits one attempt, which must begin at once. Receivers take turns, none above its
+ * share.
  */
 export async function leaseDue(db: Pick<Db, "queued">, org_id: string, room: Room): Promise<Leased> {
   const lines = await db.queued<LeaseLine>(leaseStatement, [
     org_id,
-    // A map, because each join with a list was a loop over the list.
+    // A map, because each join with a list was a loop.
     JSON.stringify(room.receivers),
     room.per_webhook,
     room.places,
@@ -174,24 +161,20 @@ export async function leaseDue(db: Pick<Db, "queued">, org_id: string, room: Roo
   return { deliveries, more, blocked };
 }
 
-/** The state of a leased delivery after its attempt. The settler writes it. */
 export interface Settlement {
   readonly delivery_id: string;
-  /** The attempts that had begun at the lease. A newer lease makes this settlement void. */
+  /** Attempts begun at the lease. A newer lease makes this settlement void. */
   readonly attempts: number;
   readonly status: Delivery["status"];
-  /** All ended attempts. */
   readonly outcomes: readonly AttemptRecord[];
-  /** Milliseconds from now to the next attempt; 0 unless `status` is `pending`. */
+  /** Milliseconds from now to the next attempt; 0 unless `pending`. */
   readonly wait_ms: number;
-  /** The row for the organization's audit trail, or null. */
   readonly audit: AuditRow | null;
 }
 
 /**
- * Locks the deliveries in the order of their ids, then the organization's head, as deleting a webhook does. If another
- * transaction changed a delivery while the statement waited for it, the statement does not see the new row. Then it
- * returns the id, and the caller settles that delivery with another statement.
+ * Locks the deliveries by id, then the organization's head. If another transaction changed a delivery meanwhile, the
+ * statement returns its id, and the caller repeats it.
  *
  * The commit does not wait for the disk, because decisions wait for the head. If the database's machine fails,
  * settlements may be lost. Their leases expire, and the attempts happen again.
@@ -232,8 +215,7 @@ const settleStatement: QueueStatement = {
 };
 
 /**
- * Settles leased deliveries of one organization, each together with its audit row. Skips those with a void lease. A
- * delivery that a receiver accepted counts as delivered even if its webhook was deleted meanwhile.
+ * Settles deliveries and skips void leases. An accepted delivery counts as delivered even if its webhook was deleted.
  */
 export async function settle(
   db: Pick<Db, "queued">,

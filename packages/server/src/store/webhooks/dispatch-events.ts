@@ -1,22 +1,17 @@
-/** SQL of the dispatcher: turns events into deliveries. */
 import { limits } from "@countersign/contract";
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
-/** At most this many events per statement. */
 export const events_per_statement = 200;
-/** At most this many deliveries per statement: enough for two events of 100 webhooks. */
+/** Maximum deliveries of a statement: enough for two events of 100 webhooks. */
 const deliveries_per_statement = 256;
-/** A statement for few events gets this many ids for each, because making and sending 256 ids takes 0.2 ms. */
+/** Ids for each event if there are few events, because making and sending 256 ids takes 0.2 ms. */
 const ids_per_event = 8;
-/**
- * The limit of events, measured as they are stored, so that the statement decompresses few bodies. The first event
- * always fits.
- */
+/** Limit of events in stored bytes, so that few bodies are decompressed. The first event always fits. */
 const stored_bytes_per_statement = 2_097_152;
-/** The limit of deliveries, measured as text. The first delivery always fits. */
+/** Limit of deliveries in bytes of text. The first one always fits. */
 const bytes_per_statement = 33_554_432;
 
-/** Returns the organizations that have events. The index answers once for each organization, so a backlog costs nothing. System scope. */
+/** Returns organizations with events. System scope. */
 export async function organizationsWithEvents(query: Query): Promise<readonly string[]> {
   const found = await query<{ org_id: string }>(
     "select o.org_id from organizations o where exists (select 1 from events e where e.org_id = o.org_id)",
@@ -27,18 +22,19 @@ export async function organizationsWithEvents(query: Query): Promise<readonly st
 /**
  * Steps of the statement:
  *
- * 1. `oldest`, `chosen`: the organization's oldest events, up to the bounds of one statement.
+ * 1. `oldest`, `chosen`: the oldest events, up to the limits.
  * 2. `taken`: locks them and skips what another node has locked.
- * 3. `listening`, `matched`: pairs each event with the webhooks that must receive it, and numbers the pairs.
- * 4. `cut`: the first event whose deliveries do not all fit. It waits for the next statement, and so do the events after it.
- * 5. `made`: the pairs before the cut. If the first event is cut, its pairs that fit; `told_up_to` then records how far it came.
- * 6. `done`, `deleted`, `told_in_part`, `added`: deletes the events and inserts the deliveries.
+ * 3. `listening`, `matched`: pairs events with their webhooks, and numbers the pairs.
+ * 4. `cut`: the first event whose deliveries do not all fit. It and later events wait for the next statement.
+ * 5. `made`: the pairs before the cut. If the first event is cut, those of its pairs that fit; `told_up_to` records
+ * them.
+ * 6. `done`, `deleted`, `told_in_part`, `added`: deletes events and inserts deliveries.
  *
- * The statement reads a body only where it writes it. Carrying bodies through all steps made 16 events of 2 MB for 100
- * webhooks exceed the time limit of a statement. Each step names the last event, so no plan reads the events behind it.
+ * A body is read only where it is written. With bodies in all steps, 16 events of 2 MB for 100 webhooks exceeded the
+ * statement timeout. Each step names the last event, so no plan reads later ones.
  *
- * The commit does not wait for the disk. Nothing is sent before a lease of the deliveries is on the disk, and with it everything that was
- * committed before. If the database's machine fails earlier, the events are still there.
+ * The commit does not wait for the disk. The later lease does, and with it all earlier commits. If the database's
+ * machine fails before, the events still exist.
  */
 const dispatchStatement: QueueStatement = {
   name: "deliveries-dispatch",
@@ -90,28 +86,22 @@ const dispatchStatement: QueueStatement = {
   from quick`,
 };
 
-/** The result of one dispatch. */
 export interface Dispatched {
-  /** Deliveries made; all are due now. */
   readonly made: number;
-  /** There may be more events. */
   readonly events_left: boolean;
 }
 
-/** The input of one dispatch. */
 export interface DispatchTerms {
-  /** Makes delivery ids. */
   readonly next_id: () => string;
   /** RFC 3339. */
   readonly created_at: string;
-  /** Most events of this statement; absent: `events_per_statement`. */
+  /** Default: `events_per_statement`. */
   readonly events_max?: number;
 }
 
 /**
- * Turns the oldest events of an organization into one delivery for each webhook that must receive them: active, registered
- * before the event, watching its type and its escalation. Deletes those events. A statement dispatches an event once, even if
- * several nodes run it.
+ * Turns the oldest events into one delivery for each active webhook that was registered before and watches type and
+ * escalation. Concurrent nodes never dispatch an event twice.
  */
 export async function dispatchEvents(
   db: Pick<Db, "queued">,
@@ -121,6 +111,6 @@ export async function dispatchEvents(
   const length = Math.min(deliveries_per_statement, events_max * ids_per_event);
   const ids = Array.from({ length }, next_id);
   const [line] = await db.queued<Dispatched>(dispatchStatement, [org_id, ids, events_max, created_at]);
-  if (line === undefined) throw new Error("a dispatch answers with one line");
+  if (line === undefined) throw new Error("the dispatch returned no row");
   return line;
 }

@@ -1,15 +1,14 @@
-/** SQL for webhooks. */
 import { type EventType, secret_mask, type Webhook } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { newestHead } from "../rows/newest-head.ts";
 
-/** A stored webhook. Its `secret` is the mask that answers show. */
+/** `secret` is the mask that answers show. */
 export type StoredWebhook = Omit<Webhook, "event_types"> & { readonly event_types: readonly EventType[] };
 
 const columns = `webhook_id as id, created_at, url, org_id as organization_id, escalation_id, event_types,
   '${secret_mask}' as secret, active, description, created_by`;
 
-/** Returns a page of the organization's webhooks older than `before`, newest first. */
+/** Newest first, older than `before`. */
 export function readWebhooks(
   query: Query,
   org_id: string,
@@ -23,12 +22,10 @@ export function readWebhooks(
   );
 }
 
-/** Returns one webhook, or undefined. */
 export function readWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
   return webhookWhere(query, org_id, webhook_id, "");
 }
 
-/** Returns one webhook, or undefined, and locks its row until the transaction ends. */
 export function lockWebhook(query: Query, org_id: string, webhook_id: string): Promise<StoredWebhook | undefined> {
   return webhookWhere(query, org_id, webhook_id, "for update");
 }
@@ -46,13 +43,11 @@ async function webhookWhere(
   return webhook;
 }
 
-/** Returns how many webhooks the organization has, including inactive ones. */
 export async function countWebhooks(query: Query, org_id: string): Promise<number> {
   const [row] = await query<{ n: number }>("select count(*)::int as n from webhooks where org_id = $1", [org_id]);
   return row?.n ?? 0;
 }
 
-/** Returns true if the organization has this escalation. */
 export async function escalationExists(query: Query, org_id: string, escalation_id: string): Promise<boolean> {
   const rows = await query("select 1 as one from escalations where org_id = $1 and escalation_id = $2", [
     org_id,
@@ -61,12 +56,10 @@ export async function escalationExists(query: Query, org_id: string, escalation_
   return rows.length > 0;
 }
 
-/** SQL: the place of the row that reports the change. Earlier events have lower places. */
+/** SQL: the seq of the change's audit record. */
 const next_seq = `coalesce(${newestHead("$1", "audit_seq + 1")}, 0)`;
 
-/**
- * Writes a new webhook. The caller must hold the head's lock, because the webhook receives events from this place on.
- */
+/** Needs the head's lock: the webhook receives events from this seq. */
 export async function insertWebhook(query: Query, webhook: StoredWebhook, secret_sealed: string): Promise<void> {
   const { organization_id, id, url, escalation_id, event_types, active, description, created_at, created_by } = webhook;
   await query(
@@ -88,10 +81,7 @@ export async function insertWebhook(query: Query, webhook: StoredWebhook, secret
   );
 }
 
-/**
- * Writes the changeable fields of a webhook. The caller must hold the head's lock, because a webhook that is switched
- * on receives events from this moment on.
- */
+/** Needs the head's lock: a webhook that is switched on receives events from now. */
 export async function updateWebhook(query: Query, webhook: StoredWebhook): Promise<void> {
   const { organization_id, id, url, event_types, active, description } = webhook;
   await query(
@@ -102,7 +92,6 @@ export async function updateWebhook(query: Query, webhook: StoredWebhook): Promi
   );
 }
 
-/** Replaces the sealed secret. */
 export async function updateWebhookSecret(
   query: Query,
   { organization_id, id }: Pick<StoredWebhook, "organization_id" | "id">,
@@ -115,7 +104,6 @@ export async function updateWebhookSecret(
   ]);
 }
 
-/** Deletes webhooks and returns those that existed. */
 export function deleteWebhooks(query: Query, org_id: string, webhook_ids: readonly string[]): Promise<StoredWebhook[]> {
   return query<StoredWebhook>(
     `delete from webhooks where org_id = $1 and webhook_id = any($2::text[]) returning ${columns}`,
@@ -123,7 +111,7 @@ export function deleteWebhooks(query: Query, org_id: string, webhook_ids: readon
   );
 }
 
-/** Returns the context of the sealed secret. It can be opened only for this webhook of this organization. */
+/** Binds the sealed secret to this webhook. */
 export function secretContext(org_id: string, webhook_id: string): string {
   return `${org_id} webhooks ${webhook_id} secret`;
 }
