@@ -19,7 +19,7 @@ import { byEffect, fitReasons, membraneReason, reasonsOf, reportedLookAlikes } f
 import { combineRisk, type RiskContribution } from "./risk.ts";
 import { validUntilUs } from "./valid-until.ts";
 
-/** Stage 7: puts the verdict into words, without the values that policies redact. */
+/** Stage 7: adds messages, without redacted values. */
 export function explain(record: Concluded): Decided {
   const { input, action, conclusion } = record;
   const { plan, objections } = record.modified;
@@ -55,12 +55,11 @@ export function explain(record: Concluded): Decided {
   };
 }
 
-/** What reasons are put into words from. */
 interface Wording {
   readonly record: Concluded;
   readonly shown: ShownContent;
   readonly hiding: Hiding | null;
-  /** Whether the reader gets no stored and pulled facts. */
+  /** True if the reader must not see stored and pulled facts. */
   readonly stored: boolean;
   readonly risk_score: number;
 }
@@ -75,7 +74,7 @@ function reasonsFor(wording: Wording): Reason[] {
   return reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons;
 }
 
-/** Returns the reasons in words that quote no stored or pulled fact; `reasons` themselves if there is no such fact. */
+/** Returns the reasons without stored or pulled facts. Returns `reasons` itself if there are no such facts. */
 function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Reason[]): readonly Reason[] {
   const { input, action, modified } = record;
   const facts = reasons.length === 0 ? input.facts : withoutValues(input.facts);
@@ -97,14 +96,14 @@ function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Rea
 
 const none: readonly never[] = Object.freeze([]);
 
-/** What people must not see, by the policies that voted. Null: nobody voted, so there are no words that could quote anything. */
+/** Values hidden from people by the policies that voted. */
 interface Hiding {
   readonly redactions: readonly Change[];
   /** Paths. */
   readonly masks: readonly string[];
 }
 
-/** Returns what the policies hide that voted on the submitted or on the modified action. */
+/** Returns null if no policy voted, because then no message can quote a value. */
 function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | null {
   const votes = [...evaluation.votes, ...(modified.reevaluation?.votes ?? []), ...modified.objections];
   if (votes.length === 0 && conclusion.verdict === "approve") return null;
@@ -114,14 +113,14 @@ function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | nul
   };
 }
 
-/** A content as people see it. */
+/** Content as people see it. */
 interface ShownContent {
   readonly content: Content | null;
-  /** JSON Pointers of the redacted values. */
+  /** JSON Pointers of redacted values. */
   readonly paths: readonly string[];
-  /** JSON Pointers of the values that policies mask. */
+  /** JSON Pointers of masked values. */
   readonly masked: readonly string[];
-  /** The redacted and masked texts. Messages must not quote them. */
+  /** Redacted and masked texts, which messages must not quote. */
   readonly texts: readonly string[];
 }
 
@@ -140,7 +139,7 @@ function shownContent(content: Content | null, hiding: Hiding | null): ShownCont
   };
 }
 
-/** Returns the reasons of the plan's votes on the submitted content, then those of the objections on the modified content. */
+/** Returns the reasons of the plan on the submitted content, then those of the objections on the modified content. */
 function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
@@ -153,17 +152,14 @@ function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   return [...reasons, ...reasonsOf(record, objections, after.content, viewsAfter, { redacted, stored })];
 }
 
-/**
- * Returns payload.content as the agent sent it, with the modifications. The plan's content may differ from it in the claim of a
- * review, which `classify` corrects.
- */
+/** Applies the modifications to payload.content as submitted, because `classify` may have changed the review claim. */
 function modifiedContent({ input, action, modified: { plan } }: Concluded): Content {
   const submitted = input.intent.payload?.content ?? null;
   const patched = submitted === action.content ? null : applyPatch(submitted ?? {}, plan.modifications);
   return (patched?.ok ? patched.document : plan.content) as Content;
 }
 
-/** Returns the policies that a block or escalation rests on; null if the verdict rests on all policies. */
+/** Returns the policies behind a block or escalation. Null if the verdict depends on all policies. */
 function decidingPolicies(
   { conclusion: { verdict } }: Concluded,
   votes: readonly Vote[],
@@ -185,7 +181,7 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
 
 const noOverrides: ReadonlySet<string> = new Set();
 
-/** Evaluates the shadow policies. They have a budget of their own, so that they never change the live votes. */
+/** Evaluates the shadow policies with a separate budget, so they never affect live votes. */
 function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;

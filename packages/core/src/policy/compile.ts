@@ -9,17 +9,17 @@ import { mentionsOf } from "./fact-paths.ts";
 import { parseTemplate } from "./message.ts";
 import type { SharedVariables } from "./shared-variables.ts";
 
-/** A stored policy: its checked document, its identity and its mode. */
+/** A stored, checked policy. */
 export interface PolicySource {
   readonly policy_id: string;
   readonly version: number;
   readonly document: PolicyDocument;
   readonly mode: "live" | "shadow";
-  /** The pack of the policy; null for the organization's own policies. A policy suppresses only policies of its pack. */
+  /** Null for the organization's own policies. A policy suppresses only policies of its pack. */
   readonly pack?: string | null;
 }
 
-/** One change that a policy asks for. `value` is computed from the submitted content. */
+/** `value` is computed from the submitted content. */
 export interface Change {
   readonly policy_id: string;
   readonly policy: string;
@@ -29,10 +29,10 @@ export interface Change {
   readonly value?: unknown;
 }
 
-/** A part of a message: text, or a program whose value replaces the part. */
+/** Text, or a program whose value replaces it. */
 type CompiledPart = string | Program;
 
-/** One step of `modify`; `value` is null for `remove` and `redact`. */
+/** `value` is null for `remove` and `redact`. */
 interface CompiledStep {
   readonly op: ModifyOp;
   readonly path: string;
@@ -51,42 +51,41 @@ export interface CompiledPolicy {
   readonly citations: readonly string[];
   readonly effective_from_us: number;
   readonly effective_until_us: number;
-  /** Null when the condition is always true. */
+  /** Null if the condition is always true. */
   readonly when: Program | null;
   readonly require: Program | null;
   readonly thunks: ReadonlyMap<string, Thunk<EvaluationContext>> | null;
   readonly effect: Effect;
   readonly on_unknown: OnUnknown;
   readonly override: OverrideClass;
-  /** How many people must approve at least what this policy holds; nothing passes by time-out if it is more than one. */
+  /** People who must at least approve. With 2, a timeout never approves. */
   readonly approvals_min: 1 | 2;
   readonly risk: number | Program;
   readonly group: string;
   readonly message: readonly CompiledPart[] | null;
   readonly escalation: EscalationSettings;
   readonly modify_when: Program | null;
-  /** The steps that change the action: all but `mask`. */
+  /** The steps other than `mask`. */
   readonly modify: readonly CompiledStep[];
-  /** The `remove` and `redact` steps. People never see these values once this policy has a vote. */
+  /** The `remove` and `redact` steps. People never see these values once the policy has a vote. */
   readonly redactions: readonly Change[];
-  /** The paths of the `mask` steps. People never see the values there once this policy has a vote. */
+  /** Paths of the `mask` steps. People never see these values once the policy has a vote. */
   readonly masks: readonly string[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
-  /** The least assurance of facts that counts for this policy, where that is more than the membrane asks for. */
+  /** Required assurance of facts, if higher than the membrane's. */
   readonly facts_from: FactsFrom | null;
-  /** Facts that `when` may read, as `category.field`, also through variables. */
+  /** Facts in `when`, as `category.field`, including those in variables. */
   readonly when_facts: readonly string[];
-  /** Facts that `require` and the expressions of a fired policy may read. */
+  /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_facts: readonly string[];
-  /** The verbs, agents and targets that the policy names. */
   readonly names: PolicyNames;
   readonly explain: boolean;
 }
 
 /**
- * Compiles a checked document to closures. An expression that the current checker would refuse evaluates to unknown, because
- * a refusal here would stop all decisions of the organization. Throws CelSyntaxError for text that is not CEL.
+ * Compiles a checked document. An expression that the current checker refuses evaluates to unknown, because refusing
+ * here would stop all decisions of the organization. Throws CelSyntaxError for text that is not CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,
@@ -155,8 +154,8 @@ export function compilePolicy(
 }
 
 /**
- * A block holds an action only if it is unknown. If the document does not say what happens then, approving the action takes as
- * many people as overriding the block. What nobody may override takes two, because `escalate` means that people may approve.
+ * A block without `on_unknown` escalates when unknown. Approving the action then takes as many people as overriding the
+ * block. A block that nobody may override takes two.
  */
 function approvalsMin({ effect, override = "reviewer", on_unknown }: PolicyDocument["spec"]): 1 | 2 {
   return effect === "block" && on_unknown === undefined && override !== "reviewer" ? 2 : 1;
@@ -173,7 +172,7 @@ function maxAgeSeconds(ages: PolicyDocument["spec"]["facts_max_age"] = {}): MaxA
   return seconds.length > 0 ? Object.fromEntries(seconds) : null;
 }
 
-/** Returns a function that lists the facts that expressions of this document may read, also through variables. */
+/** The returned function lists the facts that expressions may read, including those in variables. */
 function factsOf({ spec }: PolicyDocument): (...sources: (string | undefined)[]) => readonly string[] {
   const byVariable = new Map<string, ReadonlySet<string>>();
   const collect = (source: string): Set<string> => {

@@ -1,51 +1,50 @@
-/** The policy document as types. Its rules are in schema.ts and check.ts. */
+/** Types of the policy document. The rules are in schema.ts and check.ts. */
 import type { FactsFrom, Pace } from "@countersign/contract";
 
 /** The effect of a fired rule; `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
 
-/** The effect of a rule that cannot be evaluated because a value is unknown. */
+/** The effect of a rule with an unknown value. */
 export type OnUnknown = "fire" | "escalate" | "block" | "skip";
 
-/** Who may override a block of this rule. */
 export type OverrideClass = "reviewer" | "two_person" | "never";
 
-/** How `modify` changes payload.content; `mask` changes only what people see of it. */
+/** `mask` changes only what people see; the others change payload.content. */
 export type ModifyOp = "remove" | "redact" | "mask" | "set" | "cap" | "floor";
 
-/** Patterns are exact names or a prefix and `*`. An empty or absent list matches everything. */
+/** Exact names, or a prefix and `*`. An empty or absent list matches everything. */
 export interface MatchPatterns {
   readonly actions?: readonly string[];
   readonly verbs?: readonly string[];
   readonly agents?: readonly string[];
 }
 
-/** One change of payload.content. `path` is a JSON Pointer, in which `*` names all entries for `remove`, `redact` and `mask`; `value` is a CEL expression. */
+/** `path` is a JSON Pointer; for `remove`, `redact` and `mask`, `*` names all entries. `value` is a CEL expression. */
 export interface ModifyStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value?: string;
 }
 
-/** The terms of an escalation by this rule. The membrane gives absent ones. */
+/** Review terms. The membrane supplies absent ones. */
 export interface EscalationSettings {
   readonly reviewers?: readonly string[];
   readonly quorum?: number;
   readonly timeout?: string;
   readonly on_timeout?: "block" | "approve";
-  /** How long an approval lives. */
+  /** How long an approval stays valid. */
   readonly approval_valid_for?: string;
-  /** The name of the policy whose panel must be met before this one's turn comes. */
+  /** Name of the policy whose panel must approve first. */
   readonly after?: string;
-  /** The second tier: after a duration without enough approvals, these reviewers may meet the same panel. */
+  /** Second tier: reviewers who may also approve after this duration. */
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
-  /** How fast approvals may be without a typed reason. */
+  /** How fast approvals without a typed reason may be. */
   readonly pace?: Pace;
-  /** The largest grant over what this policy holds. Absent: the policy permits no grants. */
+  /** The largest permitted grant. Absent: no grants. */
   readonly grants?: { readonly times_max: number; readonly hours_max: number };
 }
 
-/** One test case of the policy. `facts` are fresh unless `as_of` says otherwise. */
+/** `facts` are fresh unless `as_of` says otherwise. */
 export interface PolicyTestCase {
   readonly name: string;
   readonly now?: string;
@@ -63,7 +62,6 @@ export interface PolicyTestCase {
   };
 }
 
-/** A policy document that satisfies the schema. */
 export interface PolicyDocument {
   readonly apiVersion: "countersign/v1";
   readonly kind: "Policy";

@@ -1,11 +1,11 @@
-/** Pace: how fast approvals may be without a typed reason. See docs/decisions/0039. */
+/** Pace: how fast approvals without a typed reason may be (docs/decisions/0039-time-and-pace-of-reviews.md). */
 import { type FastVote, limits, type Pace, type RulingInput } from "@countersign/contract";
 import type { CountedDemand } from "./panels.ts";
 
-/** How fast an approval is. Times are of the database's clock. */
+/** Times are database time. */
 export type MeasuredVote = Pick<FastVote, "shown_seconds" | "approvals_in_five_minutes">;
 
-/** Returns the pace that satisfies all of these; undefined: none of them asks for any. */
+/** Returns a pace that satisfies all, or undefined. */
 export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace | undefined {
   const given = (values: readonly (number | undefined)[]) => values.filter((each) => each !== undefined);
   const seconds = given(paces.map((each) => each?.min_seconds));
@@ -17,7 +17,7 @@ export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace
   };
 }
 
-/** Returns how an approval is faster than a pace allows; empty: it is not. A case that was never shown counts as too soon. */
+/** Returns how an approval exceeds a pace. A case that was never shown counts as too soon. */
 function tooFast(
   pace: Pace | undefined,
   { shown_seconds, approvals_in_five_minutes }: MeasuredVote,
@@ -28,16 +28,15 @@ function tooFast(
   return [...(soon ? (["too_soon"] as const) : []), ...(many ? (["too_many"] as const) : [])];
 }
 
-/** An approval that is too fast for a rule. */
 export interface FastApproval {
-  /** The strictest pace of those rules that the approval is too fast for. */
+  /** The strictest pace exceeded. */
   readonly pace: Pace;
   readonly because: FastVote["because"];
-  /** The places of their demands. */
+  /** Indexes of the demands concerned. */
   readonly places: readonly number[];
 }
 
-/** Judges an approval by the pace of each demand that it counts for. Null: it is not too fast for any. */
+/** Checks an approval against the pace of each demand it counts for. Null if it exceeds none. */
 export function judgePace(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -48,15 +47,14 @@ export function judgePace(
   return pace === undefined ? null : { pace, because: tooFast(pace, measured), places };
 }
 
-/** What the pace of the rules makes of a vote. */
 export interface PacedVote {
-  /** What the step of the vote carries. */
+  /** Fields for the step of the vote. */
   readonly marks: { readonly fast?: FastVote; readonly needs_second?: readonly number[] };
-  /** The vote has to be refused: it needs a reason or a second person. Null: it may count. */
+  /** Set if the vote must be refused without a reason or a second person. */
   readonly lacking: FastApproval | null;
 }
 
-/** Judges a vote by the pace of the demands that it counts for. A block is never too fast. */
+/** Checks a vote against the pace of its demands. A block is never too fast. */
 export function paceVote(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -73,7 +71,7 @@ export function paceVote(
   };
 }
 
-/** Whether a text has enough letters and digits to be a reason. */
+/** True if a text has enough letters and digits. */
 export function isReason(text: string | undefined): boolean {
   return (text?.match(/[\p{L}\p{N}]/gu) ?? []).length >= limits.reason_characters_min;
 }

@@ -1,4 +1,4 @@
-/** What a reassignment makes of a review. See docs/reference/reviews.md. */
+/** Applies a reassignment to a review (docs/reference/reviews.md). */
 import type { Reviewer } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { strictestPace } from "./pace.ts";
@@ -6,8 +6,8 @@ import { type CountedDemand, panelsOf, reassigned_demand_name } from "./panels.t
 import { isCounted } from "./standing.ts";
 
 /**
- * Returns the review in the hands of these reviewers. The approvals so far still count, while their people may vote. The strictest pace
- * stays. Second tiers end, and persons whom fast approvals need are part of the required approvals already.
+ * Assigns the review to these reviewers. Earlier approvals count while their people may vote. The strictest pace stays.
+ * Second tiers end. Extra people needed by fast approvals become part of the quorum.
  */
 export function reassigned({ record, ruling, demands }: Review, reviewers: readonly Reviewer[]): Review {
   const approved_by = record.votes.flatMap((vote) => (isCounted(vote, demands) ? [vote.reviewer] : []));
@@ -27,7 +27,7 @@ export function reassigned({ record, ruling, demands }: Review, reviewers: reado
   return { record: { ...record, reviewers: [...reviewers], panels }, ruling, demands: [demand] };
 }
 
-/** Returns for each approval of a demand what a reassignment has to remember: that the person was entitled by this demand. */
+/** Records which demand entitled each earlier approver. */
 function carriedBy({
   carried = [],
   approved_by,

@@ -4,27 +4,26 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsIn } from "../expressions-in.ts";
 import { namesOf, nodesOf } from "../nodes-of.ts";
 
-/** An action in the terms that rules match: its type and data classes after the catalogue. */
+/** An action with the type and data classes that the catalogue gives it. */
 export interface WordedAction {
   readonly type: string;
   readonly data_classes: readonly string[];
   readonly verb: string;
 }
 
-/** The names of the rules that look at some actions, sorted. */
+/** Names of rules, sorted. */
 export interface NamingRules {
-  /** Rules that name no type, verb or data class, and so look at every action. */
+  /** Rules that name no type, verb or data class, so they apply to every action. */
   readonly every_action: readonly string[];
-  /** For each action the rules that match it for some agent, and name its type, verb or a data class. */
+  /** For each action, the rules that match it for some agent and name its type, verb or a data class. */
   readonly naming: readonly (readonly string[])[];
 }
 
-/** The number of actions that one step looks up. */
 const actions_a_step = 100;
 
 /**
- * Returns the rules that name each of these actions, in `match` or by a text in an expression. `system.` and `system*` name all
- * actions with that prefix. It runs in steps, because there may be thousands of rules and actions.
+ * Finds the rules that name each action, in `match` or in an expression. `system.` and `system*` name all actions with
+ * that prefix. Runs in steps, because there may be thousands of rules and actions.
  */
 export function* namingRules(
   rules: readonly PolicyDocument[],
@@ -57,7 +56,7 @@ export function* namingRules(
   return { every_action: every_action.sort(), naming };
 }
 
-/** Returns the names in a rule. A rule is selective if it looks at the type, verb or data classes of an action. */
+/** A rule is selective if it reads the type, verb or data classes of an action. */
 function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
   const { actions = [], verbs = [] } = rule.spec.match ?? {};
   const isNarrow = (pattern: string) => pattern !== "*";
@@ -72,7 +71,7 @@ function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; r
   return { names, selective };
 }
 
-/** The word for a verb in `match`, which compares folded verbs; expressions compare verbs as they are written. */
+/** `match` compares folded verbs; expressions compare verbs as written. */
 function verbWord(verb: string): string {
   return `verb ${foldName(verb)}`;
 }
