@@ -1,9 +1,9 @@
 /**
- * Exact sliding log: a request at time t counts during [t, t + 60 s). Two fixed windows would let up to twice the limit through.
+ * Exact sliding log: a request at time t counts during [t, t + 60 s). Two fixed windows would allow up to twice the limit.
  *
- * Times are whole milliseconds, and the log has one entry per millisecond with its number of requests: at most 60,000 entries
- * at any limit, below 1 MB. Entries are in a ring whose length is a power of two and doubles when full. An entry refunded to 0
- * stays until the head passes it.
+ * The log has one entry per millisecond with its number of requests: at most 60,000 entries at any limit, below 1 MB.
+ * Entries are in a ring whose length is a power of two and doubles when full. An entry refunded to 0 stays until the head
+ * passes it.
  *
  * Source: spec §8 rules 1, 6, 7, 8.
  */

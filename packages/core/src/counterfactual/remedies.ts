@@ -9,10 +9,9 @@ import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./cha
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
-/** Changes that are made together, one for each path, sorted by path. The empty set means that no change is needed. */
+/** Simultaneous changes, one per path, sorted by path. Empty: no change needed. */
 export type ChangeSet = readonly PlacedChange[];
 
-/** The most changes of one set. */
 const changes_max = 3;
 
 const alternatives_max = 16;
@@ -21,23 +20,23 @@ const values_max = 4;
 /** A distance beyond any bound of a rule. */
 const far = 1e12;
 
-/** The stopped action, and functions to compute it with changes. */
 export interface Situation {
   readonly now_us: number;
   readonly options: EvaluateOptions;
-  /** Returns the bindings with these changes; null if they cannot be made. */
+  /** Null if the changes cannot be made. */
   readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
-  /** Returns the bindings without redacted values. Offered values are computed from these. */
+  /** Bindings without redacted values, from which offered values are computed. */
   readonly shown: (policy: CompiledPolicy) => Bindings;
-  /** Returns the present value at a place. */
   readonly current: (place: ChangePlace) => unknown;
-  /** Returns true if a place must not change, because its value is redacted or an alarm. */
+  /** True if the value is redacted or an alarm, and so must not change. */
   readonly isBarred: (place: ChangePlace) => boolean;
-  /** 0 for a missing or stale fact, 1 for a parameter, 2 for a fact with another value. */
+  /** 0: missing or stale fact, 1: parameter, 2: fact with another value. */
   readonly rank: (place: ChangePlace) => number;
 }
 
-/** Returns the change sets that keep one policy from firing, smallest first. Other policies may still stop the action. */
+/**
+ * Returns the change sets that keep one policy from firing, smallest first. Other policies may still stop the action.
+ */
 export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
   const { when, require } = conditionsOf(policy);
   const finder = new Finder(policy, situation);
@@ -57,7 +56,7 @@ class Finder {
     this.situation = situation;
   }
 
-  /** Returns the change sets that make a condition definitely true or definitely false. */
+  /** Returns the change sets that make a condition definitely true or false. */
   ways(condition: Condition, want: boolean): readonly ChangeSet[] {
     const found = this.known.get(condition) ?? [null, null];
     this.known.set(condition, found);
@@ -100,7 +99,7 @@ class Finder {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
           const set = [placedChange(place, change, rank)];
           if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
-          // The first fitting value of a bound, or of a kind of evidence, is the nearest.
+          // The first fitting bound or argument is the nearest.
           if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
         }
         return fitting;
@@ -113,7 +112,7 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** Returns true if a value is a bound: the condition must also hold for values beyond it. */
+  /** True if the condition also holds for values beyond this one. */
   private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
@@ -154,8 +153,7 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // No value of a list is outside of it. Trying the values took 25 % of the time of answers to blocks
-        // (benchmark).
+        // No value in the list can be outside it. Trying them took 25 % of the time of answers to blocks.
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
@@ -172,17 +170,17 @@ class Finder {
     }
   }
 
-  /** Returns the value at a place, unless it is missing or stale. */
+  /** Returns undefined for a missing or stale value. */
   private usable(place: ChangePlace): unknown {
     return this.situation.rank(place) === 0 ? undefined : this.situation.current(place);
   }
 
-  /** Returns the other side of a comparison, computed without redacted values. */
+  /** Computes the other side of a comparison without redacted values. */
   private other(program: Program): unknown {
     return this.value(program, this.situation.shown(this.policy));
   }
 
-  /** Returns the bound and the values next to it: one apart if it is whole, otherwise 0.01. */
+  /** Returns the bound and its neighbors: 1 apart for integers, else 0.01. */
   private bounds(bound: unknown): readonly number[] {
     if (typeof bound !== "number") return [];
     const step = Number.isInteger(bound) ? 1 : 0.01;
@@ -190,13 +188,13 @@ class Finder {
   }
 }
 
-/** Rounds to hundredths. A number that is too large for them is returned unchanged. */
+/** Rounds to hundredths. Returns too large numbers unchanged. */
 function hundredths(value: number): number {
   const rounded = Math.round(value * 100) / 100;
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** Returns true if a bound is in its direction from the present value, or if the present value is not a number. */
+/** True if the bound moves in its direction from the current value, or if that is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
@@ -212,7 +210,7 @@ export function together(parts: readonly (readonly ChangeSet[])[]): readonly Cha
   return sets;
 }
 
-/** Removes duplicates and sorts: fewer changes first, then lower ranks, then by text. */
+/** Removes duplicates and sorts by number of changes, rank and text. */
 export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
   if (sets.length < 2) return sets;
   const byText = new Map(sets.map((set) => [textOf(set), set]));
@@ -222,7 +220,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Returns the union of two sets. Empty if they contradict each other or have too many changes. */
+/** Returns the union, or nothing if the sets contradict or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

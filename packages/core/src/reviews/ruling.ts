@@ -1,6 +1,6 @@
 /**
- * Computes a ruling: what an approval of a held action would let through. Without a reviewer's change these are the changes
- * that policies asked for. A reviewer's change is decided again:
+ * Computes a ruling: what an approval of a held action would let through. Without a reviewer's change these are the
+ * changes that policies asked for. A reviewer's change is decided again:
  *
  *   base content            the submitted content, as policies modified it
  *   + reviewer's change   = wanted content

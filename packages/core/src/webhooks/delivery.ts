@@ -2,7 +2,6 @@
 import { limits } from "@countersign/contract";
 import { deliveryFailureText } from "./delivery-failure.ts";
 
-/** The result of one attempt. */
 export interface AttemptResult {
   /** Null: no answer. */
   readonly response_status: number | null;
@@ -10,20 +9,19 @@ export interface AttemptResult {
   readonly error: string | null;
 }
 
-/** The delivery's next state. */
 export type AfterAttempt =
   | { readonly status: "delivered" }
   | { readonly status: "failed" }
-  /** The next attempt follows after this time, counted from the end of this attempt. */
+  /** From the end of this attempt to the next. */
   | { readonly status: "pending"; readonly wait_ms: number };
 
-/** Waits after attempt 1 and after attempt 2. */
+/** After attempts 1 and 2. */
 export const delivery_waits_ms: readonly number[] = [
   limits.delivery_wait_1_seconds * 1_000,
   limits.delivery_wait_2_seconds * 1_000,
 ];
 
-/** Settles attempt `number` (1, 2 or 3). */
+/** `number` is 1, 2 or 3. */
 export function afterAttempt(
   number: number,
   result: AttemptResult,
@@ -34,7 +32,7 @@ export function afterAttempt(
   return wait_ms === undefined ? { status: "failed" } : { status: "pending", wait_ms };
 }
 
-/** Classifies a receiver's answer: any 2xx is a success, every other status is a failure with its reason. */
+/** Any 2xx status is a success. Other statuses are failures. */
 export function judgeAnswer(response_status: number): AttemptResult {
   if (response_status >= 200 && response_status < 300) return { response_status, error: null };
   const redirected = response_status >= 300 && response_status < 400 && response_status !== 304;

@@ -1,4 +1,4 @@
-/** Signs deliveries, so that a receiver can verify that the service sent them. */
+/** Signs deliveries, so receivers can verify their origin. */
 import { createHmac } from "node:crypto";
 import { webhook_secret_prefix } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
@@ -9,26 +9,24 @@ export function contractSignature(secret: string, body: string | Uint8Array): st
 }
 
 /**
- * Returns the signature of the Standard Webhooks specification: `v1,` and the base64 HMAC-SHA256 of
- * `id.timestamp.body`. The key is the base64-decoded part after `whsec_`. `timestamp_seconds`: Unix time of the
- * attempt.
+ * Standard Webhooks signature: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. The key is the base64-decoded
+ * part after `whsec_`.
  */
 function standardSignature(secret: string, id: string, timestamp_seconds: number, body: string): string {
   const key = Buffer.from(secret.slice(webhook_secret_prefix.length), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp_seconds}.${body}`).digest("base64")}`;
 }
 
-/** The parts of a delivery that its headers contain. */
 export interface SignedDelivery {
   readonly delivery_id: string;
   readonly event_type: string;
-  /** The body as it is sent, byte for byte. */
+  /** The exact bytes sent. */
   readonly body: string;
-  /** True: a person requested this delivery by hand. */
+  /** True if a person requested this delivery. */
   readonly manual_retry: boolean;
 }
 
-/** Returns every header of a delivery except those of HTTP itself. `now_us`: time of the attempt. */
+/** Returns all headers except HTTP's own. `now_us`: time of the attempt. */
 export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
   const timestamp_seconds = Math.floor(now_us / us_per_second);
@@ -45,8 +43,8 @@ export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us
 }
 
 /**
- * Returns the headers of one request to a context source: those of a delivery, without an event. `request_id` is new
- * for each request. `now_us`: time of the request.
+ * Headers of one request to a context source: as for a delivery, without an event. `request_id` is new per request.
+ * `now_us`: time of the request.
  */
 export function contextRequestHeaders(
   request_id: string,
