@@ -20,31 +20,29 @@ import type { Classified } from "./classify.ts";
 import type { Content } from "./decision.ts";
 import { typedContent } from "./parameter-types.ts";
 
-/** The names that expressions read. `bindVariables` sets `vars` for each policy. */
+/** `bindVariables` sets `vars` for each policy. */
 export interface Bindings extends Record<string, unknown>, VariableMemo {
   facts: FactBindings;
   vars: LazyObject<never> | null;
 }
 
-/** One reading of the facts, with the evaluation that all policies share. */
 export interface View {
   readonly bindings: Bindings;
   readonly evaluation: EvaluationContext;
 }
 
-/** The views of one action for one profile. A profile is a set of age limits and required assurances of facts. */
+/** A profile is a set of age limits and required assurances of facts. */
 export interface Views {
-  /** Facts are unknown here if stale, of too little assurance, or stored for another spelling of an id. */
+  /** Facts are unknown if stale, of too little assurance, or stored for another spelling. */
   readonly fresh: View;
-  /** Stale and untrusted facts keep their values here. Null if there are none. */
+  /** Stale and untrusted facts keep their values. Null if there are none. */
   readonly raw: View | null;
-  /** The raw view plus values stored for another spelling of an id. Null if there are none. */
+  /** `raw` plus values stored for another spelling. Null if there are none. */
   readonly respelled: View | null;
-  /** The raw view without the fact `scope_fact`. Null if that fact is not stale. */
+  /** `raw` without `scope_fact`. Null unless that fact is stale. */
   readonly unscoped: View | null;
-  /** True if the caller gave no agent name. */
   readonly unnamed: boolean;
-  /** The failure of the context source. Null if it answered, or if the membrane has none. */
+  /** The failure of the context source, or null. */
   readonly not_pulled: PullFailure | null;
   readonly facts: MergedFacts;
   readonly options: EvaluateOptions & { readonly now: Timestamp; readonly budget: Budget };
@@ -57,16 +55,13 @@ export interface Bound extends Classified {
   readonly viewsFor: ViewsByProfile;
 }
 
-/** Stage 2: binds the action and its facts to the names that expressions read. */
+/** Stage 2: binds action and facts to the names in expressions. */
 export function bindFacts(record: Classified): Bound {
   const { input, action } = record;
   return { input, action, viewsFor: viewsOfContent(record, action.content) };
 }
 
-/**
- * Returns the views of the action with `given` as payload.content. All profiles share one cost budget. Views of a
- * profile are created on first use.
- */
+/** Returns the views of the action with `given` as payload.content. All profiles share one cost budget. */
 export function viewsOfContent(record: Classified, given: Content | null): ViewsByProfile {
   const { input, action } = record;
   const content = given === null || action.parameters === null ? given : typedContent(given, action.parameters);
@@ -102,13 +97,13 @@ export function viewsOfContent(record: Classified, given: Content | null): Views
 }
 
 /**
- * Marks facts without a usable value. A usable null counts as missing, but may be compared with the literal null. A
- * null that is stale or untrusted is unknown with the reason "null".
+ * Marks unusable facts. A usable null counts as missing, but may be compared with the literal null. A stale or
+ * untrusted null is unknown with the reason "null".
  */
 const marker: Marker = (path, reason) =>
   reason === "null" ? nullFact(path) : unknown(path, reason === "unusable null" ? "null" : reason);
 
-/** Lists the laws that apply. A stale list may lack a newer law, so it must not switch a policy off. */
+/** Lists the laws that apply. If stale, it must not switch a policy off, because it may lack a newer law. */
 const scope_fact = "applicable_frameworks";
 
 function isScopeStale(raw: FactBindings, fresh: FactBindings): boolean {
@@ -122,7 +117,6 @@ function withoutScope(raw: FactBindings): FactBindings {
 
 const empty: Content = Object.freeze({});
 
-/** Agent id in expressions if the caller gave no name. */
 export const unnamedAgent = unknown("agent.id", "unnamed");
 
 function bindingsOf({ input, action }: Classified, content: Content | null, facts: FactBindings): Bindings {
@@ -146,7 +140,7 @@ function bindingsOf({ input, action }: Classified, content: Content | null, fact
   };
 }
 
-/** Returns the agent with its registered parent, which may differ from the submitted one. */
+/** The parent is the registered one, not the submitted one. */
 function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
   const [parent] = facts.ancestors ?? [];
   if (parent === undefined && !is_unnamed) return intent.agent;
@@ -157,15 +151,12 @@ function agentOf({ intent, facts }: Classified["input"], is_unnamed: boolean) {
   };
 }
 
-/**
- * Resets the variables of this policy. Call it before running the policy's programs on a view. Each variable is
- * computed at most once until the next call.
- */
+/** Resets this policy's variables. Call it before running its programs on a view. */
 export function bindVariables(policy: CompiledPolicy, bindings: Bindings): void {
   bindings.vars = policy.thunks === null ? null : (lazy(policy.thunks) as unknown as LazyObject<never>);
 }
 
-/** Runs a program and charges the shared budget. Call `bindVariables` first. */
+/** Charges the shared budget. Call `bindVariables` first. */
 export function runOn(program: Program, { evaluation }: View, { budget }: Views["options"]): Result {
   evaluation.left = budget.left;
   const result = program.evaluateIn(evaluation);

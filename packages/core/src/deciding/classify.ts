@@ -13,13 +13,12 @@ export interface ActionClass {
 interface Action {
   readonly prepared: PreparedMembrane;
   readonly decided_as: ActionClass;
-  /** Values that a policy's `match` is compared with. */
   readonly key: ActionKey;
-  /** Names that look like names in live policies or the catalogue; usually empty. */
+  /** Names that look like names in live policies or the catalogue. */
   readonly look_alikes: readonly LookAlike[];
-  /** payload.content as policies see it. Null without content. */
+  /** payload.content as policies see it. */
   readonly content: Content | null;
-  /** Recorded parameter types of the tool. Null if none are recorded. */
+  /** Recorded by the catalogue. */
   readonly parameters: ParameterTypes | null;
   /** Policy ids, `default_verdict_name` or `risk_threshold_name`. */
   readonly overrides: ReadonlySet<string>;
@@ -30,7 +29,7 @@ export interface Classified {
   readonly action: Action;
 }
 
-/** Field of payload.content that claims a human review. Only the service or a role that may attest can set it. */
+/** Claims a human review. Only the service or a role that may attest can set this field of payload.content. */
 export const attested_claim = "human_reviewed";
 
 const none: readonly string[] = Object.freeze([]);
@@ -55,9 +54,9 @@ export function classify(input: DecideInput): Classified {
 }
 
 /**
- * Returns the type and data classes of an action. The catalogue entry of the verb replaces the declared type, so an
- * agent cannot relabel a wire transfer. An entry without data classes keeps the declared ones. Names are lower-cased
- * and data classes trimmed, so spelling cannot avoid a policy. Keys of `catalogue` are folded verbs.
+ * The catalogue entry of the verb replaces the declared type, so an agent cannot relabel a wire transfer. An entry
+ * without data classes keeps the declared ones. Normalized, so spelling cannot avoid a policy. Keys of `catalogue` are
+ * folded verbs.
  */
 export function classifyAction(
   intent: Pick<DecidableIntent, "action" | "data_classes">,
@@ -69,7 +68,7 @@ export function classifyAction(
   return { type: type.toLowerCase(), data_classes: classes?.map((name) => name.trim().toLowerCase()) ?? none };
 }
 
-/** Sets the review claim if a person reviewed the action here. Otherwise removes it unless the submitter may attest. */
+/** Sets the review claim after a review here. Else removes it unless the submitter may attest. */
 function trustedContent(input: DecideInput): Content | null {
   const content = input.intent.payload?.content ?? null;
   if (input.human_reviewed === true) return { ...content, [attested_claim]: true };

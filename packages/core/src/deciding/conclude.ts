@@ -6,19 +6,18 @@ import { asAncestor } from "./evaluate-readings.ts";
 import { lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import { type RiskContribution, riskScore } from "./risk.ts";
 
-/** A vote of the membrane itself, for example its default verdict. */
 export interface MembraneVote {
   /** `default_verdict_name`, `risk_threshold_name` or `look_alike_reason`. */
   readonly policy: string;
   readonly effect: "block" | "escalate";
   /** Set only for a risk threshold. */
   readonly threshold: number | null;
-  /** Risk of the modified action, if only that risk reached the threshold; else null. */
+  /** Set if only the modified action reached the threshold. */
   readonly modified_risk: number | null;
 }
 
 interface Conclusion {
-  /** Risk added by each policy to the submitted action. */
+  /** Of the submitted action. */
   readonly contributions: readonly RiskContribution[];
   readonly membrane_votes: readonly MembraneVote[];
   readonly verdict: Verdict;
@@ -28,7 +27,7 @@ export interface Concluded extends Reevaluated {
   readonly conclusion: Conclusion;
 }
 
-/** Stage 6: takes the strictest effect of all votes that are not overridden. */
+/** Stage 6: takes the strictest effect that is not overridden. */
 export function conclude(record: Reevaluated): Concluded {
   const { input, action, viewsFor, evaluation, draft, modified } = record;
   const { plan, objections } = modified;
@@ -77,7 +76,7 @@ function membraneVotesOf(record: Reevaluated, contributions: readonly RiskContri
   return votes;
 }
 
-/** True if the names look like too many known names, for the acting agent or for an agent above it. */
+/** Checks the acting agent and the agents above it. */
 function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reevaluated): boolean {
   if (look_alikes.length > 0 && readingsOf(input.intent, look_alikes) === null) return true;
   return (input.facts.ancestors ?? []).some((ancestor) => {
@@ -86,7 +85,6 @@ function hasTooManyReadings({ input, action: { look_alikes, prepared } }: Reeval
   });
 }
 
-/** Returns the vote of the strictest threshold reached, or null. */
 function thresholdVote(
   { block_at, escalate_at }: MembraneSettings["thresholds"],
   contributions: readonly RiskContribution[],

@@ -5,10 +5,9 @@ import type { AgentNames } from "../names/known-names.ts";
 import type { ReviewDemand } from "../policy/escalation-terms.ts";
 import type { PolicySet } from "./policy-set.ts";
 
-/** payload.content of an intent. */
 export type Content = Readonly<Record<string, unknown>>;
 
-/** The part of an intent that decisions read, already validated. */
+/** Already validated. */
 export interface DecidableIntent {
   readonly agent: { readonly id: string } & Readonly<Record<string, unknown>>;
   readonly action: {
@@ -21,7 +20,7 @@ export interface DecidableIntent {
   readonly data_classes?: readonly string[] | undefined;
 }
 
-/** Membrane settings that decisions read. Never mutate one, because `prepare` caches by identity. */
+/** Never mutate one, because `prepare` caches by identity. */
 export type MembraneSettings = Pick<
   Membrane,
   "default_verdict" | "thresholds" | "action_catalogue" | "facts_max_age" | "escalation"
@@ -31,9 +30,9 @@ export type MembraneSettings = Pick<
 };
 
 export interface StandingFreeze extends Pick<Freeze, "kind" | "name" | "mode" | "reason" | "frozen_by" | "frozen_at"> {
-  /** Agent: its folded id. Key: its rotation chain. Organization: empty. */
+  /** Folded agent id, rotation chain of the key, or empty for the organization. */
   readonly subject: string;
-  /** Key: its rotation chain and those of all keys created from it, at any depth. Else empty. */
+  /** For a key: its rotation chain and those of all keys created from it, at any depth. */
   readonly lineages: readonly string[];
 }
 
@@ -46,13 +45,13 @@ export interface DecideInput {
   readonly now_us: number;
   /** Policy ids, `default_verdict_name` or `risk_threshold_name`. */
   readonly overrides?: readonly string[];
-  /** Freezes that stop this action. No override cancels them. */
+  /** No override cancels them. */
   readonly freezes?: readonly StandingFreeze[];
-  /** Agents with stored facts, to report ids that look like one of them. Absent if not known. */
+  /** Used to report ids that look like one of them. */
   readonly agents_with_facts?: AgentNames | null;
-  /** True if the submitter may attest. Otherwise `human_reviewed` in payload.content is ignored. */
+  /** The submitter may attest. Otherwise `human_reviewed` in payload.content is ignored. */
   readonly attested?: boolean;
-  /** True if a person reviewed this action in the service. */
+  /** A person reviewed this action in the service. */
   readonly human_reviewed?: boolean;
   /** In evaluated nodes. Default: `limits.policy_cost_budget`. */
   readonly cost_budget?: number;
@@ -60,7 +59,6 @@ export interface DecideInput {
   readonly budget?: Budget;
 }
 
-/** The part of a decision record that `decide` computes. */
 export type DecisionContent = Pick<
   Decision,
   | "verdict"
@@ -73,31 +71,29 @@ export type DecisionContent = Pick<
   | "policy_set"
 >;
 
-/** The strictest review terms of policies and membrane. */
 export interface EscalationTerms {
-  /** `electorateOf` computes from these who may vote. */
+  /** Input of `electorateOf`. */
   readonly demands: readonly ReviewDemand[];
   readonly timeout_seconds: number;
   readonly on_timeout: "block" | "approve";
-  /** How long an approval stays valid. */
   readonly approval_valid_seconds: number;
 }
 
 export interface Decided {
   readonly content: DecisionContent;
-  /** Type and data classes after applying the catalogue. */
+  /** After applying the catalogue. */
   readonly decided_as: { readonly type: string; readonly data_classes: readonly string[] };
   /** Null unless the verdict is `escalate`. */
   readonly escalation: EscalationTerms | null;
-  /** payload.content without redacted or masked values and without credentials. Null without content. */
+  /** payload.content without redacted values, masked values and credentials. */
   readonly shown_content: Content | null;
-  /** Texts removed from `shown_content`. Nothing shown to people may quote them. */
+  /** Texts missing in `shown_content`. People must never see them. */
   readonly hidden_texts: readonly string[];
-  /** JSON Pointers of redacted values in payload.content. */
+  /** JSON Pointers of redacted values. */
   readonly withheld: readonly string[];
-  /** JSON Pointers of masked values in payload.content. */
+  /** JSON Pointers of masked values. */
   readonly masked: readonly string[];
-  /** Reasons of shadow policies. They never affect verdict or risk. */
+  /** They never affect verdict or risk. */
   readonly shadow_reasons: readonly Reason[];
   /** `content.reasons` without stored or pulled facts. */
   readonly reasons_for_agents: readonly Reason[];

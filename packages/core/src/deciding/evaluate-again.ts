@@ -11,7 +11,6 @@ import type { PlacedPolicy } from "./policy-set.ts";
 interface ModifiedAction {
   /** The draft plus the redactions of objections. */
   readonly plan: Plan;
-  /** Null if the draft modifies nothing. */
   readonly reevaluation: Reevaluation | null;
   readonly objections: readonly Vote[];
 }
@@ -27,8 +26,7 @@ export interface Reevaluated extends Planned {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Stage 5: evaluates the modified action. Escalated actions are included, because reviewers approve the modified
- * action. Blocked actions are included, because an override lets the modified action through.
+ * Stage 5: evaluates the modified action, even if escalated or blocked: reviewers or an override may let it through.
  */
 export function evaluateAgain(record: Planned): Reevaluated {
   const { input, action, viewsFor, evaluation, draft } = record;
@@ -37,7 +35,7 @@ export function evaluateAgain(record: Planned): Reevaluated {
   return { input, action, viewsFor, evaluation, draft, modified };
 }
 
-/** Adds the redactions of objections to the plan and re-evaluates until no redaction is new. */
+/** Adds the redactions of objections until none is new. */
 function settleObjections(record: Planned): ModifiedAction {
   let plan = record.draft;
   let reevaluation = evaluateModified(record, plan);
@@ -48,7 +46,7 @@ function settleObjections(record: Planned): ModifiedAction {
     const found = objectionsTo(plan, reevaluation.votes, earlier, record);
     objections.push(...found);
     const added = found.flatMap((vote) => (isPlanned(earlier, vote.placed) ? none : vote.changes));
-    // Terminates, because each policy adds its redactions at most once.
+    // Terminates, because each policy adds redactions at most once.
     if (added.length === 0) return { plan, reevaluation, objections };
     late_redactions.push(...added);
     plan = planOf(record.evaluation.votes, record.action.content, late_redactions);
@@ -57,8 +55,8 @@ function settleObjections(record: Planned): ModifiedAction {
 }
 
 /**
- * Evaluates the same policies on the planned content. Policies suppressed by a changing policy stay suppressed, because
- * the change may remove the condition on which that policy fired.
+ * Policies suppressed by a changing policy stay suppressed, because the change may remove the condition on which it
+ * fired.
  */
 function evaluateModified(record: Planned, plan: Plan): Reevaluation {
   const viewsFor = viewsOfContent(record, plan.content);
@@ -69,11 +67,11 @@ function evaluateModified(record: Planned, plan: Plan): Reevaluation {
 }
 
 /**
- * Returns the objections among the votes on the modified action. An objection asks for a further change, or stops the
- * action without an override. An effect already in `earlier` is not repeated, unless it adds redactions.
+ * An objection asks for a further change, or stops the action without an override. An effect already in `earlier` is
+ * not repeated, unless it adds redactions.
  *
- * Further writes are not planned, because changes are computed from the submitted content. A vote that asks for one
- * takes its fallback effect. Its redactions still apply, even under an override.
+ * Changes are computed from the submitted content, so further writes are not planned: the vote takes its fallback
+ * effect. Its redactions still apply.
  */
 function objectionsTo(
   { content }: Plan,
@@ -99,7 +97,7 @@ function objectionsTo(
   });
 }
 
-/** True if the plan contains the redactions of this policy. */
+/** True if the plan contains this policy's redactions. */
 function isPlanned(votes: readonly Vote[], placed: PlacedPolicy): boolean {
   return votes.some((vote) => vote.placed === placed && vote.changes.length > 0);
 }
@@ -112,8 +110,8 @@ function isNeeded(content: Content | null, changes: readonly Change[]): boolean 
 }
 
 /**
- * True if the modified content breaks a cap or floor of this policy that the submitted content met. A bound on a
- * redacted value does not count, unless another list entry moved to its place.
+ * True if the modified content breaks a cap or floor that the submitted content met. Bounds on redacted values do not
+ * count, unless another list entry moved there.
  */
 function breaksBound(
   { placed, changes }: Vote,

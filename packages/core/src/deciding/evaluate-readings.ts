@@ -17,7 +17,7 @@ import {
 import { type LookAlike, lookAlikesOf, readingsOf } from "./look-alikes.ts";
 import type { PolicyGroup } from "./policy-set.ts";
 
-/** Stage 3: evaluates the live policies on the submitted action and on other readings of its names. */
+/** Stage 3: evaluates the live policies on the action and on other readings of its names. */
 export function evaluate(record: Bound): Evaluated {
   const { input, action, viewsFor } = record;
   const evaluation = evaluateReadings(record, input.policySet.live, action.look_alikes, action.content, viewsFor);
@@ -27,8 +27,8 @@ export function evaluate(record: Bound): Evaluated {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Evaluates a group of policies on this content. A sub-agent's action is also evaluated as each agent above it, with
- * that agent's facts. The strictest vote of each policy counts. For `suppressed` see `evaluatePolicies`.
+ * A sub-agent's action is also evaluated as each agent above it, with that agent's facts. The strictest vote of each
+ * policy counts. For `suppressed` see `evaluatePolicies`.
  */
 export function evaluateReadings(
   record: Classified,
@@ -59,7 +59,6 @@ export function evaluateReadings(
   return merged.evaluation();
 }
 
-/** Returns the input as if this ancestor took the action. */
 export function asAncestor(input: DecideInput, { id, facts }: Pick<Ancestor, "id" | "facts">): DecideInput {
   const { parent: _, ...agent } = input.intent.agent;
   const all = input.facts.ancestors ?? none;
@@ -68,10 +67,7 @@ export function asAncestor(input: DecideInput, { id, facts }: Pick<Ancestor, "id
   return { ...input, facts: above.length === 0 ? facts : { ...facts, ancestors: above }, intent };
 }
 
-/**
- * Returns the stricter of two votes of one policy, with the higher risk. Different changes cannot both be made, so they
- * become the fallback effect.
- */
+/** Returns the stricter vote with the higher risk. Different changes become the fallback effect. */
 function strictestVote(own: Vote | undefined, above: Vote): Vote {
   if (own === undefined) return { ...above, suppresses: none };
   const risk = Math.max(own.risk, above.risk);
@@ -84,7 +80,6 @@ function strictestVote(own: Vote | undefined, above: Vote): Vote {
   return { ...above, changes: own.changes.length > 0 ? changes : above.changes, risk, suppresses };
 }
 
-/** Merges evaluations of several readings of an action. */
 function mergedEvaluation({ group, candidates, read: of_own, votes: own }: Evaluation) {
   const read = new Map(candidates.map((place, at) => [place, of_own[at] as number]));
   const votes = new Map(own.map((vote) => [vote.placed, vote]));
@@ -113,10 +108,7 @@ function mergedEvaluation({ group, candidates, read: of_own, votes: own }: Evalu
   };
 }
 
-/**
- * Evaluates a group of policies for one agent. A policy that is stricter on a look-alike reading becomes unknown
- * (`mergedVote`).
- */
+/** A policy that is stricter on a look-alike reading becomes unknown (`mergedVote`). */
 function evaluateNames(
   record: Classified,
   group: PolicyGroup,
@@ -145,8 +137,8 @@ function evaluateNames(
 }
 
 /**
- * Merges the votes of one policy on the action as `written` and on another reading. The written vote stays unless the
- * other is stricter. Then the policy is unknown and its full risk counts.
+ * The vote on the `written` action stays unless the other is stricter. Then the policy is unknown and its full risk
+ * counts.
  */
 function mergedVote(written: Vote | undefined, other: Vote, causes: readonly Cause[]): Vote {
   const unknown = unknownVote(other, causes);
@@ -170,9 +162,8 @@ function hasChangesOf({ changes }: Vote, other: Vote): boolean {
 const strictness: Readonly<Record<Vote["effect"], number>> = { none: 0, approve_modified: 1, escalate: 2, block: 3 };
 
 /**
- * Returns the vote of a policy that votes only on another reading, by `on_unknown`. A policy without `on_unknown` at
- * least escalates, and blocks if it blocks the known name. `skip` also escalates, because a look-alike must not pass
- * what stops the known name. The full risk counts.
+ * Handles a policy that votes only on another reading. A look-alike must not pass what stops the known name, so `skip`
+ * escalates. So does a missing `on_unknown`, unless the policy blocks the known name. The full risk counts.
  */
 function unknownVote(other: Vote, causes: readonly Cause[]): Vote {
   const { placed, effect, risk } = other;

@@ -27,23 +27,23 @@ import type { PlacedPolicy, PolicyGroup } from "./policy-set.ts";
 export interface Vote {
   readonly placed: PlacedPolicy;
   readonly effect: Reason["effect"];
-  /** Requested changes. With an `obstacle` only the redactions. */
+  /** With an `obstacle` only the redactions. */
   readonly changes: readonly Change[];
-  /** The effect if the changes cannot be made. */
+  /** Effect if the changes cannot be made. */
   readonly fallback: Reason["effect"];
   /** From 0 to 1. */
   readonly risk: number;
-  /** Why the policy is unknown. Empty if it fired. */
+  /** Empty if the policy fired. */
   readonly unknowns: readonly Cause[];
-  /** Why the changes cannot be made. Null if they can. */
+  /** Why the changes cannot be made. */
   readonly obstacle: string | null;
-  /** Facts missing for the value of a change. */
+  /** Facts missing to compute a change. */
   readonly missing: readonly Cause[];
-  /** Places of the policies that this vote suppresses. */
+  /** Places of suppressed policies. */
   readonly suppresses: readonly number[];
-  /** The agent above the acting one that this vote is about. Absent for the acting agent. */
+  /** The agent above that this vote is about. Absent for the acting agent. */
   readonly ancestor?: string;
-  /** The policies that used up the cost budget, if this vote lacks a value because of that. */
+  /** Set if this vote lacks a value because the budget ran out. */
   readonly spenders: readonly Spender[];
 }
 
@@ -52,13 +52,11 @@ interface Spender {
   readonly units: number;
 }
 
-/** Evaluated parts of a policy. `nothing` means outside its effective period. */
+/** `nothing`: outside the effective period. */
 export const partsRead = { nothing: 0, when: 1, all: 2 } as const;
 
-/** The votes of all matching policies on one content. */
 export interface Evaluation {
   readonly group: PolicyGroup;
-  /** Places of the policies that match. */
   readonly candidates: readonly number[];
   /** One of `partsRead` for each candidate. */
   readonly read: Uint8Array;
@@ -74,7 +72,7 @@ const none: readonly never[] = Object.freeze([]);
 
 /**
  * Evaluates every candidate, because audit and risk need all votes. A policy suppresses others only if it fires on
- * every view, because stale facts must never switch a policy off. Policies at the places `suppressed` do not vote.
+ * every view, because stale facts must not switch policies off. Policies at the places `suppressed` do not vote.
  */
 export function evaluatePolicies(
   group: PolicyGroup,
@@ -84,11 +82,9 @@ export function evaluatePolicies(
   suppressed: readonly number[] = none,
 ): Evaluation {
   const read = new Uint8Array(candidates.length);
-  /** The budget before each evaluated candidate. */
   const left_before = new Float64Array(candidates.length);
   let budget: Budget | null = null;
   const votes: Vote[] = [];
-  /** Places of suppressed policies. */
   let silenced: Set<number> | null = suppressed.length === 0 ? null : new Set(suppressed);
   for (let i = 0; i < candidates.length; i += 1) {
     const placed = group.placed[candidates[i] as number] as PlacedPolicy;
@@ -119,7 +115,7 @@ function lacksBudget({ unknowns, missing }: Vote): boolean {
   return [unknowns, missing].some((causes) => causes.some(({ reason }) => reason === "cost"));
 }
 
-/** Returns the cost of each policy, the most expensive first. */
+/** Most expensive first. */
 function spendersOf(
   { group, candidates, read }: Pick<Evaluation, "group" | "candidates" | "read">,
   left_before: Float64Array,
@@ -153,7 +149,7 @@ const notApplicable: Outcome = Object.freeze({ state: "not_fired", unknowns: non
 /** `require` is true. */
 const satisfied: Outcome = Object.freeze({ state: "not_fired", unknowns: none, read: partsRead.all });
 
-/** Evaluates one policy. If an unnamed caller may not match the policy, "fired" becomes "unknown". */
+/** If an unnamed caller may not match the policy, "fired" becomes "unknown". */
 function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views): Outcome {
   const outcome = outcomeOf(policy, views);
   if (!agent_unknown || !views.unnamed || outcome.state === "not_fired") return outcome;
@@ -161,14 +157,13 @@ function outcomeForAgent({ policy, agent_unknown }: PlacedPolicy, views: Views):
 }
 
 /**
- * Evaluates one policy. A policy fires if `when` holds and `require` does not. It fires if any view fires: stale or
- * untrusted bad news counts, such good news does not.
+ * A policy fires if `when` holds and `require` does not, on any view. Stale or untrusted bad news counts, such good
+ * news does not.
  */
 function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   const fresh = outcomeOn(policy, views.fresh, views);
   if (fresh.state === "fired" || views.raw === null) return fresh;
-  // The raw view counts even if the fresh outcome is definite, because a host function may read a stale fact as
-  // missing.
+  // A definite fresh outcome is not enough, because a host function may read a stale fact as missing.
   const raw = outcomeOn(policy, views.raw, views);
   if (raw.state === "fired") return raw;
   const unscoped = views.unscoped === null ? fresh : outcomeOn(policy, views.unscoped, views);
@@ -179,7 +174,7 @@ function outcomeOf(policy: CompiledPolicy, views: Views): Outcome {
   return open ?? (respelled.state === "unknown" ? respelled : fresh);
 }
 
-/** True if a policy can be stricter when unknown than when it fires. */
+/** True if the policy can be stricter when unknown than when it fires. */
 function isMilderWhenFired({ effect, on_unknown, modify_when }: CompiledPolicy): boolean {
   if (on_unknown !== "escalate" && on_unknown !== "block") return false;
   return modify_when !== null || strictness[effect === "none" ? "approve" : effect] < strictness[on_unknown];
@@ -201,7 +196,7 @@ function outcomeOn(policy: CompiledPolicy, view: View, { options }: Views): Outc
   return unknowns === null ? fired : { state: "unknown", unknowns, read: partsRead.all };
 }
 
-/** Stale facts must never soften the verdict, so a condition that softens it must hold on every view. */
+/** Conditions that soften the verdict must hold on every view, because stale facts must not soften it. */
 function holdsOnEveryView({ fresh, raw, unscoped, respelled }: Views, holds: (view: View) => boolean): boolean {
   return [fresh, raw, unscoped, respelled].every((view) => view === null || holds(view));
 }
@@ -211,9 +206,10 @@ function firesOnEveryView(policy: CompiledPolicy, views: Views): boolean {
 }
 
 /**
- * Returns the vote of a fired or unknown policy, or null if the policy does not vote. `on_unknown` decides for an
- * unknown policy, which adds half its risk. With `skip` only a policy without an effect votes, to add risk. If the
- * budget ran out, the policy adds its full risk and at least escalates, because a large payload must not switch
+ * Returns null if an unknown policy does not vote. `on_unknown` decides for an unknown policy, which adds half its
+ * risk. With `skip` only a policy without an effect votes, to add risk.
+ *
+ * If the budget ran out, the policy adds its full risk and at least escalates, because a large payload must not switch
  * policies off.
  */
 function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views): Vote | null {
@@ -230,15 +226,11 @@ function voteOf(placed: PlacedPolicy, { state, unknowns }: Outcome, views: Views
   return policy.effect === "none" ? plainVote(placed, unknowns, "none", risk / 2) : null;
 }
 
-/**
- * Returns the vote of a policy that fires. If a value cannot be computed, the vote takes its fallback effect and keeps
- * only its redactions.
- */
+/** If a value cannot be computed, the vote takes its fallback effect and keeps only its redactions. */
 function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: Views, risk: number): Vote {
   const { policy } = placed;
   const plain = plainVote(placed, unknowns, policy.effect, risk);
   if (policy.effect !== "approve_modified" && !modifiesInstead(policy, views)) return plain;
-  // Masks only: they do not change the action.
   if (policy.modify.length === 0) return policy.effect === "approve_modified" ? { ...plain, effect: "none" } : plain;
   const fallback = policy.effect === "block" ? "block" : "escalate";
   const changes: Change[] = [];
@@ -261,7 +253,6 @@ function firedVote(placed: PlacedPolicy, unknowns: readonly Cause[], views: View
   return { ...plain, effect: "approve_modified", changes, fallback };
 }
 
-/** True if `modify_when` holds, so the policy modifies instead of its own effect. */
 function modifiesInstead(policy: CompiledPolicy, views: Views): boolean {
   const { modify_when } = policy;
   if (modify_when === null) return false;
@@ -292,7 +283,7 @@ export function plainVote(
   };
 }
 
-/** Returns the vote with its fallback effect. Its redactions stay, because they can always be made. */
+/** Switches to the fallback effect. Redactions stay, because they can always be made. */
 export function obstructed(vote: Vote, obstacle: string): Vote {
   return { ...vote, effect: vote.fallback, changes: vote.placed.policy.redactions, obstacle };
 }
@@ -302,7 +293,7 @@ export function isOverridden({ placed, effect }: Vote, overrides: ReadonlySet<st
   return overrides.has(placed.policy.policy_id) && (effect === "block" || effect === "escalate");
 }
 
-/** Returns the risk of a policy. If unusable facts make it unknown, the greatest risk of all views counts. */
+/** If unusable facts make the risk unknown, the greatest risk of all views counts. */
 function riskOf(policy: CompiledPolicy, views: Views): number {
   if (typeof policy.risk === "number") return policy.risk;
   const fresh = riskOn(policy, policy.risk, views.fresh, views);
@@ -312,7 +303,7 @@ function riskOf(policy: CompiledPolicy, views: Views): number {
   return Math.max(fresh.risk, raw, respelled);
 }
 
-/** A risk that cannot be computed counts as 0.5, or as 1 if the budget ran out. */
+/** Unknown risk counts as 0.5, or as 1 if the budget ran out. */
 function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Views): { risk: number; known: boolean } {
   bindVariables(policy, view.bindings);
   const result = runOn(program, view, views.options);
@@ -321,13 +312,12 @@ function riskOn(policy: CompiledPolicy, program: Program, view: View, views: Vie
   return { risk: causesOf(result).some(({ reason }) => reason === "cost") ? 1 : 0.5, known: false };
 }
 
-/** Removes NUL from error messages, because `mergeCauses` uses it as a separator. */
+/** `mergeCauses` uses NUL as separator. */
 function causesOf(result: Result): readonly Cause[] {
   if (result.kind === "unknown") return result.unknowns;
   return result.kind === "error" ? [{ path: "", reason: clipText(result.message.replaceAll("\0", "\ufffd"), 64) }] : [];
 }
 
-/** Returns the distinct causes of both lists, sorted. */
 export function mergeCauses(a: readonly Cause[], b: readonly Cause[]): readonly Cause[] {
   const known = new Set(a.map((cause) => `${cause.path}\0${cause.reason}`));
   return [...a, ...b.filter((cause) => !known.has(`${cause.path}\0${cause.reason}`))].sort(byPath);
@@ -346,7 +336,6 @@ const causeWords = {
   [not_shown]: "is not shown to agents",
 } as const;
 
-/** Returns a cause as part of a sentence. */
 export function causeText({ path, reason }: Cause): string {
   if (reason === "cost") return "the cost budget is used up";
   if (Object.hasOwn(causeWords, reason)) return `${path} ${causeWords[reason as keyof typeof causeWords]}`;

@@ -59,12 +59,12 @@ interface Wording {
   readonly record: Concluded;
   readonly shown: ShownContent;
   readonly hiding: Hiding | null;
-  /** True if the reader must not see stored and pulled facts. */
+  /** The reader must not see stored and pulled facts. */
   readonly stored: boolean;
   readonly risk_score: number;
 }
 
-/** Returns all reasons, the strictest first. */
+/** Strictest first. */
 function reasonsFor(wording: Wording): Reason[] {
   const { record, shown, risk_score } = wording;
   const reasons = liveReasons(wording);
@@ -74,7 +74,7 @@ function reasonsFor(wording: Wording): Reason[] {
   return reasons.length > 1 ? fitReasons(reasons.sort(byEffect)) : reasons;
 }
 
-/** Returns the reasons without stored or pulled facts. Returns `reasons` itself if there are no such facts. */
+/** Omits stored and pulled facts. Returns `reasons` itself if there are none. */
 function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Reason[]): readonly Reason[] {
   const { input, action, modified } = record;
   const facts = reasons.length === 0 ? input.facts : withoutValues(input.facts);
@@ -96,14 +96,13 @@ function reasonsForAgents({ record, ...wording }: Wording, reasons: readonly Rea
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Values hidden from people by the policies that voted. */
 interface Hiding {
   readonly redactions: readonly Change[];
   /** Paths. */
   readonly masks: readonly string[];
 }
 
-/** Returns null if no policy voted, because then no message can quote a value. */
+/** Returns null if no policy voted, because no message can then quote a value. */
 function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | null {
   const votes = [...evaluation.votes, ...(modified.reevaluation?.votes ?? []), ...modified.objections];
   if (votes.length === 0 && conclusion.verdict === "approve") return null;
@@ -113,14 +112,11 @@ function hidingOf({ evaluation, modified, conclusion }: Concluded): Hiding | nul
   };
 }
 
-/** Content as people see it. */
 interface ShownContent {
   readonly content: Content | null;
-  /** JSON Pointers of redacted values. */
+  /** Messages must not quote these. */
   readonly paths: readonly string[];
-  /** JSON Pointers of masked values. */
   readonly masked: readonly string[];
-  /** Redacted and masked texts, which messages must not quote. */
   readonly texts: readonly string[];
 }
 
@@ -139,7 +135,7 @@ function shownContent(content: Content | null, hiding: Hiding | null): ShownCont
   };
 }
 
-/** Returns the reasons of the plan on the submitted content, then those of the objections on the modified content. */
+/** Reasons on the submitted content first, then objections on the modified content. */
 function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   const { action, modified } = record;
   const { plan, reevaluation, objections } = modified;
@@ -152,14 +148,14 @@ function liveReasons({ record, shown, hiding, stored }: Wording): Reason[] {
   return [...reasons, ...reasonsOf(record, objections, after.content, viewsAfter, { redacted, stored })];
 }
 
-/** Applies the modifications to payload.content as submitted, because `classify` may have changed the review claim. */
+/** Starts from the submitted content, because `classify` may have changed the review claim. */
 function modifiedContent({ input, action, modified: { plan } }: Concluded): Content {
   const submitted = input.intent.payload?.content ?? null;
   const patched = submitted === action.content ? null : applyPatch(submitted ?? {}, plan.modifications);
   return (patched?.ok ? patched.document : plan.content) as Content;
 }
 
-/** Returns the policies behind a block or escalation. Null if the verdict depends on all policies. */
+/** Null if the verdict depends on all policies. */
 function decidingPolicies(
   { conclusion: { verdict } }: Concluded,
   votes: readonly Vote[],
@@ -181,7 +177,7 @@ function escalationTerms({ input, action, conclusion }: Concluded, votes: readon
 
 const noOverrides: ReadonlySet<string> = new Set();
 
-/** Evaluates the shadow policies with a separate budget, so they never affect live votes. */
+/** Has its own budget, so it never affects live votes. */
 function shadowReasons(record: Concluded, shown: ShownContent): Decided["shadow_reasons"] {
   const { shadow } = record.input.policySet;
   if (shadow.placed.length === 0) return none;

@@ -10,12 +10,11 @@ export interface FreezableActor {
   readonly agent_id: string;
   /** Null in open mode. */
   readonly lineage_id: string | null;
-  /** Facts of the decision, for its ancestors. Registered ancestors count without them. */
+  /** Source of ancestors. Registered ones count without it. */
   readonly facts?: Pick<MergedFacts, "ancestors">;
 }
 
 export interface Freezes {
-  /** Returns the freezes that stop this actor; usually none. */
   of(actor: FreezableActor): readonly StandingFreeze[];
 }
 
@@ -45,12 +44,12 @@ export function freezesOf(standing: readonly StandingFreeze[], parents: Parents)
   };
 }
 
-/** Name of a freeze in reasons. No override cancels it. */
+/** No override cancels it. */
 export function freezeReasonName({ kind }: Pick<StandingFreeze, "kind">): string {
   return `freeze.${kind}`;
 }
 
-/** True for the reason of a freeze. Policies have an id, so no policy can imitate one. */
+/** Policies have an id, so none can imitate a freeze. */
 export function isFreezeReason({ policy_id, policy }: Pick<Reason, "policy_id" | "policy">): boolean {
   return policy_id === null && policy.startsWith("freeze.");
 }
@@ -66,10 +65,7 @@ export function freezeReason(freeze: StandingFreeze, redacted: readonly string[]
   return { ...about, effect: freeze.mode, message, citations: [], unknown_facts: [] };
 }
 
-/**
- * Adds the freezes to the terms of a review: an admin must approve, and a timeout blocks. `else_holds`: the action
- * would also be held without freezes.
- */
+/** An admin must approve, and a timeout blocks. `else_holds`: the action would also be held without freezes. */
 export function underFreezes(
   terms: EscalationTerms,
   freezes: readonly StandingFreeze[],

@@ -1,6 +1,6 @@
 /**
- * Finds names of the action that look like known ones (docs/decisions/0042-look-alike-names.md). A *reading* is the
- * action with known names in their place. A policy that votes differently on a reading is unknown.
+ * Finds names of the action that look like known ones (docs/decisions/0042-look-alike-names.md). A *reading* has known
+ * names in their place. A policy that votes differently on a reading is unknown.
  */
 import type { Cause } from "@countersign/cel";
 import { look_alike_reason, type Reason } from "@countersign/contract";
@@ -30,7 +30,6 @@ const none: readonly never[] = Object.freeze([]);
 /** Target members that expressions compare with names. */
 const targetNames = ["type", "identifier", "sensitivity"] as const;
 
-/** Returns the known names that this action's names look like; usually none. */
 export function lookAlikesOf({ agent, action }: DecidableIntent, names: KnownNamesByKind): readonly LookAlike[] {
   const verbs = names.verb.like(action.verb);
   const agents = names.agent.like(agent.id);
@@ -53,12 +52,9 @@ function targetsOf(target: Readonly<Record<string, unknown>>, names: KnownNamesB
   });
 }
 
-/** The most readings that policies are evaluated on. */
 const readings_max = 32;
 
-/**
- * Returns all readings except the written one, fewest replacements first. Null if there are more than `readings_max`.
- */
+/** Fewest replacements first, without the written reading. Null if there are more than `readings_max`. */
 export function readingsOf(intent: DecidableIntent, look_alikes: readonly LookAlike[]): readonly NameReading[] | null {
   let chosen: readonly (readonly LookAlike[])[] = [[]];
   for (const path of new Set(look_alikes.map((each) => each.path))) {
@@ -83,14 +79,13 @@ function causeOf({ path, known }: LookAlike): Cause {
   return lookAlikeCause(path, known);
 }
 
-/** `known_by` says where the known name comes from. */
 export interface ReportedLookAlike extends Pick<LookAlike, "kind" | "given" | "known"> {
   readonly known_by: "rules" | "facts";
 }
 
 /**
- * Returns the look-alikes to report: of names in `match` or the catalogue, of names that made a vote unknown
- * (`causes`), and of agents with stored facts. Other texts in expressions may not be names.
+ * Reports look-alikes of names in `match` or the catalogue, of names that made a vote unknown (`causes`), and of agents
+ * with stored facts. Other texts in expressions may not be names.
  */
 export function reported(
   look_alikes: readonly LookAlike[],
@@ -111,12 +106,11 @@ export function reported(
   ];
 }
 
-/** The longest name in a message. Targets may have thousands of characters. */
+/** Targets may have thousands of characters. */
 const name_chars_max = 256;
 
 const kindWords: Readonly<Record<NameKind, string>> = { verb: "verb", agent: "agent id", target: "target" };
 
-/** Returns the reason that reports a look-alike, without redacted texts. */
 export function lookAlikeReason(
   { kind, given, known, known_by }: ReportedLookAlike,
   redacted: readonly string[],

@@ -20,7 +20,6 @@ interface AttributedOperation extends PatchOperation {
   readonly policy_id: string | null;
 }
 
-/** Changes that cannot be made, and the policies that asked for them. */
 export interface Conflict {
   readonly path: string;
   readonly message: string;
@@ -66,10 +65,10 @@ function placedChanges(content: Content, change: Change): PlacedChange[] {
  * change that already holds produces no operation.
  *
  * `remove` and `redact` never conflict. These are conflicts:
- * - two different values for one place, or one place inside another
- * - a cap below a floor, or a bound on a value that is not a number
+ * - two values for one place, or one place inside another
+ * - a cap below a floor, or a bound on a non-number
  * - a value that holds a text redacted by `changes` or `more_redactions` (the latter are not part of the patch)
- * - values that make the content larger than a request body may be
+ * - content larger than a request body
  */
 export function mergeChanges(
   content: Content,
@@ -95,12 +94,12 @@ export function redactContent(
 
 export const holds_redacted = "the value holds what another rule hides";
 
-/** Splits changes into the effective redactions and the writes that no redaction covers. */
+/** Returns effective redactions, and writes outside them. */
 function splitChanges(changes: readonly PlacedChange[]): {
   readonly redactions: readonly PlacedChange[];
   readonly writes: readonly PlacedChange[];
 } {
-  /** The first `remove` of each place, or else its first `redact`. */
+  /** The first `remove` of each place, else its first `redact`. */
   const winners = new Map<string, PlacedChange>();
   for (const change of changes) {
     if (change.op !== "remove" && change.op !== "redact") continue;
@@ -114,7 +113,6 @@ function splitChanges(changes: readonly PlacedChange[]): {
   };
 }
 
-/** Returns a conflict for each value that holds a redacted text. */
 function leaksOf(content: Content, writes: readonly PlacedChange[], redactions: readonly Change[]): Conflict[] {
   if (redactions.length === 0 || writes.length === 0) return [];
   const texts = hiddenTexts(content, redactContent(content, redactions).content);
@@ -128,7 +126,6 @@ interface Write {
   readonly value: unknown;
 }
 
-/** Determines one value for each place, or a conflict. */
 function settleWrites(
   content: Content,
   writes: readonly PlacedChange[],
@@ -151,7 +148,7 @@ function settleWrites(
   return { settled, conflicts };
 }
 
-/** Returns the patch: all writes, then all redactions. Returns conflicts if an operation cannot be applied. */
+/** Writes first, then redactions. */
 function patchOf(content: Content, writes: readonly Write[], redactions: readonly PlacedChange[]): MergedChanges {
   const operations: AttributedOperation[] = [];
   const conflicts: Conflict[] = [];
@@ -182,13 +179,10 @@ function patchOf(content: Content, writes: readonly Write[], redactions: readonl
     : { kind: "merged", operations, content: draft.document as Content };
 }
 
-/** Writes up to this total size skip the check of the content's size. */
+/** Total size of writes below which the content's size is not checked. */
 const small_bytes_max = 256;
 
-/**
- * Determines the value of a place with `set`, `cap` or `floor`. Returns no write if the content meets all bounds.
- * `first` is the first change of the group.
- */
+/** Returns no write if the content meets all bounds. `first` is the first change of the group. */
 function settle(
   content: Content,
   first: PlacedChange,
@@ -217,7 +211,7 @@ function settle(
   return { write: { change: bound, value: bound.value } };
 }
 
-/** Returns the lowest cap or the highest floor; among equal ones the first. */
+/** Among equal ones the first. */
 function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedChange | undefined {
   let best: PlacedChange | undefined;
   for (const bound of bounds) {
@@ -228,7 +222,7 @@ function tightest(bounds: readonly PlacedChange[], op: "cap" | "floor"): PlacedC
   return best;
 }
 
-/** Returns the operations that write a value, including missing parent objects. Empty if the value is already there. */
+/** Adds missing parent objects. Empty if the value is already there. */
 function writeOperations(content: unknown, change: PlacedChange, value: unknown): PatchOperation[] {
   const current = valueAt(content, change.names);
   if (current !== nothing) {
@@ -257,7 +251,7 @@ function conflict(path: string, message: string, changes: readonly PlacedChange[
   return { path, message, policies: [...new Set(changes.map((change) => change.policy))].sort() };
 }
 
-/** Blames the policies that write a large value, or all writing policies if no value is large. */
+/** Names the policies with large values, or else all writing policies. */
 function tooLarge(writes: readonly Write[]): Conflict {
   const large = writes.filter(({ value }) => isJsonLarger(value, small_bytes_max));
   const changes = (large.length > 0 ? large : writes).map(({ change }) => change);
@@ -275,8 +269,8 @@ function groupByPlace(changes: readonly PlacedChange[]): ReadonlyMap<string, rea
 }
 
 /**
- * Orders changes by place, policy name, id, operation and value. Numbers sort numerically and before other names, so an
- * entry appended with `-` comes last.
+ * Sorts by place, policy name, id, operation and value. Numbers come first, in numeric order, so an entry appended with
+ * `-` comes last.
  */
 function byPlace(a: PlacedChange, b: PlacedChange): number {
   for (let i = 0; i < a.names.length && i < b.names.length; i += 1) {

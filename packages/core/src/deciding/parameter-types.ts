@@ -5,11 +5,10 @@ import type { Content } from "./decision.ts";
 
 export interface ParameterTypes {
   readonly byName: ReadonlyMap<string, ParameterType>;
-  /** The parameters as expression paths, such as `params.amount_usd`. */
+  /** Expression paths, such as `params.amount_usd`. */
   readonly paths: ReadonlySet<string>;
 }
 
-/** Returns null if the entry has no types. */
 export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTypes | null {
   const byName = new Map(Object.entries(parameters));
   if (byName.size === 0) return null;
@@ -19,20 +18,17 @@ export function parameterTypes({ parameters = {} }: CatalogueEntry): ParameterTy
   return { byName, paths: new Set(paths) };
 }
 
-/** Returns the path of a member in the spelling of reasons and of `declared`. */
+/** Spells a path like reasons and `declared` do. */
 function below(root: string, name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) ? `${root}.${name}` : `${root}[${JSON.stringify(name)}]`;
 }
 
-/**
- * Returns the path of a member that an expression writes in backticks. A name with a dot needs brackets, because `a.b`
- * is another path.
- */
+/** Spells a member in backticks. A name with a dot needs brackets, because `a.b` is another path. */
 function quoted(root: string, name: string): string {
   return name.includes(".") ? below(root, name) : `${root}.${name}`;
 }
 
-/** True if a JSON value has this type. Null counts as missing and has every type. */
+/** Null counts as missing and has every type. */
 export function isOfType(value: unknown, type: ParameterType): boolean {
   if (value === null) return true;
   if (type === "integer") return Number.isInteger(value);
@@ -40,7 +36,7 @@ export function isOfType(value: unknown, type: ParameterType): boolean {
   return typeof value === type;
 }
 
-/** Marks each parameter as unknown whose value does not have the recorded type. */
+/** Marks parameters of a wrong type as unknown. */
 export function typedContent(content: Content, types: ParameterTypes): Content {
   const wrong = [...types.byName].filter(
     ([name, type]) => Object.hasOwn(content, name) && !isOfType(content[name], type),

@@ -6,16 +6,15 @@ import { type Evaluated, obstructed, type Vote } from "./evaluate.ts";
 import { type Conflict, holds_redacted, mergeChanges, redactContent } from "./merge-changes.ts";
 
 export interface Plan {
-  /** Votes after conflicts. A vote whose changes cannot be made has its fallback effect. */
+  /** Votes after conflicts, some with their fallback effect. */
   readonly votes: readonly Vote[];
-  /** All changes as one JSON patch. */
   readonly modifications: Modification[];
   /** payload.content after the patch. */
   readonly content: Content | null;
 }
 
 export interface Planned extends Evaluated {
-  /** Plan for the submitted action. The next stage may add redactions. */
+  /** The next stage may add redactions. */
   readonly draft: Plan;
 }
 
@@ -28,8 +27,8 @@ export function planChanges(record: Evaluated): Planned {
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Plans the changes of these votes, then `late_redactions`, which votes on the modified action ask for. No vote may
- * write a value that holds a redacted text, even one redacted late.
+ * `late_redactions` come from votes on the modified action. No vote may write a value that holds a redacted text, even
+ * one redacted late.
  */
 export function planOf(
   votes: readonly Vote[],
@@ -47,14 +46,14 @@ export function planOf(
   return { votes: plan.votes, modifications, content: redacted.content };
 }
 
-/** Gives the vote its fallback effect if it writes a value that holds one of these texts. */
+/** Uses the fallback effect if the vote writes one of these texts. */
 function withoutLeak(vote: Vote, texts: readonly string[]): Vote {
   if (vote.effect !== "approve_modified") return vote;
   const leak = vote.changes.find(({ value }) => value !== undefined && holdsAnyText(value, texts));
   return leak === undefined ? vote : obstructed(vote, `${leak.path}: ${holds_redacted}`);
 }
 
-/** Checks values against `late_redactions`, but does not apply those. */
+/** Checks values against `late_redactions` without applying them. */
 function planVotes(votes: readonly Vote[], content: Content | null, late_redactions: readonly Change[]): Plan {
   if (!votes.some(({ changes }) => changes.length > 0)) return { votes, modifications: [], content };
   const changes = votes.flatMap((vote) => vote.changes);
@@ -65,12 +64,11 @@ function planVotes(votes: readonly Vote[], content: Content | null, late_redacti
   if (merged.operations.length > 0) {
     return { votes, modifications: merged.operations as Modification[], content: merged.content };
   }
-  // No change is needed, for example because the amount is below the cap. These votes lose their effect.
+  // No change is needed, for example because the amount is below the cap.
   const settled = votes.map((vote): Vote => (vote.effect === "approve_modified" ? { ...vote, effect: "none" } : vote));
   return { votes: settled, modifications: [], content };
 }
 
-/** Gives votes with a conflicting change their fallback effect. */
 function afterConflicts(votes: readonly Vote[], conflicts: readonly Conflict[]): Vote[] {
   const obstacles = new Map<string, string>();
   for (const { path, message, policies } of conflicts) {

@@ -15,7 +15,7 @@ import { sha256Hex } from "../values/fingerprint.ts";
 import type { MembraneSettings } from "./decision.ts";
 import { type ParameterTypes, parameterTypes } from "./parameter-types.ts";
 
-/** A fact that policies of one profile may read. `validUntilUs` visits each slot once per decision. */
+/** `validUntilUs` visits each slot once per decision. */
 interface FactSlot extends FactPath {
   readonly profile: number;
 }
@@ -26,9 +26,9 @@ export interface PlacedPolicy {
   readonly place: number;
   /** Index in `PreparedMembrane.limits`. */
   readonly profile: number;
-  /** Slots of the facts in `when`. */
+  /** Facts in `when`. */
   readonly when_slots: readonly number[];
-  /** Slots of the facts in `require` and in the expressions of a fired policy. */
+  /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_slots: readonly number[];
   /** True if an unnamed caller may or may not match this policy. */
   readonly agent_unknown: boolean;
@@ -36,7 +36,6 @@ export interface PlacedPolicy {
   readonly suppresses: readonly number[];
 }
 
-/** Policies that are evaluated together, in a fixed order. */
 export interface PolicyGroup {
   readonly placed: readonly PlacedPolicy[];
   readonly candidates: (key: ActionKey) => readonly number[];
@@ -48,23 +47,19 @@ export interface PreparedMembrane {
   /** By folded verb; only tools with recorded types. */
   readonly parameters: ReadonlyMap<string, ParameterTypes>;
   readonly limits: readonly FactLimits[];
-  /** Names in the catalogue or in a policy of the group. */
   readonly names: { readonly live: KnownNamesByKind; readonly shadow: KnownNamesByKind };
 }
 
-/** The compiled policies of a membrane. Immutable; compiled once per change. */
+/** Immutable; compiled once per change. */
 export interface PolicySet {
   readonly version: number;
-  /** SHA-256 over ids, versions, modes, packs and documents of all policies, in a fixed order. */
+  /** Over ids, versions, modes, packs and documents in a fixed order. */
   readonly sha256: string;
   readonly live: PolicyGroup;
   readonly shadow: PolicyGroup;
   readonly slots: readonly FactSlot[];
   readonly prepare: (membrane: MembraneSettings) => PreparedMembrane;
-  /**
-   * Begins an evaluation on these bindings. Set the budget before each program. `declared` has the paths of parameters
-   * with a recorded type, or is null.
-   */
+  /** Set the budget before each program. `declared`: paths of parameters with a recorded type. */
   readonly begin: (
     bindings: Readonly<Record<string, unknown>>,
     now: Timestamp,
@@ -76,14 +71,14 @@ interface PolicySetSource {
   /** In any order. */
   readonly policies: readonly PolicySource[];
   readonly version: number;
-  /** Cache of compiled pack policies, shared by all sets. */
+  /** Cache shared by all sets. */
   readonly shared?: SharedPolicies;
 }
 
 /** Policies compiled per step. One step takes a few milliseconds. */
 const policies_a_step = 8;
 
-/** Compiles the policies of one membrane. Throws for text that is not CEL. */
+/** Throws for text that is not CEL. */
 export function compilePolicySet(source: PolicySetSource): PolicySet {
   return finish(policySetSteps(source));
 }
@@ -173,7 +168,6 @@ interface Profile {
   readonly facts_from: FactsFrom | undefined;
 }
 
-/** Profiles and fact slots of a set, numbered by first use. */
 class Tables {
   readonly profiles: (Profile | undefined)[] = [undefined];
   readonly slots: FactSlot[] = [];
@@ -216,9 +210,7 @@ function group(compiled: readonly HashedPolicy[], tables: Tables): PolicyGroup {
   return { placed, candidates: (key) => index.candidates(key) };
 }
 
-/**
- * Returns the places that each policy suppresses, within its own pack. Policies in a cycle do not suppress each other.
- */
+/** Only within the policy's pack. Policies in a cycle do not suppress each other. */
 function suppressions(policies: readonly CompiledPolicy[]): number[][] {
   const places = new Map<string, number[]>();
   policies.forEach((policy, place) => {

@@ -23,18 +23,14 @@ import { asAncestor } from "./evaluate-readings.ts";
 import { freezeReasonName } from "./freezes.ts";
 import { type ReportedLookAlike, reported } from "./look-alikes.ts";
 
-/** Values that messages must not quote. */
 export interface Unquoted {
   /** Texts of the action. */
   readonly redacted: readonly string[];
-  /** True if the reader must not see stored and pulled facts. The views then lack them. */
+  /** The reader must not see stored and pulled facts. The views then lack them. */
   readonly stored: boolean;
 }
 
-/**
- * Returns the reasons of these votes. Values in messages come from `viewsFor`, or from the views of the ancestor that a
- * vote is about.
- */
+/** Message values come from `viewsFor`, or from the views of the ancestor that a vote is about. */
 export function reasonsOf(
   record: Classified,
   votes: readonly Vote[],
@@ -88,7 +84,7 @@ function aboveText({ ancestor }: Vote, redacted: readonly string[]): string {
   return ancestor === undefined ? "" : withoutTexts(` (for the agent ${ancestor} above this one)`, redacted);
 }
 
-/** An error message may contain any value, so readers without stored facts see only "error". */
+/** Error messages may contain any value, so readers without stored facts see only "error". */
 function withoutError(cause: Cause): Cause {
   return cause.path === "" && cause.reason !== "cost" ? { path: "", reason: "error" } : cause;
 }
@@ -119,7 +115,6 @@ function messageOf(
   return obstacle === null ? text : `${text} (not modified: ${withoutTexts(obstacle, redacted)})`;
 }
 
-/** Placeholder for a value that the reader must not see. */
 const not_shown_text = "[not shown]";
 
 function partText(value: unknown, stored: boolean): string {
@@ -128,7 +123,6 @@ function partText(value: unknown, stored: boolean): string {
 
 const spenders_named_max = 5;
 
-/** Names the policies that used up the cost budget. Empty if the vote lacks nothing because of it. */
 function spentText({ spenders }: Vote): string {
   if (spenders.length === 0) return "";
   const named = spenders.slice(0, spenders_named_max);
@@ -137,7 +131,6 @@ function spentText({ spenders }: Vote): string {
   return `. The budget is for all policies together: ${costs}${others}`;
 }
 
-/** Says why a policy is unknown, without the `redacted` texts. */
 export function notEstablished(
   { title }: CompiledPolicy,
   unknowns: readonly Cause[],
@@ -147,7 +140,6 @@ export function notEstablished(
   return `${title}: not established, because ${causes.join(", ")}`;
 }
 
-/** Returns undefined if the program has no value on the raw view. */
 function messageValue(program: Program, policy: CompiledPolicy, views: Views): unknown {
   const view = views.raw ?? views.fresh;
   bindVariables(policy, view.bindings);
@@ -166,7 +158,7 @@ function unknownFacts(
     const { path, reason } = cause;
     const fact = {
       path: clipText(withoutTexts(path, redacted), 256),
-      // Without a path the reason is an error message, which may contain a value. A known name may also be one.
+      // An error message or a known name may contain a redacted text.
       reason: clipText(path === "" || isLookAlikeCause(cause) ? withoutTexts(reason, redacted) : reason, 64),
     };
     return reason === untrusted_source ? { ...fact, assurance: assuranceAt(facts, path) } : fact;
@@ -199,15 +191,14 @@ export function reportedLookAlikes({ input, action, modified }: Concluded): read
   return reported(action.look_alikes, causes, input);
 }
 
-/** A reason without message. */
 export interface BareReason {
   readonly policy: string;
   readonly effect: Reason["effect"];
-  /** Unknown facts. `assurance` only if it was too low. */
+  /** `assurance` only if it was too low. */
   readonly unknown: readonly Pick<Reason["unknown_facts"][number], "path" | "assurance">[];
 }
 
-/** Returns the reasons of `explain` without messages, in another order. */
+/** In another order than those of `explain`. */
 export function bareReasons(record: Concluded): BareReason[] {
   const { input, action, modified, conclusion } = record;
   const { facts } = input;
@@ -238,14 +229,13 @@ export function byEffect(a: Reason, b: Reason): number {
   return effectOrder[a.effect] - effectOrder[b.effect];
 }
 
-/** The most characters in the texts of all reasons of one decision; enough for some hundred usual reasons. */
+/** For the texts of all reasons of one decision; enough for some hundred usual reasons. */
 export const reasons_chars_max = 65_536;
 
-/** The message of a reason that does not fit. */
 export const left_out = "Omitted, because the decision has too many reasons.";
 
 /**
- * Omits texts beyond `reasons_chars_max` but keeps all reasons. Otherwise a thousand policies could make a decision of
+ * Keeps all reasons but omits texts beyond `reasons_chars_max`. Otherwise a thousand policies could make a decision of
  * 10 MB.
  */
 export function fitReasons(reasons: readonly Reason[]): Reason[] {

@@ -1,4 +1,4 @@
-/** The risk that one policy adds; `value` is from 0 to 1. */
+/** `value` is from 0 to 1. */
 export interface RiskContribution {
   readonly source: string;
   readonly group: string;
@@ -14,8 +14,8 @@ export interface Risk {
 const none: Risk = Object.freeze({ score: 0, contributions: Object.freeze([]) });
 
 /**
- * Returns the noisy-or: `1 − ∏(1 − r)` over groups, where r is the greatest value of the group. Groups are multiplied
- * in the order of their names, because floating-point products depend on the order.
+ * Noisy-or: `1 − ∏(1 − r)` over groups, where r is the greatest value of the group. Groups are multiplied in name
+ * order, because floating-point products depend on the order.
  */
 export function riskScore(contributions: readonly RiskContribution[]): number {
   return scoreOf(contributions.length < 2 ? contributions : [...contributions].sort(byGroup));

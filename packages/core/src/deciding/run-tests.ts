@@ -16,7 +16,6 @@ export interface PolicyTestResult {
   readonly mismatches: readonly { readonly field: string; readonly expected: unknown; readonly actual: unknown }[];
 }
 
-/** The time of a case without `now`. */
 const default_test_now = "2026-01-01T12:00:00Z";
 
 /** Approves everything that no policy stops, whatever the risk. */
@@ -35,14 +34,13 @@ export const plainMembrane: MembraneSettings = {
 };
 
 /**
- * Runs each test case against this policy alone in `plainMembrane`. Claims count as attested and facts as verified,
- * because a case tests the policy, not the submitter's role. The document must have passed `checkPolicy`.
+ * Tests only this policy, in `plainMembrane`, with attested claims and verified facts. The document must have passed
+ * `checkPolicy`.
  */
 export function runPolicyTests(document: PolicyDocument): PolicyTestResult[] {
   return finish(policyTestSteps(document));
 }
 
-/** Yields after each case. */
 export function* policyTestSteps(document: PolicyDocument): Generator<void, PolicyTestResult[]> {
   const policySet = compilePolicySet({
     policies: [{ policy_id: "pol_test", version: 1, document, mode: "live" }],

@@ -6,8 +6,8 @@ import type { PlacedPolicy } from "./policy-set.ts";
 
 /**
  * Returns when the first fact behind a decision becomes stale, in microseconds since 1970, or null. Counts facts that
- * the evaluated expressions may read; with `deciding` only those of these policies. Facts already stale do not count,
- * because bad news does not expire.
+ * evaluated expressions may read; with `deciding` only of these policies. Facts already stale do not count, because bad
+ * news does not expire.
  */
 export function validUntilUs(record: Concluded, deciding: ReadonlySet<PlacedPolicy> | null): number | null {
   const { input, action, evaluation } = record;

@@ -13,11 +13,10 @@ export type Match = MatchPatterns & { readonly exclude?: MatchPatterns };
 const cached_max = 1_024;
 
 /**
- * Finds the policies that match an action. The cost does not depend on policies about other actions. Policies that an
- * unnamed caller may match are included; see `isAgentUnknown`. Each policy is indexed by its actions, or else its
- * verbs, or else its agents. The rest of its match is tested.
+ * Finds the policies that match an action, or that may match it for an unnamed caller (`isAgentUnknown`). Policies are
+ * indexed by actions, else verbs, else agents, so policies about other actions cost nothing.
  *
- * Results are cached by the names that occur in policies. Equal results share one list, which callers must not change.
+ * Results are cached by names that occur in policies. Equal results share one list, which callers must not change.
  */
 export class ActionIndex {
   private readonly matches: readonly Match[];
@@ -44,7 +43,7 @@ export class ActionIndex {
     });
   }
 
-  /** Returns the positions of matching policies in ascending order. */
+  /** In ascending order. */
   candidates(key: ActionKey): readonly number[] {
     const verb = this.verbs_matter ? key.verb : "";
     const agent_id = this.agents_matter ? key.agent_id : "";
@@ -125,16 +124,13 @@ function isNamed(patterns: readonly string[] | undefined): patterns is readonly 
   return patterns !== undefined && patterns.length > 0;
 }
 
-/**
- * True if the policy names agents, so an unnamed caller may or may not match it. A pattern that fits `unnamed_agent_id`
- * itself always matches.
- */
+/** True if an unnamed caller may or may not match. A pattern that fits `unnamed_agent_id` itself always matches. */
 export function isAgentUnknown(written: Match): boolean {
   const { agents, exclude } = folded(written);
   return !fits(agents, unnamed_agent_id) || isNamed(exclude?.agents);
 }
 
-/** Folds verbs and agents. Action types are already in lower case. */
+/** Action types are already in lower case. */
 export function folded({ exclude, ...match }: Match): Match {
   const names = ({ verbs, agents, ...others }: MatchPatterns): MatchPatterns => ({
     ...others,
@@ -144,7 +140,7 @@ export function folded({ exclude, ...match }: Match): Match {
   return { ...names(match), ...(exclude !== undefined && { exclude: names(exclude) }) };
 }
 
-/** True if a policy matches this action for some agent. `verb` is as written. */
+/** Ignores agents. `verb` is as written. */
 export function fitsAction(written: Match = {}, { type, verb }: Pick<ActionKey, "type" | "verb">): boolean {
   return fitsKey(folded(written), { type, verb: foldName(verb) });
 }
@@ -153,7 +149,7 @@ function fitsKey(match: Match, { type, verb }: Pick<ActionKey, "type" | "verb">)
   return accepts(match, "actions", type) && accepts(match, "verbs", verb);
 }
 
-/** Tests one kind of folded patterns. An unnamed caller may be any agent that a policy names. */
+/** Patterns must be folded. An unnamed caller may be any agent that a policy names. */
 export function accepts(match: Match, kind: keyof MatchPatterns, name: string): boolean {
   const is_unnamed = kind === "agents" && name === unnamed_agent_id;
   const excluded = match.exclude?.[kind];

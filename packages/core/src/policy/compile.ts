@@ -9,17 +9,15 @@ import { mentionsOf } from "./fact-paths.ts";
 import { parseTemplate } from "./message.ts";
 import type { SharedVariables } from "./shared-variables.ts";
 
-/** A stored, checked policy. */
 export interface PolicySource {
   readonly policy_id: string;
   readonly version: number;
   readonly document: PolicyDocument;
   readonly mode: "live" | "shadow";
-  /** Null for the organization's own policies. A policy suppresses only policies of its pack. */
+  /** Null for the organization's own policies. */
   readonly pack?: string | null;
 }
 
-/** `value` is computed from the submitted content. */
 export interface Change {
   readonly policy_id: string;
   readonly policy: string;
@@ -39,7 +37,7 @@ interface CompiledStep {
   readonly value: Program | null;
 }
 
-/** A policy ready to be evaluated. Immutable. */
+/** Immutable. */
 export interface CompiledPolicy {
   readonly document: PolicyDocument;
   readonly policy_id: string;
@@ -51,14 +49,14 @@ export interface CompiledPolicy {
   readonly citations: readonly string[];
   readonly effective_from_us: number;
   readonly effective_until_us: number;
-  /** Null if the condition is always true. */
+  /** Null: always true. */
   readonly when: Program | null;
   readonly require: Program | null;
   readonly thunks: ReadonlyMap<string, Thunk<EvaluationContext>> | null;
   readonly effect: Effect;
   readonly on_unknown: OnUnknown;
   readonly override: OverrideClass;
-  /** People who must at least approve. With 2, a timeout never approves. */
+  /** With 2, a timeout never approves. */
   readonly approvals_min: 1 | 2;
   readonly risk: number | Program;
   readonly group: string;
@@ -67,15 +65,15 @@ export interface CompiledPolicy {
   readonly modify_when: Program | null;
   /** The steps other than `mask`. */
   readonly modify: readonly CompiledStep[];
-  /** The `remove` and `redact` steps. People never see these values once the policy has a vote. */
+  /** People never see these values once the policy votes. */
   readonly redactions: readonly Change[];
-  /** Paths of the `mask` steps. People never see these values once the policy has a vote. */
+  /** People never see the values at these paths once the policy votes. */
   readonly masks: readonly string[];
   readonly suppresses: readonly string[];
   readonly max_age_seconds: MaxAgeSeconds | null;
   /** Required assurance of facts, if higher than the membrane's. */
   readonly facts_from: FactsFrom | null;
-  /** Facts in `when`, as `category.field`, including those in variables. */
+  /** As `category.field`, including facts in variables. */
   readonly when_facts: readonly string[];
   /** Facts in `require` and in the expressions of a fired policy. */
   readonly require_facts: readonly string[];
@@ -84,8 +82,8 @@ export interface CompiledPolicy {
 }
 
 /**
- * Compiles a checked document. An expression that the current checker refuses evaluates to unknown, because refusing
- * here would stop all decisions of the organization. Throws CelSyntaxError for text that is not CEL.
+ * An expression that the current checker refuses becomes unknown, because refusing here would stop all decisions.
+ * Throws CelSyntaxError for text that is not CEL.
  */
 export function compilePolicy(
   { policy_id, version, document, mode, pack }: PolicySource,
@@ -154,8 +152,8 @@ export function compilePolicy(
 }
 
 /**
- * A block without `on_unknown` escalates when unknown. Approving the action then takes as many people as overriding the
- * block. A block that nobody may override takes two.
+ * A block without `on_unknown` escalates when unknown. Approval then takes as many people as an override; two if nobody
+ * may override.
  */
 function approvalsMin({ effect, override = "reviewer", on_unknown }: PolicyDocument["spec"]): 1 | 2 {
   return effect === "block" && on_unknown === undefined && override !== "reviewer" ? 2 : 1;
@@ -172,7 +170,7 @@ function maxAgeSeconds(ages: PolicyDocument["spec"]["facts_max_age"] = {}): MaxA
   return seconds.length > 0 ? Object.fromEntries(seconds) : null;
 }
 
-/** The returned function lists the facts that expressions may read, including those in variables. */
+/** The returned function includes facts in variables. */
 function factsOf({ spec }: PolicyDocument): (...sources: (string | undefined)[]) => readonly string[] {
   const byVariable = new Map<string, ReadonlySet<string>>();
   const collect = (source: string): Set<string> => {

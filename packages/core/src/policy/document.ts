@@ -1,46 +1,43 @@
-/** Types of the policy document. The rules are in schema.ts and check.ts. */
+/** The rules are in schema.ts and check.ts. */
 import type { FactsFrom, Pace } from "@countersign/contract";
 
-/** The effect of a fired rule; `none` only adds risk. */
+/** `none` only adds risk. */
 export type Effect = "block" | "escalate" | "approve_modified" | "none";
 
-/** The effect of a rule with an unknown value. */
 export type OnUnknown = "fire" | "escalate" | "block" | "skip";
 
 export type OverrideClass = "reviewer" | "two_person" | "never";
 
-/** `mask` changes only what people see; the others change payload.content. */
+/** `mask` changes only what people see. */
 export type ModifyOp = "remove" | "redact" | "mask" | "set" | "cap" | "floor";
 
-/** Exact names, or a prefix and `*`. An empty or absent list matches everything. */
+/** Exact names, or a prefix and `*`. Empty or absent lists match everything. */
 export interface MatchPatterns {
   readonly actions?: readonly string[];
   readonly verbs?: readonly string[];
   readonly agents?: readonly string[];
 }
 
-/** `path` is a JSON Pointer; for `remove`, `redact` and `mask`, `*` names all entries. `value` is a CEL expression. */
+/** `path` is a JSON Pointer; `*` names all entries for `remove`, `redact` and `mask`. `value` is CEL. */
 export interface ModifyStep {
   readonly op: ModifyOp;
   readonly path: string;
   readonly value?: string;
 }
 
-/** Review terms. The membrane supplies absent ones. */
+/** The membrane supplies absent terms. */
 export interface EscalationSettings {
   readonly reviewers?: readonly string[];
   readonly quorum?: number;
   readonly timeout?: string;
   readonly on_timeout?: "block" | "approve";
-  /** How long an approval stays valid. */
   readonly approval_valid_for?: string;
-  /** Name of the policy whose panel must approve first. */
+  /** The policy whose panel must approve first. */
   readonly after?: string;
-  /** Second tier: reviewers who may also approve after this duration. */
+  /** These reviewers may also approve after this duration. */
   readonly then?: { readonly after: string; readonly reviewers: readonly string[] };
-  /** How fast approvals without a typed reason may be. */
   readonly pace?: Pace;
-  /** The largest permitted grant. Absent: no grants. */
+  /** Absent: no grants. */
   readonly grants?: { readonly times_max: number; readonly hours_max: number };
 }
 

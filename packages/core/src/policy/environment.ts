@@ -15,7 +15,6 @@ import {
 import { type FactField, factCategories, factCategoryNames } from "@countersign/contract";
 import { domainFunctions } from "../functions/index.ts";
 
-/** Any value may be absent or null, and is then unknown. */
 const maybe = (type: Type): Field => ({ type, optional: true, nullable: true });
 const anyObject = mapOf(STRING, DYN);
 
@@ -66,10 +65,10 @@ const variables: Readonly<Record<string, Type>> = {
   mode: STRING,
 };
 
-/** NaN is excluded, because agents write the texts and NaN would pass every limit. */
+/** Excludes NaN, which would pass every limit. */
 const language = { functions: domainFunctions, finite_texts: true };
 
-/** Environment for policies without variables. Its programs share one evaluation with each other and with `base`. */
+/** For policies without variables. Programs share one evaluation, also with `base`. */
 export function plainEnvironment(base?: Environment): Environment {
   const declared = { ...variables, vars: objectOf({}, { name: "vars" }) };
   return environment({ ...language, variables: declared, ...(base === undefined ? {} : { base }) });
@@ -77,7 +76,7 @@ export function plainEnvironment(base?: Environment): Environment {
 
 const plain = plainEnvironment();
 
-/** Environment for variables of these types. Its programs share one evaluation with `beside`. */
+/** Programs share one evaluation with `beside`. */
 export function policyEnvironment(vars: Readonly<Record<string, Type>>, beside: Environment = plain): Environment {
   if (Object.keys(vars).length === 0) return beside;
   const declared = Object.fromEntries(Object.entries(vars).map(([name, type]) => [name, maybe(type)]));

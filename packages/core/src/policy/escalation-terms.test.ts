@@ -177,7 +177,6 @@ function demanded(panels: readonly (readonly string[])[]) {
   return panels.map((names, n) => ({ policy: `p${n}`, reviewers: panel(names), quorum: 1 }));
 }
 
-/** Returns the voters as text and the required approvals. */
 function voters(
   panels: readonly (readonly string[])[],
   known: Readonly<Record<string, Role>> | ReadonlyMap<string, KnownReviewer> = {},

@@ -5,36 +5,32 @@ import { parseDurationSeconds } from "../time.ts";
 import type { CompiledPolicy } from "./compile.ts";
 import { strongComponents } from "./strong-components.ts";
 
-/** A user or key that a rule names as a reviewer. */
 export interface KnownReviewer {
   readonly role: Role;
   /** User id, or the key's rotation chain. */
   readonly self: string;
-  /** The user who created the key, or else `self`. */
+  /** Creator of the key, else `self`. */
   readonly person: string;
 }
 
-/** Who must approve for one rule. API readers see it as a panel of the review. */
+/** Shown in the API as a panel. */
 export interface ReviewDemand {
   /** `membrane_demand_name` for the membrane's own settings. */
   readonly policy: string;
-  /** Absent if no policy demands it, and in old reviews. */
+  /** Absent in old reviews. */
   readonly policy_id?: string;
   /** Empty: any reviewer. */
   readonly reviewers: readonly Reviewer[];
-  /** How many different people must approve. */
   readonly quorum: number;
-  /** Name of the demand that must be met first. */
   readonly after?: string;
-  /** Name of the demand whose reviewers also meet this one, so only they vote. */
+  /** The demand whose reviewers also meet this one. Then only they vote. */
   readonly met_with?: string;
-  /** Further reviewers who may meet this demand this long after it joined the review. */
+  /** Counted from when the demand joined the review. */
   readonly tier?: { readonly after_seconds: number; readonly reviewers: readonly Reviewer[] };
-  /** How fast approvals without a reason may be. Absent: no limit. */
+  /** Speed limit for approvals without a reason. */
   readonly pace?: Pace;
 }
 
-/** `policy` of the membrane's own demand. */
 export const membrane_demand_name = "membrane.escalation";
 
 export type HoldingPolicy = Pick<CompiledPolicy, "policy_id" | "name" | "escalation" | "approvals_min">;
@@ -42,9 +38,9 @@ export type HoldingPolicy = Pick<CompiledPolicy, "policy_id" | "name" | "escalat
 type MembraneTerms = MembraneSettings["escalation"];
 
 /**
- * Merges the review terms of the holding policies and of the membrane: all demands, the timeout, and approval on
- * timeout only if the membrane allows it and no policy forbids it. The membrane supplies what a policy leaves out.
- * `membrane_asks`: a risk threshold or the default verdict holds the action.
+ * Merges all demands and the timeout. A timeout approves only if the membrane allows it and no policy forbids it. The
+ * membrane supplies what a policy leaves out. `membrane_asks`: a risk threshold or the default verdict holds the
+ * action.
  */
 export function mergeTerms(
   membrane: MembraneTerms,
@@ -52,7 +48,7 @@ export function mergeTerms(
   membrane_asks: boolean,
 ): EscalationTerms {
   const demands: ReviewDemand[] = holding.map((policy) => demandOf(policy, membrane));
-  // The membrane's demand stays, because a policy must not reduce or replace its reviewers.
+  // A policy must not reduce or replace the membrane's reviewers.
   if (membrane_asks || holding.length === 0) demands.push(membraneDemand(membrane));
   const forbidden = holding.some(
     ({ escalation, approvals_min }) => escalation.on_timeout === "block" || approvals_min > 1,
@@ -66,7 +62,6 @@ export function mergeTerms(
   };
 }
 
-/** Returns the shortest validity that a rule gives an approval. */
 function approvalLife(membrane: MembraneTerms, holding: readonly HoldingPolicy[], membrane_asks: boolean): number {
   const by_membrane = approvalValidSeconds(membrane);
   const seconds = holding.map(
@@ -83,8 +78,8 @@ export function approvalValidSeconds({
 }
 
 /**
- * If the timeout blocks, the shortest limit of the policies counts. If it approves, the longest counts, because a
- * further rule must not shorten the time for objections. `membrane_counts`: includes the membrane's limit.
+ * A blocking timeout takes the shortest limit. An approving one takes the longest, because a further rule must not
+ * shorten the time for objections.
  */
 function timeLimit(
   membrane: MembraneTerms,
@@ -105,8 +100,8 @@ function ownTimeLimit(
 }
 
 /**
- * Removes `after` if the named policy does not hold this action, or if the demands wait for each other. Otherwise
- * nobody could vote.
+ * Removes `after` if the named policy does not hold this action or demands wait for each other. Otherwise nobody could
+ * vote.
  */
 function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
   if (demands.every(({ after }) => after === undefined)) return demands;
@@ -123,10 +118,7 @@ function inOrder(demands: readonly ReviewDemand[]): readonly ReviewDemand[] {
 
 type HoldingReason = Pick<Reason, "effect" | "policy_id">;
 
-/**
- * Returns the demands of the policies that hold an action for these reasons, except those in `before`, which the review
- * already meets.
- */
+/** Excludes policies in `before`, which the review already meets. */
 export function heldFor(
   reasons: readonly HoldingReason[],
   policySet: PolicySet,
@@ -146,8 +138,8 @@ export function membraneDemand({ reviewers, quorum, pace }: MembraneTerms): Revi
 }
 
 /**
- * Returns the demand of a policy, with the membrane's terms as defaults. Omits a second tier that opens only after the
- * policy's own timeout, because a further rule with more time would let its reviewers decide.
+ * The membrane supplies defaults. Omits a tier that opens after the policy's own timeout, because a further rule with
+ * more time would let its reviewers decide.
  */
 export function demandOf(
   { policy_id, name, escalation, approvals_min }: HoldingPolicy,
@@ -175,7 +167,6 @@ function pacePart(pace: Pace | null | undefined): Pick<ReviewDemand, "pace"> {
   return pace == null || Object.keys(pace).length === 0 ? {} : { pace };
 }
 
-/** Who may vote on a review, and the minimum number of approvals. */
 export interface Electorate {
   /** Empty: any reviewer. */
   readonly reviewers: Reviewer[];
@@ -185,12 +176,12 @@ export interface Electorate {
 }
 
 /**
- * Returns who may vote on a review with these demands. If one demand implies another, only its reviewers vote, because
- * they meet both. Demands that wait for each other or have a second tier keep their reviewers; a tier's reviewers count
- * from the start. `required` is a lower limit: nobody can meet two demands without a common reviewer.
+ * If one demand implies another, only its reviewers vote. Demands that wait for each other or have a second tier keep
+ * their reviewers; tier reviewers count from the start. `required` is a lower limit: one person can meet two demands
+ * only as a common reviewer.
  *
- * A named user meets the role reviewer, because lower roles may not decide. `known` tells the roles of users and which
- * names are one person. Source: docs/decisions/0011-people-in-the-loop.md.
+ * A named user meets the role reviewer, because lower roles may not decide. `known` has users' roles and which names
+ * are one person. Source: docs/decisions/0011-people-in-the-loop.md.
  */
 export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMap<string, KnownReviewer>): Electorate {
   const implies = (a: ReviewDemand, b: ReviewDemand): boolean =>
@@ -221,15 +212,15 @@ export function electorateOf(demands: readonly ReviewDemand[], known: ReadonlyMa
 }
 
 /**
- * True if a demand needs as many people as `b` and accepts only reviewers of `b`. No users are looked up, so a named
- * user meets only the role reviewer.
+ * True if a demand needs as many people as `b` and only reviewers of `b`. Without look-ups a named user meets only the
+ * role reviewer.
  */
 export function asksAsMuch(a: Pick<ReviewDemand, "reviewers" | "tier" | "quorum">, b: ReviewDemand): boolean {
   const nobody_known = new Map<string, KnownReviewer>();
   return a.quorum >= b.quorum && everyoneOf(a).every((reviewer) => meetsSome(reviewer, everyoneOf(b), nobody_known));
 }
 
-/** Returns the ids that `electorateOf` must know. Empty if all demands name the same reviewers, or only roles. */
+/** Empty if all demands name the same reviewers, or only roles. */
 export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers" | "tier">[]): string[] {
   const named = demands.flatMap((demand) => (demand.reviewers.length === 0 ? [] : [everyoneOf(demand)]));
   if (new Set(named.map((reviewers) => JSON.stringify(unique(reviewers)))).size < 2) return [];
@@ -238,7 +229,7 @@ export function reviewersToKnow(demands: readonly Pick<ReviewDemand, "reviewers"
     .map(({ id }) => id);
 }
 
-/** Returns how many people can approve. Null if any reviewer or a role may. */
+/** Null: no limit. */
 export function peopleNamed(reviewers: readonly Reviewer[]): number | null {
   if (reviewers.length === 0 || reviewers.some(({ type }) => type === "role")) return null;
   return new Set(reviewers.map(({ id }) => id)).size;
@@ -256,7 +247,6 @@ function reviewersOf({ reviewers }: ReviewDemand): readonly Reviewer[] {
   return reviewers.length === 0 ? anyReviewer : reviewers;
 }
 
-/** Includes the second tier. */
 function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): readonly Reviewer[] {
   return reviewers.length === 0 ? anyReviewer : unitedReviewers(reviewers, tier?.reviewers ?? []);
 }
@@ -280,7 +270,7 @@ function meetsSome(
   return members.some((member) => meets(reviewer, member, known));
 }
 
-/** True if a reviewer is the person or has the role that a demand names as `member`. */
+/** `member` is what the demand names. */
 function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, KnownReviewer>): boolean {
   const least = member.id as Role;
   if (reviewer.type === "role") return member.type === "role" && roleMeets(reviewer.id as Role, [least]);
@@ -290,7 +280,7 @@ function meets(reviewer: Reviewer, member: Reviewer, known: ReadonlyMap<string, 
   return who !== undefined && (who.person === member.id || who.self === known.get(member.id)?.self);
 }
 
-/** Empty, which means any reviewer, if `reviewers` is empty. */
+/** Empty `reviewers` means any reviewer. */
 export function unitedReviewers(reviewers: readonly Reviewer[], further: readonly Reviewer[]): Reviewer[] {
   if (reviewers.length === 0) return [];
   const known = new Set(reviewers.map(({ type, id }) => `${type}:${id}`));

@@ -3,18 +3,18 @@ import type { PolicyDocument } from "./document.ts";
 import { policyEnvironment } from "./environment.ts";
 import { parseTemplate } from "./message.ts";
 
-/** An expression with its place. `result` is null for any type. */
+/** `result` is null for any type. */
 export interface PlacedExpression {
   readonly path: string;
-  /** Offset in the text at `path`, in UTF-16 units. */
+  /** Offset in UTF-16 units in the text at `path`. */
   readonly offset: number;
   readonly source: string;
   readonly result: Type | null;
-  /** True for the bound of a `cap` or `floor`. */
+  /** Bound of a `cap` or `floor`. */
   readonly bounds: boolean;
 }
 
-/** Returns all expressions except variables, in order. A malformed message has none. */
+/** Excludes variables. A malformed message has none. */
 export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   const found: PlacedExpression[] = [];
   const add = (path: string, source: string | undefined, result: Type | null, offset = 0): void => {
@@ -36,10 +36,7 @@ export function expressionsOf({ spec }: PolicyDocument): PlacedExpression[] {
   return found;
 }
 
-/**
- * Declares the variables in order and returns the environment of all other expressions. Each variable may use earlier
- * ones. `visit` returns its type. For `beside` see `policyEnvironment`.
- */
+/** Each variable may use earlier ones. `visit` returns its type. For `beside` see `policyEnvironment`. */
 export function declareVariables(
   document: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
@@ -48,7 +45,6 @@ export function declareVariables(
   return finish(variableSteps(document, visit, beside));
 }
 
-/** Yields after each variable. */
 export function* variableSteps(
   { spec }: PolicyDocument,
   visit: (name: string, expression: PlacedExpression, environment: Environment) => Type,
@@ -69,7 +65,6 @@ export function* variableSteps(
   return policyEnvironment(types, beside);
 }
 
-/** Runs all steps at once. */
 export function finish<R>(steps: Generator<void, R>): R {
   for (;;) {
     const step = steps.next();

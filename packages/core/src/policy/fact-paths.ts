@@ -7,7 +7,7 @@ export interface FactPath {
   readonly field: string;
 }
 
-/** Facts read by the functions that take all facts. */
+/** For functions that take all facts. */
 const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["framework", ["regulatory.applicable_frameworks"]],
   [
@@ -23,19 +23,17 @@ const readsOfFunctions: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipientStates", ["environmental.recipient_state", "regulatory.recipient_state", "regulatory.tcpa"]],
 ]);
 
-/** Facts are written as `category.field`. */
+/** As `category.field`. */
 export interface Mentions {
   readonly facts: ReadonlySet<string>;
   readonly variables: ReadonlySet<string>;
 }
 
-/** Field name of a whole category. */
 export const every_field = "*";
 
 /**
- * Returns all facts and variables that an expression mentions, even if never evaluated. A whole category is
- * `category.*`. All facts as a whole count as every category, except in functions known to read only some. The source
- * must parse.
+ * Includes mentions that are never evaluated. A whole category is `category.*`. All facts as a whole count as every
+ * category, except in functions known to read only some. The source must parse.
  */
 export function mentionsOf(source: string): Mentions {
   const facts = new Set<string>();
@@ -51,7 +49,7 @@ export function mentionsOf(source: string): Mentions {
   return { facts, variables };
 }
 
-/** Records the mentions of one node and returns the nodes still to visit. */
+/** Returns the nodes still to visit. */
 function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknown[] {
   const [root, first, second] = namesOf(expr) ?? [];
   if (root === "vars" && first !== undefined) variables.add(first);
@@ -66,7 +64,7 @@ function mention(expr: Expr, facts: Set<string>, variables: Set<string>): unknow
   return expr.args.filter((arg) => !(arg.kind === "ident" && arg.name === "facts"));
 }
 
-/** Splits `category.field`; null for an unknown category. */
+/** Null for an unknown category. */
 export function factPath(text: string): FactPath | null {
   const dot = text.indexOf(".");
   const category = factCategoryNames.find((name) => name === text.slice(0, dot));

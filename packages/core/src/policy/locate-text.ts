@@ -11,8 +11,8 @@ const tooDeep = {
 };
 
 /**
- * Reads one YAML or JSON document into JSON values. Reports anchors, tags, duplicate keys, `__proto__`, infinite
- * numbers and numbers that would be rounded. Never throws.
+ * Reads one YAML or JSON document. Reports anchors, tags, duplicate keys, `__proto__`, infinite and rounded numbers.
+ * Never throws.
  */
 export function locateText(text: string): Located {
   const reader = new TextReader(text);
@@ -46,11 +46,10 @@ function parseYaml(text: string): Document | null {
   }
 }
 
-/** Converts nodes to values and keeps the node of each path. */
 class TextReader {
   readonly findings = collectFindings();
   private readonly text: string;
-  /** Line offsets. The library's count misses lines of a broken document. */
+  /** The library's count misses lines of a broken document. */
   private readonly lines: readonly number[];
   private readonly nodes = new Map<string, Node>();
   private readonly keys = new Map<string, Node>();
@@ -124,7 +123,6 @@ class TextReader {
   }
 }
 
-/** True if a double cannot hold this decimal number exactly. */
 function isRounded(written: string): boolean {
   const unsigned = written.replace(/^\+/, "");
   return /^[-.\d]/.test(unsigned) && !/^-?0[xo]/.test(unsigned) && !isExactNumber(unsigned);
@@ -154,10 +152,7 @@ function nearest(nodes: ReadonlyMap<string, Node>, path: string): Node | undefin
   }
 }
 
-/**
- * Maps an offset in a string value to the document. Walks both texts, because YAML folds white space and escapes
- * characters.
- */
+/** Walks both texts, because YAML folds white space and escapes characters. */
 function inText(text: string, node: Node, offset: number): number {
   const [start, end] = node.range ?? [0, 0];
   if (!(node instanceof Scalar) || typeof node.value !== "string") return start;
@@ -169,7 +164,7 @@ function inText(text: string, node: Node, offset: number): number {
   for (let i = 0; ; i += 1) {
     if (i < value.length && isSpace(value.charCodeAt(i)) && text[at] !== "\\") {
       if (i >= offset) return Math.min(at, end);
-      // One space of the value may be a line break and indentation in the document.
+      // A space may be a line break and indentation in the document.
       if (isSpace(text.charCodeAt(at)) && !(i + 1 < value.length && isSpace(value.charCodeAt(i + 1)))) {
         while (at < end && isSpace(text.charCodeAt(at))) at += 1;
       } else at += isSpace(text.charCodeAt(at)) ? 1 : 0;

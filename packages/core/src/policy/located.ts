@@ -20,23 +20,17 @@ export interface PolicyDiagnostic extends Place {
   readonly help: string | null;
 }
 
-/** A parsed document that can locate its parts. */
 export interface Located {
   /** Null if the document cannot be read. */
   readonly value: unknown;
-  /** Why the document cannot be read. */
   readonly diagnostics: readonly PolicyDiagnostic[];
-  /**
-   * Returns the place of the part at `path`, or of the nearest enclosing part. `within` selects the part's name or a
-   * text offset.
-   */
+  /** Returns the place of the part at `path`, or of the nearest enclosing part. */
   readonly placeOf: (path: string, within?: Within) => Place;
 }
 
-/** The part's name, or an offset in its text in UTF-16 units. */
+/** The part's name, or an offset in UTF-16 units. */
 export type Within = number | "key";
 
-/** Deepest nesting of a document. */
 export const depth_max = 32;
 
 export function diagnose(
@@ -49,10 +43,9 @@ export function diagnose(
 }
 
 const text_max = 2_000;
-/** A longer path ends at an earlier part. */
 const path_max = 1_000;
 
-/** Truncates long texts, because documents may have names of any length. */
+/** Truncates, because names may have any length. */
 export function diagnosticAt(path: string, { line, column }: Place, finding: Finding): PolicyDiagnostic {
   const { code, message, help = null } = finding;
   const short = path.length <= path_max ? path : path.slice(0, path.lastIndexOf("/", path_max));

@@ -4,12 +4,10 @@ type MessagePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "expression"; readonly source: string; readonly offset: number };
 
-/** The parts, or the offset of an unclosed `{{`. */
 export type MessageTemplate =
   | { readonly ok: true; readonly parts: readonly MessagePart[] }
   | { readonly ok: false; readonly offset: number; readonly message: string };
 
-/** Splits a template at `{{expr}}`. */
 export function parseTemplate(template: string): MessageTemplate {
   const parts: MessagePart[] = [];
   let at = 0;
@@ -29,7 +27,7 @@ export function parseTemplate(template: string): MessageTemplate {
   return { ok: true, parts };
 }
 
-/** Returns the offset of the closing `}}`. Skips quoted texts. In `}}}` the last two close. */
+/** Skips quoted texts. In `}}}` the last two close. */
 function closing(template: string, from: number): number {
   let quote = "";
   for (let at = from; at < template.length; at += 1) {
@@ -43,7 +41,7 @@ function closing(template: string, from: number): number {
   return -1;
 }
 
-/** Texts are unquoted, other values are JSON, undefined is `unknown`. */
+/** Texts without quotes, other values as JSON. */
 export function shownValue(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined ? "unknown" : JSON.stringify(value);

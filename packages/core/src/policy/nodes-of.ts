@@ -1,6 +1,6 @@
 import { type Expr, parse } from "@countersign/cel";
 
-/** Yields every node in unspecified order. The source must parse. */
+/** In unspecified order. The source must parse. */
 export function* nodesOf(source: string): Generator<Expr> {
   const queue = [parse(source).root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -17,13 +17,12 @@ export function* partsOf(node: object): Generator<Expr> {
   }
 }
 
-/** Names that a node declares for its inner nodes. */
 export function namesGiven(node: Expr): readonly string[] {
   if (node.kind === "fold") return node.names;
   return node.kind === "bind" || node.kind === "optional_map" ? [node.name] : [];
 }
 
-/** Returns the names in `a.b["c"].d`, or null if the chain does not begin with a name. */
+/** Names in `a.b["c"].d`, or null if the chain does not begin with a name. */
 export function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

@@ -1,11 +1,7 @@
 import { assuranceNames, facts_from_pattern, limits } from "@countersign/contract";
 
-/**
- * The published JSON Schema of policy documents, also used by `schema-check.ts`. Descriptions serve as help texts of
- * diagnostics.
- */
+/** Published, and used by `schema-check.ts`. Descriptions serve as help texts of diagnostics. */
 
-/** The supported JSON Schema keywords. */
 export interface Schema {
   readonly description?: string;
   readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean" | readonly ("number" | "string")[];
@@ -369,7 +365,6 @@ const test: Schema = {
   },
 };
 
-/** JSON Schema draft 2020-12. */
 export const policySchema: Schema & { readonly $schema: string; readonly title: string } = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Countersign policy",

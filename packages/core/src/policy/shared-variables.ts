@@ -2,9 +2,8 @@ import type { Environment, EvaluationContext, Program, Thunk } from "@countersig
 import { plainEnvironment } from "./environment.ts";
 import { mentionsOf } from "./fact-paths.ts";
 
-/** Cache of shared variables. Expressions cannot name it. */
+/** Expressions cannot name it. */
 export interface VariableMemo {
-  /** Values by slot. */
   readonly memo: unknown[];
 }
 
@@ -19,25 +18,24 @@ interface PlacedVariable extends SharedVariable {
 }
 
 /**
- * The variables of one policy set. An expression that reads no other variable is compiled once and evaluated at most
- * once per view, even if several policies declare it.
+ * Compiles and evaluates an expression once per view, even if several policies declare it. It must read no other
+ * variable.
  */
 export class SharedVariables {
   /** Shared by all policies of the set, so one evaluation shares its lookups. */
   readonly environment: Environment;
   private readonly base: SharedVariables | null;
-  /** Slots of `base` when this set was created. */
   private readonly inherited: number;
   private readonly bySource = new Map<string, PlacedVariable>();
 
-  /** `base` holds variables shared by many sets and is never changed here. */
+  /** `base` is shared by many sets and never changed here. */
   constructor(base: SharedVariables | null = null) {
     this.base = base;
     this.inherited = base?.size ?? 0;
     this.environment = plainEnvironment(base?.environment);
   }
 
-  /** The expression must have been checked in `environment`. */
+  /** Checked in `environment`. */
   declare(source: string, environment: Environment): SharedVariable {
     const known = this.find(source);
     if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 /**
- * Returns the component number of each node. Two nodes share a number if each reaches the other. `edges[node]` lists
- * the targets. Runs in linear time and without recursion. Source: Kosaraju's algorithm, as in Aho, Hopcroft and Ullman,
- * Data Structures and Algorithms (1983), section 6.7.
+ * Returns the component of each node. Nodes in one component reach each other. `edges[node]` lists the targets. Linear
+ * time, no recursion. Source: Kosaraju's algorithm, as in Aho, Hopcroft and Ullman, Data Structures and Algorithms
+ * (1983), section 6.7.
  */
 export function strongComponents(edges: readonly (readonly number[])[]): number[] {
   const backwards: number[][] = edges.map(() => []);
@@ -25,7 +25,7 @@ export function strongComponents(edges: readonly (readonly number[])[]): number[
   return components;
 }
 
-/** Returns the nodes in depth-first finishing order. */
+/** In depth-first finishing order. */
 function finished(edges: readonly (readonly number[])[]): number[] {
   const done: number[] = [];
   const seen = new Set<number>();

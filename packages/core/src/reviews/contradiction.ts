@@ -1,15 +1,12 @@
 import type { Decision, ObservationInput } from "@countersign/contract";
 import { isReached } from "../time.ts";
 
-/**
- * Why an action should not have been executed. "not_claimed": the action had to be claimed first. "expired": the
- * approval had expired.
- */
+/** "not_claimed": the action had to be claimed first. "expired": the approval had expired. */
 export type Contradiction = "blocked" | "pending" | "withdrawn" | "not_claimed" | "expired";
 
 /**
- * Returns why a report contradicts the decision, or null. `claimed`: the reporter claimed the action. `at`: time of the
- * report, RFC 3339. Failed or abandoned actions never contradict. In shadow mode nothing does, because nothing is held.
+ * Failed or abandoned actions never contradict, and nothing does in shadow mode. `claimed`: by the reporter. `at`: time
+ * of the report, RFC 3339.
  */
 export function contradictionOf(
   {

@@ -1,15 +1,14 @@
-/** Decides if an approval also covers an equal action. */
 import type { IntentSubmission } from "@countersign/contract";
 
-/** The part of an intent that its fingerprint excludes and that an approval must cover. */
+/** The part excluded from the fingerprint that an approval must cover. */
 export type Stakes = Pick<IntentSubmission["intent"], "agent" | "estimated_impact" | "data_classes">;
 
 type Impact = NonNullable<Stakes["estimated_impact"]>;
 
 /**
- * True if an approval or override of one action covers an equal action. No impact may be greater, data classes and
- * domains must be approved ones, and the person served must be the same. An impact declared by only one of them counts
- * as greater. The fingerprints must be equal.
+ * True if an approval or override covers an equal action: no impact is greater, data classes and domains are approved
+ * ones, and the person served is the same. An impact declared by only one counts as greater. The fingerprints must be
+ * equal.
  */
 export function covers(approved: Stakes, equal: Stakes): boolean {
   const [most, asked] = [approved.estimated_impact ?? {}, equal.estimated_impact ?? {}];

@@ -1,7 +1,6 @@
 /**
- * Decides a stored action again by the current rules, stored facts, submitter's key and time. Used by the vote that
- * would approve, by the timeout, and by the claim. Only the ages of facts are those of the first decision
- * (`factsOfNow`).
+ * Decides a stored action again by the current rules, facts, key and time: for the last vote, the timeout and the
+ * claim. Facts keep their age (`factsOfNow`).
  */
 import type { Decision, PipelineMode } from "@countersign/contract";
 import { decide } from "../deciding/decide.ts";
@@ -48,15 +47,13 @@ export interface RulesInForce {
   membrane(membrane_id: string): { readonly membrane: MembraneSettings; readonly policySet: PolicySet } | undefined;
 }
 
-/** The state at a second decision. */
 export interface Present {
   readonly rules: RulesInForce;
   readonly now_us: number;
   /** Documents stored now for organization, agent and target. */
   readonly stored: readonly ContextSource[];
-  /** Documents of the agents above. */
   readonly for_ancestors: StoredForAncestors;
-  /** Why the submitter may not submit now, or null. */
+  /** Why the submitter may not submit now. */
   readonly submitter: "revoked" | "expired" | "removed" | null;
 }
 
@@ -67,26 +64,21 @@ export interface BlockedBy {
 
 export interface DecidedAgain {
   readonly blocked: readonly BlockedBy[];
-  /** Demands of the rules that hold the action now. */
   readonly demands: readonly ReviewDemand[];
-  /** Changes that policies ask for now. */
   readonly asked: Ruling;
-  /** What the timeout does by the current rules. Null if no rule holds the action. */
+  /** By the current rules. Null if none holds the action. */
   readonly on_timeout: "block" | "approve" | null;
   readonly approval_valid_seconds: number;
 }
 
-/** What would be executed. */
 export interface LetThrough extends Pick<Ruling, "modifications" | "modified_content"> {
-  /** True if a person reviewed the action in the service. */
+  /** A person reviewed the action in the service. */
   readonly human_reviewed: boolean;
-  /** Names that an override covers. */
   readonly overrides?: readonly string[];
-  /** True if messages go to an agent and must not quote stored or pulled facts. */
+  /** Messages must not quote stored or pulled facts. */
   readonly for_agents?: boolean;
 }
 
-/** `policy` of a block caused by the submitter. */
 const submitter_name = "submitter";
 
 const submitterMessages = {
@@ -96,8 +88,8 @@ const submitterMessages = {
 } as const satisfies Record<NonNullable<Present["submitter"]>, string>;
 
 /**
- * Decides an action again. It is blocked if the submitter may no longer submit, if a rule blocks it, or if policies
- * would now change it. A reviewer's content replaces the submitted content.
+ * Blocks if the submitter may no longer submit, if a rule blocks, or if policies would now change the action. A
+ * reviewer's content replaces the submitted content.
  */
 export function decideAgain(action: StoredAction, let_through: LetThrough, present: Present): DecidedAgain {
   const { modifications, modified_content: content, human_reviewed, overrides = [], for_agents = false } = let_through;
@@ -117,7 +109,7 @@ export function decideAgain(action: StoredAction, let_through: LetThrough, prese
     const settled = new Set(modifications.map(({ policy_id }) => policy_id));
     blocked.push(...changesOf(decided).filter(({ policy_id }) => !settled.has(policy_id)));
   } else if (blocked.length === 0 && canonicalJson(asked.modifications) !== canonicalJson(modifications)) {
-    // Different requested changes matter only if they would alter what is executed.
+    // Different changes matter only if they alter what is executed.
     const last = content === null ? decided : wordedFor(for_agents, decide(as_carried_out));
     blocked.push(...blocksOf(last), ...changesOf(last));
   }
@@ -140,8 +132,8 @@ function wordedFor(for_agents: boolean, decided: Decided): Decided {
 }
 
 /**
- * Returns the demands of rules that did not hold the action before, or now ask for more people or other people.
- * Excludes demands that a reassignment replaced.
+ * Demands of rules that did not hold the action before, or now ask for more or other people. Excludes demands replaced
+ * by a reassignment.
  */
 export function newDemands(
   { decision }: StoredAction,
@@ -159,10 +151,7 @@ export function newDemands(
   });
 }
 
-/**
- * Returns the ruling of an approval without a reviewer's change, as records show it. Masked values may occur elsewhere,
- * because a policy copied them.
- */
+/** Ruling without a reviewer's change. Redacts masked values that a policy copied. */
 export function askedRuling(
   action: Pick<RedactableAction, "intent">,
   { modifications, modified_content }: Pick<Decision, "modifications" | "modified_content">,
@@ -174,7 +163,6 @@ export function askedRuling(
   };
 }
 
-/** Returns the input for a second decision, without the intent. */
 export function inputAgain(
   { intent_id, membrane_id, facts, mode, created_at }: StoredAction,
   { rules, now_us, stored, for_ancestors }: Present,
@@ -186,10 +174,9 @@ export function inputAgain(
   return { facts: factsOfNow(facts, decided_us, stored, now_us, for_ancestors), mode, now_us, policySet, membrane };
 }
 
-/** Returns the input for deciding the action as human-reviewed. */
 export function reviewedInput(action: StoredAction, present: Present): DecideInput {
   const input = inputAgain(action, present);
-  // The review replaces a default verdict of `escalate`, but not of `block`.
+  // The review replaces the default verdict `escalate`, but not `block`.
   const overrides = input.membrane.default_verdict === "block" ? [] : [default_verdict_name];
   return { ...input, overrides, human_reviewed: true, intent: action.intent.submitted };
 }
@@ -203,7 +190,6 @@ function blocksOf({ content: { verdict, reasons } }: Decided): BlockedBy[] {
   return reasons.flatMap(({ effect, policy, message }) => (effect === "block" ? [{ policy, message }] : []));
 }
 
-/** Returns one entry per change that policies would make. */
 function changesOf({ content: { modifications, reasons } }: Decided): (BlockedBy & { policy_id: string | null })[] {
   return modifications.map(({ path, policy_id }) => {
     const reason = reasons.find((each) => each.policy_id === policy_id);

@@ -1,7 +1,4 @@
-/**
- * Limits of a reviewer's change, beyond the rules: it must neither make a blocking rule unknown nor change a value's
- * JSON type.
- */
+/** A reviewer's change must neither make a blocking rule unknown nor change a value's JSON type. */
 import type { Cause } from "@countersign/cel";
 import { bindFacts } from "../deciding/bind-facts.ts";
 import { classify } from "../deciding/classify.ts";
@@ -10,10 +7,7 @@ import { evaluatePolicies, type Vote } from "../deciding/evaluate.ts";
 import { isOfType } from "../deciding/parameter-types.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
-/**
- * Returns the votes of blocking policies that are unknown on `after` for a cause they did not have on `before`,
- * regardless of `on_unknown`.
- */
+/** Returns blocking policies that are unknown on `after` for a new cause, regardless of `on_unknown`. */
 export function blindedBlocks(input: DecideInput, before: Content, after: Content): Vote[] {
   const blind = unknownsOn(input, after).filter(({ placed }) => placed.policy.effect === "block");
   if (blind.length === 0) return [];
@@ -22,18 +16,17 @@ export function blindedBlocks(input: DecideInput, before: Content, after: Conten
 }
 
 export interface ChangedType {
-  /** A JSON Pointer; `*` means every entry of a list. */
+  /** `*` means every list entry. */
   readonly path: string;
   readonly type: JsonType;
 }
 
-/** The most places checked against policies. A policy rarely reads more. */
+/** Policies rarely read more places. */
 const places_asked_max = 16;
 
 /**
- * Returns the first place in `after` whose JSON type occurs there in no `before`. The type is allowed if the tool's
- * schema or a policy needs it: the policy is unknown with the earlier value and known with the new one. Anything may
- * replace null, which counts as missing.
+ * Returns the first place in `after` with a JSON type new to that place. The type is allowed if the tool's schema or a
+ * policy needs it. Anything may replace null, which counts as missing.
  */
 export function changedType(input: DecideInput, before: readonly Content[], after: Content): ChangedType | null {
   const types = new Map(
@@ -62,7 +55,7 @@ export function changedType(input: DecideInput, before: readonly Content[], afte
   return null;
 }
 
-/** Returns the votes of live policies that are unknown on this content, regardless of `on_unknown`. */
+/** Regardless of `on_unknown`. */
 function unknownsOn(input: DecideInput, content: Content): readonly Vote[] {
   const { intent, policySet, now_us } = input;
   const { action, viewsFor } = bindFacts(
@@ -90,7 +83,7 @@ function typeOf(value: unknown): JsonType {
 
 type ValuesByPlace = Map<string, Map<JsonType, unknown>>;
 
-/** Returns one value per JSON type for each path in the content. */
+/** One value per JSON type and path. */
 function valuesByPlace(value: unknown, path = "", found: ValuesByPlace = new Map()): ValuesByPlace {
   const here = found.get(path) ?? new Map<JsonType, unknown>();
   found.set(path, here.set(typeOf(value), value));
@@ -100,7 +93,7 @@ function valuesByPlace(value: unknown, path = "", found: ValuesByPlace = new Map
   return found;
 }
 
-/** Replaces all values of a type at a place. `tokens`: the remaining path. */
+/** `tokens`: the remaining path. */
 function withValue(content: unknown, tokens: readonly string[], type: JsonType, value: unknown): unknown {
   const [token, ...rest] = tokens;
   if (token === undefined) return typeOf(content) === type ? value : content;

@@ -40,58 +40,54 @@ import { openTiers } from "./tiers.ts";
  * Each step first opens the second tiers that are due.
  */
 
-/** What approvals let through. */
 export interface Ruling {
   readonly outcome: "approve" | "approve_modified";
-  /**
-   * Changes to payload.content in this order: by policies when they held the action, by the reviewer, by policies after
-   * the reviewer.
-   */
+  /** In order: by policies when they held the action, by the reviewer, by policies after the reviewer. */
   readonly modifications: readonly Modification[];
-  /** payload.content after all changes. Null if unchanged. */
+  /** After all changes. Null if unchanged. */
   readonly modified_content: Readonly<Record<string, unknown>> | null;
-  /** payload.content after the reviewer's change, before policies modify it again. Absent without such a change. */
+  /** After the reviewer's change, before policies modify it again. */
   readonly wanted_content?: Readonly<Record<string, unknown>>;
 }
 
 export interface Review {
   readonly record: Escalation;
-  /** The ruling approved so far. Null before the first approval. */
+  /** Null before the first approval. */
   readonly ruling: Ruling | null;
-  /** At least one. All must be met. */
+  /** All must be met. */
   readonly demands: readonly CountedDemand[];
 }
 
-/** `at` is database time (RFC 3339). */
+/** `at` is database time, RFC 3339. */
 export type ReviewStep =
   | {
       readonly kind: "vote";
-      /** The reviewer. All keys of one person count as that person. */
+      /** All keys of one person count as that person. */
       readonly person: string;
-      /** True if the person also submitted the action, which only solo mode permits. */
+      /** The person also submitted the action, which only solo mode permits. */
       readonly self_reviewed: boolean;
-      /** Indexes of the demands that this person can meet. */
+      /** Indexes of demands that this person can meet. */
       readonly meets: readonly number[];
-      /** By demand index: the absent reviewer whom this person replaces. */
+      /** By demand index: the absent reviewer replaced. */
       readonly in_place_of?: ReadonlyMap<number, string>;
-      /** Indexes of the demands that the reviewer meets as a party. */
+      /** Indexes of demands met as a party. */
       readonly party?: readonly number[];
       readonly outcome: Outcome;
-      /** Null exactly for a block. */
+      /** Null for a block. */
       readonly ruling: Ruling | null;
       readonly comment: string | null;
       readonly message_to_agent?: string;
-      /** The reviewer's own changes, with hidden texts redacted. */
+      /** With hidden texts redacted. */
       readonly modifications: Escalation["votes"][number]["modifications"];
-      /** Set if the approval is faster than a rule's pace. */
+      /** Set if faster than a rule's pace. */
       readonly fast?: FastVote;
-      /** Indexes of the demands that need one more person because of `fast`. */
+      /** Indexes of demands that need one more person because of `fast`. */
       readonly needs_second?: readonly number[];
-      /** True if policy changes made the approved ruling obsolete. */
+      /** Policy changes made the approved ruling obsolete. */
       readonly overtaken: boolean;
-      /** Texts that policies hide now and that the record may still show. */
+      /** Texts hidden now that the record may still show. */
       readonly hidden?: readonly string[];
-      /** How long the approval stays valid if this vote completes it. Absent: the default. */
+      /** Validity of the approval if this vote completes it. */
       readonly approval_valid_seconds?: number;
       readonly at: string;
     }
@@ -100,15 +96,15 @@ export type ReviewStep =
       readonly kind: "cancel";
       readonly by: string;
       readonly comment: string | null;
-      /** The key of the submitter who withdraws the action. Absent if an operator cancels. */
+      /** The submitter's key. Absent if an operator cancels. */
       readonly withdrawn_by?: string;
       readonly at: string;
     }
-  /** `ruling` passes if `on_timeout` is approve. Null if the rules no longer allow that. */
+  /** `ruling` passes if `on_timeout` is approve. Null if rules no longer allow it. */
   | { readonly kind: "time_over"; readonly ruling: Ruling | null; readonly at: string };
 
 /**
- * "closed": the review is closed or expired. "early": not yet expired. "disagrees": others approved a different ruling.
+ * "closed": closed or expired. "early": not yet expired. "disagrees": others approved a different ruling.
  * "before_turn": the demand `after` must be met first.
  */
 export type StepRefusal =
@@ -119,7 +115,7 @@ export type Stepped =
   | { readonly kind: "moved"; readonly review: Review }
   | ({ readonly kind: "refused" } & StepRefusal);
 
-/** Takes one step. Never mutates the given review. */
+/** Never mutates `before`. */
 export function stepReview(before: Review, step: ReviewStep): Stepped {
   const review = openTiers(before, step.at);
   const { record } = review;
@@ -127,7 +123,7 @@ export function stepReview(before: Review, step: ReviewStep): Stepped {
   if (record.status !== "pending") return refused("closed");
   if (step.kind === "time_over") {
     if (!over) return refused("early");
-    // The record shows the block, although `on_timeout` was approve at the start.
+    // The record shows the block although `on_timeout` was approve.
     const ended: Review = step.ruling === null ? { ...review, record: { ...record, on_timeout: "block" } } : review;
     const ruling = record.on_timeout === "approve" ? step.ruling : null;
     return close(ended, { status: "timed_out", ruling, by: null, comment: null, at: step.at });
@@ -145,7 +141,6 @@ export function stepReview(before: Review, step: ReviewStep): Stepped {
   }
 }
 
-/** Adds demands and updates who may vote. */
 export function withDemands(
   { record, ruling, demands }: Review,
   further: readonly CountedDemand[],
@@ -176,7 +171,7 @@ function vote(review: Review, step: VoteStep): Stepped {
     approved !== null &&
     standing.length > 0 &&
     canonicalJson(letThrough(approved)) !== canonicalJson(letThrough(ruling));
-  // Refuses votes for another ruling, because approvals of different rulings must never form one quorum.
+  // Approvals of different rulings must never form one quorum.
   if (disagrees && !step.overtaken) return refused("disagrees");
   const own = { reviewer: person, outcome, comment, ...said, ...capacityOf(step), at };
   const votes = [...(disagrees ? [] : others), own];
@@ -198,7 +193,7 @@ function vote(review: Review, step: VoteStep): Stepped {
   return close(voted, { status: "decided", ruling, by: person, comment, messages: messagesOf(deciding), at });
 }
 
-/** Sets the approvals of a demand. The step says how its own vote counts. */
+/** The step says how its own vote counts. */
 function counted(
   demand: CountedDemand,
   place: number,
@@ -229,8 +224,8 @@ function counted(
 }
 
 /**
- * Returns who may vote after a vote. A demand with `met_with` has no voters of its own. If a delegate voted for the
- * other demand but does not meet this one, this one's reviewers may vote again.
+ * Returns who may vote now. A demand with `met_with` has no voters of its own. If a delegate met the other demand but
+ * not this one, this one's reviewers may vote again.
  */
 function withWeakerPanels(
   reviewers: readonly Reviewer[],
@@ -254,7 +249,6 @@ function withWeakerPanels(
   return { reviewers: all ? [] : [...named.values()], demands: left };
 }
 
-/** Returns in which capacity the reviewer voted. */
 function capacityOf({
   ruling,
   party = [],
@@ -268,8 +262,8 @@ function capacityOf({
 }
 
 /**
- * Returns the demand that this approval must wait for, or null. If one of the reviewer's demands has its turn, the
- * approval counts for all of them. A block never waits.
+ * Returns the demand that must be met first, or null. One demand with its turn is enough for all of the reviewer's. A
+ * block never waits.
  */
 function awaited({ demands }: Review, { ruling, meets }: VoteStep): CountedDemand | null {
   if (ruling === null) return null;
@@ -307,7 +301,7 @@ function close(review: Review, { status, ruling, by, comment, messages = [], at 
   return moved({ ...review, ruling: ruling === null ? null : letThrough(ruling), record });
 }
 
-/** The part by which approvals are compared and that a closed review keeps. */
+/** Approvals are compared by it; a closed review keeps only it. */
 function letThrough({ outcome, modifications, modified_content }: Ruling): Ruling {
   return { outcome, modifications, modified_content };
 }

@@ -7,7 +7,7 @@ import { heldFor, type ReviewDemand } from "../policy/escalation-terms.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, pointerNames, valueAt } from "../values/json-patch.ts";
 
-/** A rule covered by a grant, as of the grant's creation. */
+/** As of the grant's creation. */
 export interface GrantRule {
   readonly policy_id: string;
   readonly policy: string;
@@ -15,25 +15,23 @@ export interface GrantRule {
   readonly demand: ReviewDemand;
 }
 
-/** Requirements of a grant, or why it is impossible. */
 export type GrantTerms =
   | {
       readonly kind: "refused";
-      /** True if the rules changed; false if they do not permit grants. */
+      /** True: rules changed. False: rules forbid grants. */
       readonly outdated: boolean;
       readonly message: string;
     }
   | {
       readonly kind: "allowed";
       readonly rules: readonly GrantRule[];
-      /** The smallest limits of all rules. */
+      /** Minimum over the rules. */
       readonly times_max: number;
       readonly hours_max: number;
     };
 
 type Rules = { readonly policySet: PolicySet; readonly membrane: Pick<MembraneSettings, "escalation"> };
 
-/** Returns the requirements of a grant over an action held for these reasons. */
 export function grantTerms(reasons: readonly Reason[], { policySet, membrane }: Rules): GrantTerms {
   const holding = reasons.filter(({ effect }) => effect === "escalate");
   const policies = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy]));
@@ -69,7 +67,7 @@ function refused(message: string, outdated = false): GrantTerms {
   return { kind: "refused", outdated, message };
 }
 
-/** True if the rule fired on known facts. An omitted reason may hide unknown facts, so it counts as false. */
+/** An omitted reason may hide unknown facts, so it counts as false. */
 function isEstablished({ message, unknown_facts }: Reason): boolean {
   return unknown_facts.length === 0 && message !== left_out;
 }
@@ -91,14 +89,14 @@ export interface UsableGrant {
 export interface GrantedAction {
   readonly intent: DecidableIntent;
   readonly action_type: string;
-  /** Parameters as submitted, and as modified by policies. */
+  /** As submitted, and as modified by policies. */
   readonly contents: readonly (Content | null)[];
   readonly reasons: readonly Reason[];
 }
 
 /**
- * Returns the policy ids that the grant satisfies, or null if it does not cover the action. The action must be in
- * scope, nothing may block it, and only unchanged rules of the grant may hold it.
+ * Returns the policy ids that the grant satisfies, or null. The action must be in scope, nothing may block it, and only
+ * unchanged rules of the grant may hold it.
  */
 export function grantCovers(grant: UsableGrant, action: GrantedAction, rules: Rules): readonly string[] | null {
   const { reasons, intent, contents } = action;
@@ -113,7 +111,6 @@ function isRuleOf({ rules }: Pick<UsableGrant, "rules">, rule: GrantRule): boole
   return rules.some((granted) => canonicalJson(granted) === canonicalJson(rule));
 }
 
-/** True if all rules of a grant are in force and unchanged. */
 export function rulesInForce({ rules }: Pick<UsableGrant, "rules">, { policySet, membrane }: Rules): boolean {
   const versions = new Map(policySet.live.placed.map(({ policy }) => [policy.policy_id, policy.version]));
   const reasons = rules.map(({ policy_id }) => ({ effect: "escalate" as const, policy_id }));
@@ -136,13 +133,12 @@ export function isInScope(scope: GrantScope, intent: DecidableIntent, contents: 
   );
 }
 
-/** True for an exact number from 0 to `most`. Integers beyond 2^53 - 1 do not count. */
+/** Integers beyond 2^53 - 1 do not count. */
 function isAtMost(content: Content | null, path: string, most: number): boolean {
   const value = content === null ? nothing : valueAt(content, pointerNames(path));
   return typeof value === "number" && value >= 0 && value <= most && value <= Number.MAX_SAFE_INTEGER;
 }
 
-/** Describes for people what a grant allows and leaves open. */
 export function grantText({ agent_id, verb, target, session_id, at_most = [] }: GrantScope, times: number): string {
   const bounds = at_most.map(({ path, value }) => `${path} is at most ${value}`);
   const where = [

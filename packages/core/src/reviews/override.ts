@@ -5,29 +5,25 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { heldFor, membraneDemand, type ReviewDemand } from "../policy/escalation-terms.ts";
 
 export type OverrideTerms =
-  /** Policy names that nobody may override. */
   | { readonly kind: "forbidden"; readonly policies: readonly string[] }
   | {
       readonly kind: "allowed";
-      /** People who must approve the override. */
       readonly people: 1 | 2;
       /** Each person must meet every demand. */
       readonly demands: readonly ReviewDemand[];
-      /** Names of the policies that stop the action. */
+      /** Names of stopping policies. */
       readonly policies: readonly string[];
       /** Becomes `DecideInput.overrides` of the next retry. */
       readonly lifts: readonly string[];
     };
 
 /**
- * Returns what an override of a blocked decision requires.
+ * One policy with `never` forbids an override. Two people must approve if a policy says `two_person` or a demand has a
+ * quorum above 1. A policy no longer in the set requires one person.
  *
- * One policy with `never` forbids it. Two people must approve if a policy says `two_person` or a demand has a quorum
- * above 1. A policy no longer in the set requires one person.
- *
- * The override cancels everything that blocks or holds the action except freezes, so the next retry is approved. Each
- * person must be a reviewer of every holding policy, and of the membrane if it holds or blocks. So additional rules or
- * risk never reduce the number or rank of the deciding people.
+ * Everything that blocks or holds the action is cancelled except freezes, so the next retry is approved. Each person
+ * must be a reviewer of every holding policy, and of the membrane if it holds or blocks. So more rules or risk never
+ * reduce the number or rank of the deciders.
  */
 export function overrideTerms(
   reasons: readonly Reason[],

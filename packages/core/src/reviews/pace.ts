@@ -5,7 +5,6 @@ import type { CountedDemand } from "./panels.ts";
 /** Times are database time. */
 export type MeasuredVote = Pick<FastVote, "shown_seconds" | "approvals_in_five_minutes">;
 
-/** Returns a pace that satisfies all, or undefined. */
 export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace | undefined {
   const given = (values: readonly (number | undefined)[]) => values.filter((each) => each !== undefined);
   const seconds = given(paces.map((each) => each?.min_seconds));
@@ -17,7 +16,7 @@ export function strictestPace(paces: readonly (Pace | null | undefined)[]): Pace
   };
 }
 
-/** Returns how an approval exceeds a pace. A case that was never shown counts as too soon. */
+/** A case never shown counts as too soon. */
 function tooFast(
   pace: Pace | undefined,
   { shown_seconds, approvals_in_five_minutes }: MeasuredVote,
@@ -29,14 +28,13 @@ function tooFast(
 }
 
 export interface FastApproval {
-  /** The strictest pace exceeded. */
   readonly pace: Pace;
   readonly because: FastVote["because"];
-  /** Indexes of the demands concerned. */
+  /** Indexes of demands. */
   readonly places: readonly number[];
 }
 
-/** Checks an approval against the pace of each demand it counts for. Null if it exceeds none. */
+/** Null if no demand's pace is exceeded. */
 export function judgePace(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -48,13 +46,12 @@ export function judgePace(
 }
 
 export interface PacedVote {
-  /** Fields for the step of the vote. */
   readonly marks: { readonly fast?: FastVote; readonly needs_second?: readonly number[] };
-  /** Set if the vote must be refused without a reason or a second person. */
+  /** The vote needs a reason or a second person. */
   readonly lacking: FastApproval | null;
 }
 
-/** Checks a vote against the pace of its demands. A block is never too fast. */
+/** A block is never too fast. */
 export function paceVote(
   demands: readonly CountedDemand[],
   meets: readonly number[],
@@ -71,7 +68,7 @@ export function paceVote(
   };
 }
 
-/** True if a text has enough letters and digits. */
+/** Counts letters and digits. */
 export function isReason(text: string | undefined): boolean {
   return (text?.match(/[\p{L}\p{N}]/gu) ?? []).length >= limits.reason_characters_min;
 }

@@ -1,7 +1,4 @@
-/**
- * Panels show the demands of a review: the rule, who must approve, who has, and who is missing
- * (docs/reference/reviews.md).
- */
+/** Panels show demands to readers (docs/reference/reviews.md). */
 import { limits, type Panel, type Reviewer } from "@countersign/contract";
 import { isFreezeReason } from "../deciding/freezes.ts";
 import { membrane_demand_name, type ReviewDemand } from "../policy/escalation-terms.ts";
@@ -9,27 +6,24 @@ import { formatTimestampUs, timestampUs } from "../time.ts";
 import { clipText } from "../values/clip-text.ts";
 
 export interface CountedDemand extends ReviewDemand {
-  /** Reviewers of this demand who approved. */
   readonly approved_by: readonly string[];
-  /** Approvers who exceeded the pace and chose a second person instead of a reason. One more person must approve. */
+  /** Approvers who exceeded the pace and chose a second person over a reason. One more person must approve. */
   readonly needs_second?: readonly string[];
-  /** Microseconds from the opening of the second tier to the end of the review. Absent without a tier. */
+  /** From the opening of the second tier to the end of the review. */
   readonly tier_left_us?: number;
-  /** The rule's quorum if earlier approvals meet part of it. Absent: `quorum` is the rule's. */
+  /** The rule's quorum if earlier approvals meet part of it. */
   readonly asked_quorum?: number;
-  /** Set once the second tier is open and included in `reviewers`. */
+  /** `reviewers` then includes the tier. */
   readonly tier_open?: true;
-  /** Approvers who are parties. They cannot be the only approvers. */
+  /** They cannot be the only approvers. */
   readonly parties?: readonly string[];
-  /** By approver: the absent reviewer replaced. Both count as one vote. */
+  /** By approver: the absent reviewer. Both count as one vote. */
   readonly in_place_of?: Readonly<Record<string, string>>;
-  /** True if its reviewers got a mail. Kept only if a demand of the review waits for another. */
+  /** Its reviewers got a mail. Kept only if a demand waits for another. */
   readonly told?: boolean;
-  /** Policies whose demands a reassignment replaced by this one. */
+  /** Policies replaced by a reassignment. */
   readonly replaces?: readonly string[];
-  /**
-   * After a reassignment: the demands for which earlier approvals counted. The people must still be reviewers of those.
-   */
+  /** Demands for which approvals before a reassignment counted. The people must still be reviewers of those. */
   readonly carried?: readonly {
     readonly person: string;
     readonly demand: Pick<CountedDemand, "reviewers" | "in_place_of">;
@@ -38,10 +32,9 @@ export interface CountedDemand extends ReviewDemand {
 
 type Approvals = Pick<CountedDemand, "quorum" | "approved_by" | "needs_second" | "parties" | "in_place_of">;
 
-/** `policy` of the demand of a reassigned review. */
 export const reassigned_demand_name = "escalation.reassigned";
 
-/** Adds one person if a counted approval needs a second. */
+/** A counted approval may need a second person. */
 function requiredOf({ quorum, approved_by, needs_second = [] }: Approvals): number {
   return quorum + (needs_second.some((person) => approved_by.includes(person)) ? 1 : 0);
 }
@@ -50,12 +43,12 @@ export function isMet(demand: Approvals): boolean {
   return missingApprovals(demand) === 0;
 }
 
-/** A reviewer and that reviewer's delegate count as one. */
+/** A reviewer and the delegate count as one. */
 function countApprovals({ approved_by, in_place_of = {} }: Approvals): number {
   return new Set(approved_by.map((person) => in_place_of[person] ?? person)).size;
 }
 
-/** Returns the missing approvals. At least one is missing if all approvers are parties. */
+/** At least one is missing if all approvers are parties. */
 export function missingApprovals(demand: Approvals): number {
   return Math.max(requiredOf(demand) - countApprovals(demand), isByPartiesOnly(demand) ? 1 : 0);
 }
@@ -64,7 +57,7 @@ function isByPartiesOnly({ approved_by, parties = [] }: Approvals): boolean {
   return approved_by.every((person) => parties.includes(person));
 }
 
-/** True if all demands it waits for, directly or not, are met. */
+/** Includes indirect `after`. */
 export function hasTurn({ after }: CountedDemand, demands: readonly CountedDemand[]): boolean {
   if (after === undefined) return true;
   return demands.every((other) => other.policy !== after || (isMet(other) && hasTurn(other, demands)));
@@ -75,7 +68,6 @@ export function tierOpensAt({ tier_left_us }: CountedDemand, expires_at: string)
   return tier_left_us === undefined ? null : formatTimestampUs(timestampUs(expires_at) - tier_left_us);
 }
 
-/** Returns the panels of a review that ends at `expires_at`. */
 export function panelsOf(demands: readonly CountedDemand[], expires_at: string): Panel[] {
   return demands.map((demand) => ({
     source: sourceOf(demand),
@@ -108,7 +100,7 @@ function sourceOf({ policy, policy_id }: ReviewDemand): Panel["source"] {
 
 const named_max = 10;
 
-/** Returns a text such as "1 more approval by any operator or usr_1", or null. */
+/** For example "1 more approval by any operator or usr_1". */
 export function missingText(demand: CountedDemand): string | null {
   const missing = missingApprovals(demand);
   if (missing === 0) return null;

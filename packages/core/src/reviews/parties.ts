@@ -1,16 +1,13 @@
 /**
- * Parties: the person on whose behalf an agent acts, and the person whom the action pays or serves. A party cannot be
- * the only approver (docs/reference/reviews.md).
+ * Parties: the person on whose behalf an agent acts, and the person whom the action pays or serves
+ * (docs/reference/reviews.md).
  */
 import { type CatalogueEntry, foldName, hiddenCharacter } from "@countersign/contract";
 import type { Content, DecidableIntent } from "../deciding/decision.ts";
 
 export type PartyNames = ReadonlySet<string>;
 
-/**
- * Returns `agent.on_behalf_of` and every text in the parameter that the catalogue calls `party`. `contents`:
- * payload.content as submitted, and as modified.
- */
+/** Returns `agent.on_behalf_of` and the texts in the catalogue's `party` parameter. */
 export function partyNames(
   { agent, action }: Pick<DecidableIntent, "agent" | "action">,
   catalogue: readonly Pick<CatalogueEntry, "verb" | "party">[],
@@ -34,7 +31,7 @@ function folded(name: string): string {
   return foldName(name.replaceAll(hidden, "")).trim();
 }
 
-/** `party` is a member name or a dotted path, optionally after `params.`. */
+/** `party`: a member name or dotted path, optionally after `params.`. */
 function valueAt(content: unknown, party: string): unknown {
   const path = party.trim().replace(/^params\./, "");
   if (isRecord(content) && Object.hasOwn(content, path)) return content[path];
@@ -47,7 +44,6 @@ function isRecord(value: unknown): value is Content {
   return typeof value === "object" && value !== null;
 }
 
-/** Returns every text in a value, list or object. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];

@@ -1,6 +1,5 @@
 /**
- * Finds the texts of an action that policies hide, and removes them from what reviewers write. Records, events, audit
- * rows and mails must not show them.
+ * Removes texts that policies hide from what reviewers write. Records, events, audit rows and mails must not show them.
  */
 import { type Decision, type Escalation, hiddenTexts, limits, type Modification } from "@countersign/contract";
 import type { DecidableIntent } from "../deciding/decision.ts";
@@ -13,20 +12,17 @@ import type { Ruling } from "./escalation.ts";
 export interface RedactableAction {
   readonly intent: {
     readonly submitted: Pick<DecidableIntent, "payload">;
-    /** JSON Pointers into payload.content, redacted by the decision. */
+    /** JSON Pointers redacted by the decision. */
     readonly withheld?: readonly string[] | undefined;
-    /** JSON Pointers into payload.content, masked by the decision. */
+    /** JSON Pointers masked by the decision. */
     readonly masked?: readonly string[] | undefined;
   };
   readonly decision: Partial<Pick<Decision, "modifications">>;
-  /** The decision members replaced when the review closed, or null. */
+  /** Decision members replaced at the close. */
   readonly resolution: Partial<Pick<Decision, "modifications">> | null;
 }
 
-/**
- * Returns JSON Pointers of the hidden values in payload.content: hidden in the submitted action, by the decision, or in
- * the action as changed by reviewers.
- */
+/** JSON Pointers hidden in the submitted action, by the decision, or in reviewers' versions. */
 export function hiddenPlaces({ intent, decision, resolution }: RedactableAction): string[] {
   const places = new Set(intent.withheld ?? []);
   for (const { modifications = [] } of [decision, resolution ?? {}]) {
@@ -39,30 +35,29 @@ export function maskingOfAction({ intent }: Pick<RedactableAction, "intent">): M
   return maskingOf(intent.submitted.payload?.content ?? {}, intent.masked);
 }
 
-/** Returns the redacted and masked texts and the credentials in the submitted action. */
+/** Redacted texts, masked texts and credentials. */
 export function hiddenTextsInAction(action: RedactableAction): string[] {
   // Places that exist only in a reviewer's version select nothing here.
   const redacted = textsAt(action.intent.submitted.payload?.content ?? {}, hiddenPlaces(action));
   return [...redacted, ...maskingOfAction(action).texts];
 }
 
-/** Returns the hidden texts of the change approved so far. */
 export function hiddenTextsInChange(ruling: Ruling | null): string[] {
   if (ruling?.wanted_content === undefined) return [];
   const { modifications, wanted_content } = ruling;
-  // Policies decided after the reviewers, so their redactions follow the last reviewer's change.
+  // Policies decide after the reviewers, so their redactions follow the reviewer's last change.
   const after_own = modifications.findLastIndex(({ policy_id }) => policy_id === null) + 1;
   const places = modifications.slice(after_own).flatMap((each) => (hides(each) ? [each.path] : []));
   return textsAt(wanted_content, places);
 }
 
-/** Redacts hidden texts. The result may be longer, so it is cut to the limit. */
+/** The result may be longer, so it is cut. */
 export function redactedRemark<T>(remark: T, hidden: readonly string[]): T {
   const shown = withoutTexts(remark, hidden);
   return typeof shown === "string" && shown !== remark ? (clipText(shown, limits.comment_chars_max) as T) : shown;
 }
 
-/** Redacts hidden texts in values, because a policy may copy them from a reviewer's change. */
+/** A policy may copy a hidden text from a reviewer's change. */
 export function redactedValues(
   modifications: readonly Modification[],
   hidden: readonly string[],
@@ -77,13 +72,13 @@ function hides({ op, value }: Pick<Modification, "op" | "value">): boolean {
   return op === "remove" || value === redacted_text;
 }
 
-/** Returns the texts that a content has only at these places. */
+/** Texts that occur only at these places. */
 export function textsAt(content: Readonly<Record<string, unknown>>, places: readonly string[]): string[] {
   const requests = places.map((path) => ({ op: "redact" as const, path, policy_id: "", policy: "" }));
   return hiddenTexts(content, redactContent(content, requests).content);
 }
 
-/** Redacts hidden texts that an agent or reviewer wrote into the record. Cuts texts that become too long. */
+/** Cuts texts that become too long. */
 export function withoutHidden(record: Escalation, hidden: readonly string[]): Escalation {
   if (hidden.length === 0) return record;
   const { reason, action, votes } = record;

@@ -37,33 +37,30 @@ export interface WantedVote {
   readonly input: RulingInput;
 }
 
-/** The ruling of a vote, and what to check before the vote counts. */
 export interface ProposedRuling {
   readonly kind: "proposed";
   /** Null exactly for a block. */
   readonly ruling: Ruling | null;
-  /** Texts of the reviewer's change that policies hide. */
   readonly hidden: readonly string[];
-  /** Demands of policies that hold the changed action but not the submitted one. */
+  /** Demands that only the changed action has. */
   readonly demands: readonly ReviewDemand[];
-  /** True if the reviewer sent the redacted change from the record. */
+  /** The reviewer sent the redacted change from the record. */
   readonly repeats_redacted: boolean;
-  /** True if policy changes made the ruling approved by others obsolete. */
+  /** Policy changes made the ruling of others obsolete. */
   readonly overtaken: boolean;
 }
 
 export type RulingRefusal = { readonly kind: "refused" } & (
   | { readonly because: "modifications_unexpected" | "modifications_missing" | "policies_do_not_apply" | "text_unseen" }
-  /** `index`: the modification without a value, or that cannot be applied. */
+  /** `index`: without a value, or inapplicable. */
   | { readonly because: "value_missing"; readonly index: number; readonly op: string }
-  /** The mask differs from the one at its place. */
   | { readonly because: "mask_changed"; readonly index: number }
   | { readonly because: "cannot_apply"; readonly index: number; readonly message: string }
   | ({ readonly because: "type_changed" } & ChangedType)
   | { readonly because: "blocked"; readonly policies: readonly { readonly policy: string; readonly message: string }[] }
 );
 
-/** Computes what a vote would let through now. Reads the rules only if a reviewer changed the action. */
+/** Reads the rules only if a reviewer changed the action. */
 export function workOutRuling(vote: WantedVote, present: Present): ProposedRuling | RulingRefusal {
   const { outcome, modifications = [] } = vote.input;
   if (outcome !== "approve_modified" && modifications.length > 0) return refused("modifications_unexpected");
@@ -89,13 +86,12 @@ export function timeOutRuling(action: StoredAction, present: Present): Ruling | 
   return canonicalJson(again.asked) === canonicalJson(asked) ? asked : null;
 }
 
-/** Returns the reviewer's own changes, redacted, or null. */
 export function reviewersChanges(ruling: Ruling | null): NonNullable<RulingInput["modifications"]> | null {
   const own = ruling?.modifications.flatMap(({ policy_id, ...each }) => (policy_id === null ? [each] : [])) ?? [];
   return own.length === 0 ? null : own;
 }
 
-/** Computes the ruling with a reviewer's change. `asked`: the ruling without it. */
+/** `asked`: the ruling without the change. */
 function workOutChange(
   vote: WantedVote,
   present: Present,
@@ -127,7 +123,7 @@ function workOutChange(
     repeated === null ? changedType(reviewedInput(action, present), [base, submitted], wanted_content) : null;
   if (other !== null)
     return { kind: "refused", because: "type_changed", type: other.type, path: withoutTexts(other.path, all_hidden) };
-  // A reviewer who repeats a redacted change has not seen the redacted texts, and must not approve them.
+  // The reviewer has not seen the redacted texts, and must not approve them.
   if (repeated !== null && canonicalJson(withoutTexts(modified_content, redacted)) !== canonicalJson(modified_content))
     return refused("text_unseen");
 
@@ -158,10 +154,7 @@ function proposed(
   return { kind: "proposed", ruling, hidden, demands, repeats_redacted, overtaken };
 }
 
-/**
- * Returns the ruling approved by others if the reviewer sent its redacted change. The record shows nobody the full
- * change. Null if the change is the reviewer's own.
- */
+/** Returns the ruling of others if the reviewer sent its redacted change. The record shows nobody the full change. */
 function repeatedRuling({ review, person, input: { modifications = [] } }: WantedVote): Ruling | null {
   const sent = canonicalJson(modifications);
   if (!sent.includes(redacted_text)) return null;
@@ -175,14 +168,14 @@ function repeatedRuling({ review, person, input: { modifications = [] } }: Wante
   return shown ? review.ruling : null;
 }
 
-/** True if the change that others approved now gives a different ruling. */
+/** True if the change of others now gives a different ruling. */
 function isOvertaken(action: StoredAction, present: Present, approved: Ruling | null): boolean {
   if (approved?.wanted_content === undefined) return false;
   const changed = decideChanged(action, present, approved.wanted_content);
   if (changed.kind === "refused") return true;
   const by_policies = redactedValues(changed.modifications, [...hiddenTextsInAction(action), ...changed.hidden]);
   const asked = action.decision.modifications.length;
-  // Order of modifications: policies before the reviewer, reviewer, policies after the reviewer.
+  // Order: policies before, reviewer, policies after.
   const approved_by_policies = approved.modifications.slice(asked).filter(({ policy_id }) => policy_id !== null);
   return (
     canonicalJson([changed.modified_content, by_policies]) !==
@@ -192,17 +185,15 @@ function isOvertaken(action: StoredAction, present: Present, approved: Ruling | 
 
 interface ChangedAction {
   readonly kind: "passes";
-  /** Changes by policies after the reviewer's. */
+  /** By policies after the reviewer. */
   readonly modifications: Ruling["modifications"];
   readonly modified_content: Readonly<Record<string, unknown>>;
-  /** Texts that people must not see. */
   readonly hidden: readonly string[];
   /** The part of `hidden` that policies redact. */
   readonly redacted: readonly string[];
   readonly demands: readonly ReviewDemand[];
 }
 
-/** Decides the action again with `content`, as human-reviewed. */
 function decideChanged(
   action: StoredAction,
   present: Present,
@@ -218,7 +209,7 @@ function decideChanged(
     ...input,
     intent: { ...input.intent, payload: { ...payload, content } },
   });
-  // A message may quote hidden texts that the change left in place.
+  // Hidden texts may remain in the changed content.
   const hidden = hiddenTextsInAction(action);
   const blocking = decided.reasons.filter((reason) => reason.effect === "block");
   if (blocking.length > 0)

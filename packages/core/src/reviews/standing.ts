@@ -1,27 +1,25 @@
 /**
- * Determines which approvals still count. At the close, an approval counts only if its person may still vote: people
- * may have been removed, changed role, or lost their last key (docs/reference/reviews.md).
+ * An approval counts at the close only if its person may still vote: people may have been removed, changed role, or
+ * lost their last key (docs/reference/reviews.md).
  */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import type { Review } from "./escalation.ts";
 import { type CountedDemand, panelsOf } from "./panels.ts";
 
-/** A valid account or key rotation chain with a role that may decide. */
+/** A valid account or rotation chain with a deciding role. */
 export interface Credential {
   readonly role: Role;
   /** User id or key rotation chain. */
   readonly self: string;
 }
 
-/** Current state of the voters and of the people they voted for. */
 export interface Standing {
-  /** By person. Without an entry the person may not vote. */
+  /** Without an entry the person may not vote. */
   readonly credentials: ReadonlyMap<string, readonly Credential[]>;
-  /** Rotation chain of each key that a demand names. */
+  /** Rotation chains of the keys that demands name. */
   readonly lineages: ReadonlyMap<string, string>;
-  /** By delegate: the absent people whom the delegate replaces now. */
+  /** By delegate: the absent people replaced now. */
   readonly absences: ReadonlyMap<string, readonly string[]>;
-  /** People without an account or a valid key. */
   readonly gone: ReadonlyMap<string, "removed" | "key_ended">;
 }
 
@@ -44,8 +42,8 @@ export function isEntitled(
 }
 
 /**
- * Removes the approvals that no longer count and returns the votes that lapsed now. The record keeps them with the
- * reason. Such a person may vote again.
+ * Removes approvals that no longer count and returns the newly lapsed votes. The record keeps them with the reason.
+ * Such a person may vote again.
  */
 export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
   review: R,
@@ -62,7 +60,7 @@ export function withoutLapsed<R extends Pick<Review, "record" | "demands">>(
       return false;
     });
     if (left.length === demand.approved_by.length) return demand;
-    // An approval is missing again, so the panel's reviewers get another mail.
+    // Its reviewers get another mail.
     const { told: _, ...untold } = demand;
     return { ...untold, approved_by: left };
   });
@@ -90,7 +88,6 @@ export function isCounted({ outcome, lapsed, reviewer }: Vote, demands: readonly
   );
 }
 
-/** Returns why an approval no longer counts for a demand, or null. */
 function lapse(demand: CountedDemand, person: string, standing: Standing): Because | null {
   // Earlier approvers need not be among the reviewers of a reassignment.
   const carried = demand.carried?.filter((each) => each.person === person).map((each) => each.demand) ?? [];

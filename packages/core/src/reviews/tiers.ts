@@ -1,7 +1,4 @@
-/**
- * Second tiers and reminders of a review. Both are computed from the current time, so votes are correct without timers
- * (docs/reference/reviews.md).
- */
+/** Computed from the current time, so votes are correct without timers (docs/reference/reviews.md). */
 import { type Escalation, limits, type Reviewer } from "@countersign/contract";
 import { type ReviewDemand, unitedReviewers } from "../policy/escalation-terms.ts";
 import { formatTimestampUs, isReached, timestampUs, us_per_second } from "../time.ts";
@@ -12,10 +9,7 @@ interface Tiered {
   readonly demands: readonly CountedDemand[];
 }
 
-/**
- * Returns a demand without approvals. `from`: when the demand joined the review. Omits a tier that would open at or
- * after `expires_at`.
- */
+/** `from`: when the demand joined. Omits a tier that would open at or after `expires_at`. */
 export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, expires_at: string): CountedDemand {
   const counted = { ...demand, approved_by: [] };
   if (tier === undefined) return counted;
@@ -24,8 +18,8 @@ export function countedDemand({ tier, ...demand }: ReviewDemand, from: string, e
 }
 
 /**
- * Returns the review at a moment. Reviewers of open second tiers may vote and meet their demand. A met demand keeps its
- * tier closed. Tiers move with `expires_at`, which the database corrects if a node's clock was wrong.
+ * Reviewers of open tiers may vote. A met demand keeps its tier closed. Tiers move with `expires_at`, which the
+ * database corrects if a node's clock was wrong.
  */
 export function openTiers<R extends Tiered>(review: R, at: string): R {
   const { record, demands } = review;
@@ -43,7 +37,7 @@ export function openTiers<R extends Tiered>(review: R, at: string): R {
   return { ...review, record: { ...record, reviewers, panels }, demands: after };
 }
 
-/** Why reviewers get another mail: half of the time is over, a tenth is left, or a second tier opened. */
+/** Causes of further mails: half of the time is over, a tenth is left, or a second tier opened. */
 export type Notice =
   | { readonly kind: "half" | "tenth"; readonly at: string }
   | { readonly kind: "tier"; readonly at: string; readonly policy: string };
@@ -52,7 +46,7 @@ interface TimedReview extends Pick<Escalation, "created_at" | "expires_at"> {
   readonly demands: readonly CountedDemand[];
 }
 
-/** Returns the notices of a review, earliest first. Reviews under 10 minutes have no reminders. */
+/** Earliest first. Reviews under 10 minutes have no reminders. */
 export function noticesOf({ created_at, expires_at, demands }: TimedReview): Notice[] {
   const begin = timestampUs(created_at);
   const time = timestampUs(expires_at) - begin;
@@ -71,7 +65,6 @@ export function noticesOf({ created_at, expires_at, demands }: TimedReview): Not
   return [...reminders, ...tiers].sort((a, b) => timestampUs(a.at) - timestampUs(b.at));
 }
 
-/** Returns when the next notice is due after `at`, or null. */
 export function nextNoticeAt(review: TimedReview, at: string): string | null {
   return noticesOf(review).find((notice) => !isReached(notice.at, at))?.at ?? null;
 }

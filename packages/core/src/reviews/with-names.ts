@@ -4,10 +4,7 @@ import { isCounted } from "./standing.ts";
 
 type Names = ReadonlyMap<string, string>;
 
-/**
- * Renames the people of a review. Of several votes with the same new name the last remains, because a later vote
- * replaces an earlier one.
- */
+/** Of several votes with the same new name the last remains, because a later vote replaces an earlier one. */
 export function withNames({ record, ruling, demands }: Review, names: Names): Review {
   const last = new Map(record.votes.map((each) => [nameOf(names, each.reviewer), each]));
   const votes = record.votes.flatMap((each) => {
@@ -24,7 +21,7 @@ function nameOf(names: Names, person: string): string {
   return names.get(person) ?? person;
 }
 
-/** Renames every mention of an approver. Otherwise a fast approval or a party's would count in full. */
+/** Renames every mention. Otherwise a fast approval or a party's would count in full. */
 function renamedDemand(demand: CountedDemand, names: Names): CountedDemand {
   const { approved_by, parties, needs_second, in_place_of, carried } = demand;
   const renamed = (people: readonly string[]): string[] => [...new Set(people.map((each) => nameOf(names, each)))];

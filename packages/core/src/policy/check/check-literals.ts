@@ -2,7 +2,6 @@ import { type Expr, environment } from "@countersign/cel";
 import { isExactNumber } from "@countersign/contract";
 import { nodesOf } from "../nodes-of.ts";
 
-/** A literal that is never what its author meant. */
 export interface OddLiteral {
   /** Offset in UTF-16 units. */
   readonly start: number;
@@ -20,8 +19,8 @@ const kinds = {
 } as const;
 
 /**
- * Returns literal texts that `timestamp`, `duration`, `double` and the `get…` functions of timestamps cannot read. A
- * rule with one is always unknown. The source must parse.
+ * Finds literals that `timestamp`, `duration`, `double` and the `get…` functions cannot read, so the rule is always
+ * unknown. The source must parse.
  */
 export function unreadableLiterals(source: string): OddLiteral[] {
   const found: OddLiteral[] = [];
@@ -44,8 +43,7 @@ function unreadable(source: string, { name, target, args }: Expr & { kind: "call
 }
 
 /**
- * Returns numbers that a double cannot hold exactly. Requests with such a number are refused, so no value equals it.
- * The source must parse.
+ * Finds numbers that a double cannot hold. Requests with one are refused, so no value equals it. The source must parse.
  */
 export function inexactNumbers(source: string): OddLiteral[] {
   return [...nodesOf(source)]

@@ -11,8 +11,8 @@ import { checkPart } from "./schema-check.ts";
 type Report = (path: string, code: string, message: string, help: string) => void;
 
 /**
- * Checks what a schema cannot: fields that belong together, and valid times, durations and names. Relations between
- * fields are checked only if the whole spec has the right form.
+ * Checks what a schema cannot, such as fields that belong together. Relations between fields are checked only if the
+ * whole spec is well-formed.
  */
 export function checkStructure(document: PolicyDocument, located: Located, spec_fits: boolean): PolicyDiagnostic[] {
   const findings = collectFindings();
@@ -171,7 +171,7 @@ function checkRule({ metadata, spec }: PolicyDocument, report: Report): void {
   }
 }
 
-/** True if all steps are masks, which are allowed with every effect. */
+/** Masks are allowed with every effect. */
 function masks(modify: readonly ModifyStep[] = []): boolean {
   return modify.length > 0 && modify.every(({ op }) => op === "mask");
 }

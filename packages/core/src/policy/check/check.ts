@@ -26,14 +26,14 @@ export interface CheckedPolicy {
 }
 
 /**
- * Checks the form and the expressions of a policy document: YAML or JSON text, or an object. Returns all findings up to
- * the limit of `findings.ts` and never throws. Does not run the policy's tests; see `runPolicyTests`.
+ * Checks form and expressions: YAML or JSON text, or an object. Returns all findings up to the limit of `findings.ts`
+ * and never throws. For the policy's tests see `runPolicyTests`.
  */
 export function checkPolicy(input: string | Readonly<Record<string, unknown>>): CheckedPolicy {
   return finish(checkPolicySteps(input));
 }
 
-/** Yields after each expression, because a document of 64 KiB takes about 0.1 s. */
+/** Takes steps, because a document of 64 KiB takes about 0.1 s. */
 export function* checkPolicySteps(input: string | Readonly<Record<string, unknown>>): Generator<void, CheckedPolicy> {
   const { document, readable, diagnostics: wrong, located } = parsePolicy(input);
   const errors = collectFindings();
@@ -92,7 +92,7 @@ export function* checkPolicySteps(input: string | Readonly<Record<string, unknow
   return { document: diagnostics.length > 0 ? null : document, diagnostics, warnings: warnings.list(), located };
 }
 
-/** Refuses a policy that alone could use up the budget of a policy set. */
+/** Refuses a policy that alone could use up the budget. */
 function refuseCost({ units, worst }: PolicyCost, located: Located, errors: Findings): void {
   if (units <= limits.policy_cost_budget || worst === null) return;
   const shown = Number.isFinite(units) ? Math.ceil(units).toLocaleString("en-US") : "endlessly many";

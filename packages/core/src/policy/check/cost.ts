@@ -4,10 +4,7 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsOf, finish, type PlacedExpression, variableSteps } from "../expressions.ts";
 import { mentionsOf } from "../fact-paths.ts";
 
-/**
- * Value sizes for which a policy must stay within its budget. Larger values may be unknown (`cost`), and so may
- * searches for lists within lists.
- */
+/** Larger values may be unknown (`cost`), and so may searches for lists within lists. */
 const declared: Size = {
   chars: limits.policy_text_chars_declared,
   items: limits.policy_items_declared,
@@ -29,14 +26,13 @@ interface Part {
 }
 
 /**
- * Returns the highest cost of one evaluation on values of the declared size: conditions on two views, other expressions
- * once, and the variables of each. The expressions must have passed their checks.
+ * Returns the highest cost of one evaluation on values of the declared size. The expressions must have passed their
+ * checks.
  */
 export function policyCost(document: PolicyDocument): PolicyCost {
   return finish(costSteps(document));
 }
 
-/** Yields after each expression. */
 export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost> {
   const variables = new Map<string, Part & { readonly size: Size }>();
   const sizeOf = (names: readonly string[]): Size => {
@@ -69,7 +65,7 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
     most = taken;
     worst = expression;
   };
-  // Variables are computed once for `when` and `require` together, and once per other expression.
+  // Variables are computed once for `when` and `require`, and once per other expression.
   const conditions = new Set<string>();
   for (const expression of expressionsOf(document)) {
     yield;
@@ -86,5 +82,5 @@ export function* costSteps(document: PolicyDocument): Generator<void, PolicyCost
   return { units, worst };
 }
 
-/** On the fresh view and, with stale facts, on the raw view. */
+/** On the fresh and the raw view. */
 const runs_of_conditions = 2;

@@ -13,16 +13,13 @@ export interface DeadPath {
 /** Depth of payload.content in a request body. */
 const content_depth = 4;
 
-/** Prefixes that authors wrongly put before a path in payload.content. */
+/** Wrong prefixes of paths in payload.content. */
 const roots = [["params"], ["payload", "content"], ["intent", "payload", "content"]];
 
 const write_help =
   "Write the place in payload.content, such as /items/0/secret. * alone names all entries: /items/*/secret.";
 
-/**
- * Returns the steps whose path can match nothing. An unusual path is accepted if a test of the policy has a value
- * there.
- */
+/** Accepts an unusual path if a test of the policy has a value there. */
 export function deadPaths({ spec, tests = [] }: PolicyDocument): DeadPath[] {
   const contents = tests.map(({ intent }) => (intent as { payload?: { content?: unknown } }).payload?.content);
   return (spec.modify ?? []).flatMap((step, index) => {
@@ -35,7 +32,6 @@ export function deadPaths({ spec, tests = [] }: PolicyDocument): DeadPath[] {
   });
 }
 
-/** Returns null if some content may have this place. */
 function neverMatches({ op, value }: ModifyStep, names: readonly string[]): string | null {
   const writes = value !== undefined || op === "set" || op === "cap" || op === "floor";
   if (writes && names.includes("*"))
@@ -48,7 +44,6 @@ function neverMatches({ op, value }: ModifyStep, names: readonly string[]): stri
   return null;
 }
 
-/** Returns null if the path looks intended. */
 function oddlyWritten(names: readonly string[]): string | null {
   if (names.some((name) => /^\*{2,}$|\[(?:\d*|\*)\]$/.test(name)))
     return "The path can match nothing: a JSON Pointer has no brackets and no **.";

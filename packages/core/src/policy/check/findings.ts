@@ -1,14 +1,13 @@
 import type { PolicyDiagnostic } from "../located.ts";
 
-/** The most findings per document. One more diagnostic says if there are others. */
+/** One more diagnostic says if there are others. */
 export const diagnostics_max = 100;
 
 export interface Findings {
   /** Calls `make` only if the finding will be reported. */
   readonly add: (make: () => PolicyDiagnostic) => void;
-  /** True if no further finding will be reported, so checks may stop. */
+  /** Checks may stop. */
   readonly full: () => boolean;
-  /** Returns the findings in document order. */
   readonly list: () => PolicyDiagnostic[];
 }
 
@@ -28,7 +27,6 @@ export function collectFindings(): Findings {
   };
 }
 
-/** Placed at the first finding that is not reported. */
 function andMore(next: PolicyDiagnostic): PolicyDiagnostic {
   const message = `There are more than ${diagnostics_max} findings; the others are not listed.`;
   return { ...next, code: "more_findings", message, help: "Correct those above, then check again." };

@@ -4,26 +4,25 @@ import type { PolicyDocument } from "../document.ts";
 import { expressionsIn } from "../expressions-in.ts";
 import { namesOf, nodesOf } from "../nodes-of.ts";
 
-/** An action with the type and data classes that the catalogue gives it. */
+/** Type and data classes are the catalogue's. */
 export interface WordedAction {
   readonly type: string;
   readonly data_classes: readonly string[];
   readonly verb: string;
 }
 
-/** Names of rules, sorted. */
 export interface NamingRules {
-  /** Rules that name no type, verb or data class, so they apply to every action. */
+  /** Rules without type, verb or data class. */
   readonly every_action: readonly string[];
-  /** For each action, the rules that match it for some agent and name its type, verb or a data class. */
+  /** By action: the rules that match it for some agent and name its type, verb or a data class. */
   readonly naming: readonly (readonly string[])[];
 }
 
 const actions_a_step = 100;
 
 /**
- * Finds the rules that name each action, in `match` or in an expression. `system.` and `system*` name all actions with
- * that prefix. Runs in steps, because there may be thousands of rules and actions.
+ * Looks at `match` and expressions. `system.` and `system*` name all actions with that prefix. Runs in steps, because
+ * there may be thousands of rules and actions.
  */
 export function* namingRules(
   rules: readonly PolicyDocument[],
@@ -56,7 +55,7 @@ export function* namingRules(
   return { every_action: every_action.sort(), naming };
 }
 
-/** A rule is selective if it reads the type, verb or data classes of an action. */
+/** Selective rules read the type, verb or data classes. */
 function wordsOf(rule: PolicyDocument): { readonly names: ReadonlySet<string>; readonly selective: boolean } {
   const { actions = [], verbs = [] } = rule.spec.match ?? {};
   const isNarrow = (pattern: string) => pattern !== "*";

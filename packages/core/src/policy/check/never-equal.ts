@@ -17,19 +17,18 @@ interface Oddity {
   readonly help: string;
 }
 
-/** A text that can never equal the compared value, or only if agents misspell it too. */
+/** Never equal, or only if agents misspell it too. */
 export interface NeverEqual extends Oddity {
   /** Offset in UTF-16 units. */
   readonly start: number;
 }
 
-/** All possible texts, or examples if any lower-case text is possible. */
+/** All possible texts, or examples of lower-case texts. */
 type Texts = readonly string[] | { readonly lower_case_such_as: readonly string[] };
 
 const anyType: Texts = { lower_case_such_as: Object.keys(actionTypes) };
 const anyClass: Texts = { lower_case_such_as: Object.keys(dataClasses) };
 
-/** The possible texts of a value or of its entries. */
 interface Domain {
   readonly name: string;
   readonly texts: Texts;
@@ -48,10 +47,7 @@ const searches: ReadonlyMap<string, Fits> = new Map<string, Fits>([
   ["contains", (whole, text) => whole.includes(text)],
 ]);
 
-/**
- * Returns the literals in comparisons that no action can meet, so the rule never fires or always does. Also returns
- * likely misspellings of known action words. The source must parse.
- */
+/** Finds literals that no action can equal, and likely misspellings of action words. The source must parse. */
 export function neverEqual(source: string): NeverEqual[] {
   return [...within(parse(source).root, new Map())].sort((a, b) => a.start - b.start);
 }
@@ -70,7 +66,7 @@ function* within(node: Expr, scope: Scope): Generator<NeverEqual> {
   for (const part of partsOf(node)) yield* within(part, part === named ? scope : inner);
 }
 
-/** Returns the value that a node names: `range.exists(name, …)`, `cel.bind(name, value, …)`; else null. */
+/** Handles `range.exists(name, …)` and `cel.bind(name, value, …)`. */
 function namedBy(node: Expr): Expr | null {
   if (node.kind === "fold") return node.range;
   if (node.kind === "bind") return node.value;
@@ -82,7 +78,7 @@ function givenDomain(node: Expr, domain: Domain | null): Domain | null {
   return node.kind === "fold" && domain?.of === "entries" ? { ...domain, of: "itself" } : null;
 }
 
-/** Handles `==`, `!=` and `in` in both directions. */
+/** In both directions. */
 function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope): Generator<NeverEqual> {
   if (op === "==" || op === "!=") {
     yield* unlike(left, domainOf(right, scope), "itself");
@@ -95,14 +91,13 @@ function* compared({ op, left, right }: Expr & { kind: "binary" }, scope: Scope)
   for (const { value } of right.elements) yield* unlike(value, domain, "itself");
 }
 
-/** Handles `action.type.startsWith("…")` and similar calls. */
+/** For example `action.type.startsWith("…")`. */
 function* searched({ name, target, args: [arg] }: Expr & { kind: "call" }, scope: Scope): Generator<NeverEqual> {
   const fits = searches.get(name);
   if (fits === undefined || target === null || arg === undefined) return;
   yield* unlike(arg, domainOf(target, scope), "itself", fits);
 }
 
-/** Yields likely misspelled action types in `match`. */
 export function* misspeltPatterns({ match }: PolicyDocument["spec"]): Generator<Oddity & { readonly path: string }> {
   const lists: readonly (readonly [string, MatchPatterns | undefined])[] = [
     ["/spec/match", match],
@@ -157,7 +152,7 @@ function domainOf(node: Expr, scope: Scope): Domain | null {
   return names === null || first === undefined || scope.has(first) ? null : (known.get(names.join(".")) ?? null);
 }
 
-/** Returns the possible texts by path. `intent.action.type` is as submitted, so it may be any text. */
+/** `intent.action.type` is as submitted, so it may be any text. */
 function domains(): ReadonlyMap<string, Domain> {
   const itself = (path: string, texts: Texts) => [path, { name: path, texts, of: "itself" }] as const;
   const sensitivities = valuesOf(Target.properties.sensitivity);

@@ -1,4 +1,4 @@
-/** Warnings about reviewers and their order. They depend on the rest of the organization. */
+/** Warnings that depend on the rest of the organization. */
 import { parseDurationSeconds } from "../../time.ts";
 import type { PolicyDocument } from "../document.ts";
 import { membrane_demand_name } from "../escalation-terms.ts";
@@ -6,10 +6,7 @@ import type { PolicyDiagnostic } from "../located.ts";
 
 type OrderedDocument = Pick<PolicyDocument, "metadata" | "spec">;
 
-/**
- * Warns if a policy waits for a policy that is not in force (`others`), or if policies wait for each other. Null if the
- * order can be kept.
- */
+/** Warns if a policy waits for one that is not in force (`others`), or if policies wait for each other. */
 export function orderWarning(
   { metadata, spec }: OrderedDocument,
   others: readonly OrderedDocument[],
@@ -36,16 +33,12 @@ export function orderWarning(
   return null;
 }
 
-/** A membrane whose timeout applies to policies without one. */
 interface LimitingMembrane {
   readonly name: string;
   readonly escalation: { readonly timeout_seconds: number };
 }
 
-/**
- * Reports a second tier that would open only after the membrane's timeout. `refuses`: in all membranes it opens too
- * late. Null if it opens in time everywhere.
- */
+/** Reports a second tier that opens only after the membrane's timeout. `refuses`: in all membranes. */
 export function lateTier(
   { spec }: Pick<PolicyDocument, "spec">,
   membranes: readonly LimitingMembrane[],
@@ -64,7 +57,7 @@ export function lateTier(
   return { refuses: late.length === membranes.length, diagnostic: { ...about, code: "out_of_range", message, help } };
 }
 
-/** Warns if a policy needs more people than could approve. `people`: how many different people could. */
+/** `people`: how many different people could approve. */
 export function reachWarning(asked: number, people: number, membrane: string): PolicyDiagnostic | null {
   if (people >= asked) return null;
   const who = people === 0 ? "nobody who may" : people === 1 ? "only 1 person who may" : `only ${people} who may`;

@@ -4,10 +4,7 @@ import type { Schema } from "../schema.ts";
 import { collectFindings, type Findings } from "./findings.ts";
 import { suggestName } from "./suggest-name.ts";
 
-/**
- * Checks a document against a schema. The help text is the field's description. A validator library would give neither
- * lines nor help.
- */
+/** The help text is the field's description. A validator library gives neither lines nor help. */
 export function checkSchema(located: Located, schema: Schema): PolicyDiagnostic[] {
   const findings = collectFindings();
   checkPart({ value: located.value, path: "", located, findings, help: null }, schema);
@@ -124,7 +121,6 @@ class SchemaChecker {
 
 const patterns = new Map<string, RegExp>();
 
-/** Caches patterns, which all come from our own schemas. */
 function compiled(pattern: string): RegExp {
   const regExp = patterns.get(pattern) ?? new RegExp(pattern, "u");
   patterns.set(pattern, regExp);

@@ -3,7 +3,6 @@ import { type ActionKey, accepts, type Match } from "../action-index.ts";
 import type { MatchPatterns } from "../document.ts";
 import type { PolicyDiagnostic } from "../located.ts";
 
-/** A policy with its cost by `policyCost`. */
 export interface CostlyPolicy {
   readonly name: string;
   /** With folded names. */
@@ -17,15 +16,11 @@ const dimensions = [
   ["agent_id", "agents"],
 ] as const satisfies readonly (readonly [keyof ActionKey, keyof MatchPatterns])[];
 
-/**
- * Bounds the groups of policies examined, in total and per step, because a thousand patterns of each kind make 10^9
- * groups.
- */
+/** Limits the examined groups of policies, because a thousand patterns of each kind make 10^9. */
 const looks_max = 2_000;
 const looks_a_step = 20;
 const named_max = 5;
 
-/** True if one action can match both policies. */
 export function canMeet(a: Match, b: Match): boolean {
   return dimensions.every(([, kind]) =>
     namesIn([a, b], kind).some((name) => accepts(a, kind, name) && accepts(b, kind, name)),
@@ -33,9 +28,8 @@ export function canMeet(a: Match, b: Match): boolean {
 }
 
 /**
- * Warns if one action can match `added` and `others` that together exceed the budget of one decision. Names the most
- * expensive policies. Null without a problem, or if the added policies are neither named nor needed to exceed the
- * budget.
+ * Warns if one action can match `added` and `others` that together exceed the budget of one decision. Null if the added
+ * policies are neither named nor needed for that.
  */
 export function* sharedBudgetSteps(
   added: readonly CostlyPolicy[],
@@ -65,10 +59,7 @@ export function* sharedBudgetSteps(
   return worst === null ? null : warningOf(isAdded, worst);
 }
 
-/**
- * Returns one representative name per set of patterns: exact names, prefix patterns, and "*" for a name that no pattern
- * fits.
- */
+/** One name per set of patterns; "*" is a name that no pattern fits. */
 function namesIn(matches: readonly Match[], kind: keyof MatchPatterns): string[] {
   const patterns = matches.flatMap((match) => [...(match[kind] ?? []), ...(match.exclude?.[kind] ?? [])]);
   return [...new Set(["*", ...(kind === "agents" ? [unnamed_agent_id] : []), ...patterns])];
@@ -84,7 +75,7 @@ function warningOf(
 ): PolicyDiagnostic | null {
   const budget = limits.policy_cost_budget;
   const units = unitsOf(policies);
-  // Added policies come first, so they are named first among equal costs.
+  // Added policies come first among equal costs.
   const named = [...policies].sort((a, b) => b.units - a.units).slice(0, named_max);
   if (!named.some(isAdded) && units - unitsOf(policies.filter(isAdded)) > budget) return null;
   const shown = (count: number): string => Math.ceil(count).toLocaleString("en-US");

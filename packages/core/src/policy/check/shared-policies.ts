@@ -8,15 +8,12 @@ export interface HashedPolicy {
   readonly sha256: string;
 }
 
-/**
- * Pack rules shared by all organizations. Each is compiled at first use and kept, because four packs would otherwise
- * take 1 MB per organization.
- */
+/** Pack rules are compiled once for all organizations, because four packs take 1 MB. */
 export class SharedPolicies {
   readonly variables = new SharedVariables();
   private readonly known = new Map<PolicyDocument, HashedPolicy>();
 
-  /** Caches by document identity. Throws CelSyntaxError for text that is not CEL. */
+  /** Caches by identity. Throws CelSyntaxError for text that is not CEL. */
   get(source: PolicySource): HashedPolicy {
     const known = this.known.get(source.document);
     if (known !== undefined) return known;

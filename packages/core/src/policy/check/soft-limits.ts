@@ -1,11 +1,11 @@
 import type { PolicyDocument } from "../document.ts";
 
-/** Values that an expression reads and that may be missing or of another type. */
+/** May be missing or of another type. */
 const readable = /\b(?:params|facts|vars|target|impact|intent|agent)\b/;
 
 /**
- * Returns why a non-overridable block would not block when unknown, or null. An agent can make such a rule unknown with
- * a value of another type.
+ * Returns why a non-overridable block would not block when unknown. Agents can make it unknown with a value of another
+ * type.
  */
 export function softLimit({ effect, override, on_unknown, when = "", require = "" }: PolicyDocument["spec"]) {
   if (effect !== "block" || override !== "never" || on_unknown === "block" || on_unknown === "fire") return null;

@@ -1,4 +1,3 @@
-/** Returns "Did you mean …?" with the closest known name, or null. */
 export function suggestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let least = Math.floor(Math.min(name.length, 24) / 3) + 1;
@@ -13,8 +12,8 @@ export function suggestName(name: string, known: readonly string[]): string | nu
 }
 
 /**
- * Returns the known word that `word` misspells: plural, separators, or one letter. Null for a known word and for a
- * plausible other word, such as `data.import` beside `data.export`.
+ * Recognizes plurals, other separators and one wrong letter. Null for a plausible other word, such as `data.import`
+ * beside `data.export`.
  */
 export function misspelt(word: string, known: readonly string[]): string | null {
   if (known.includes(word)) return null;
@@ -29,7 +28,7 @@ function plainWord(word: string): string {
   return word.toLowerCase().replaceAll(/s?[^a-z0-9]+|s$/g, " ");
 }
 
-/** Returns the edit distance, at most `most`. Only cells near the diagonal can be smaller. */
+/** Stops at `most`. Only cells near the diagonal can be smaller. */
 function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -12,10 +12,7 @@ type Tool = Pick<CatalogueEntry, "verb" | "type" | "parameters">;
 /** JSON kind of a literal; integers are "number". */
 type Kind = Exclude<ParameterType, "integer">;
 
-/**
- * Warns about each literal that is compared with a parameter of another type, because the comparison is then unknown.
- * Yields after each expression.
- */
+/** Warns about literals compared with a parameter of another type, because the comparison is then unknown. */
 export function* typedParameterSteps(
   document: PolicyDocument,
   located: Located,
@@ -39,13 +36,11 @@ export function* typedParameterSteps(
   return findings.list();
 }
 
-/** A parameter type and the first tool that has it. */
 interface Typed {
   readonly type: ParameterType;
   readonly verb: string;
 }
 
-/** Returns the types of each parameter among the matching tools. */
 function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): ReadonlyMap<string, readonly Typed[]> {
   const match = folded(spec.match ?? {});
   const types = new Map<string, Typed[]>();
@@ -59,7 +54,7 @@ function typesOf({ spec }: PolicyDocument, catalogue: readonly Tool[]): Readonly
   return types;
 }
 
-/** Returns the variables that only rename a parameter. */
+/** Variables that only rename a parameter. */
 function aliasesOf({ spec }: PolicyDocument): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>();
   for (const { name, expr } of spec.variables ?? []) {
@@ -83,7 +78,7 @@ interface Comparison {
   readonly kind: Kind;
 }
 
-/** Handles `==`, `!=` and `in` in both directions. The source must parse. */
+/** In both directions. The source must parse. */
 function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): Generator<Comparison> {
   const comparison = (operand: Expr, literal: Expr): Comparison[] => {
     const name = parameterOf(operand, aliases);
@@ -99,7 +94,6 @@ function* comparisonsIn(source: string, aliases: ReadonlyMap<string, string>): G
   }
 }
 
-/** Returns null if the expression reads something else. */
 function parameterOf(node: Expr, aliases: ReadonlyMap<string, string>): string | null {
   const names = namesOf(node);
   if (names === null) return null;
@@ -113,7 +107,7 @@ function kindOf(type: ParameterType | undefined): Kind | undefined {
   return type === "integer" ? "number" : type;
 }
 
-/** Null for other nodes and for literals without a JSON type. A comparison with null is always known. */
+/** Null if the literal has no JSON type. A comparison with null is always known. */
 function kindOfLiteral(node: Expr): Kind | null {
   if (node.kind === "unary" && node.op === "-") return kindOfLiteral(node.operand) === "number" ? "number" : null;
   if (node.kind === "list") return "array";

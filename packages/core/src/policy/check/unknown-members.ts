@@ -15,10 +15,7 @@ interface Closed {
   readonly properties: Readonly<Record<string, object>>;
 }
 
-/**
- * Returns members of `intent` and `action.target` that no accepted submission has, usually typing errors. The source
- * must parse.
- */
+/** Finds members of `intent` and `action.target` that no accepted submission has. The source must parse. */
 export function unknownMembers(source: string): UnknownMember[] {
   const nodes = [...nodesOf(source)];
   const own = new Set(nodes.flatMap(namesGiven));
@@ -41,7 +38,7 @@ function memberOf(node: Expr): { readonly of: Expr; readonly name: string; reado
   return { of: node.operand, name: node.index.value, start: node.index.start };
 }
 
-/** Returns null for other values and for parts with arbitrary members. */
+/** Null for other values and for parts with arbitrary members. */
 function shapeOf(node: Expr, own: ReadonlySet<string>): Closed | null {
   if (node.kind === "ident") {
     if (own.has(node.name)) return null;
