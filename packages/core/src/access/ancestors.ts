@@ -2,10 +2,9 @@
 import { foldName } from "@countersign/contract";
 import type { Ancestor, MergedFacts } from "../facts/merge.ts";
 
-/** Folded agent id to the registered id of its parent. */
+/** Folded agent id to its parent's registered id. */
 export type Parents = ReadonlyMap<string, string>;
 
-/** `source` tells where the relation comes from. */
 export type Superior = Pick<Ancestor, "id" | "source">;
 
 const none: readonly never[] = Object.freeze([]);
@@ -24,9 +23,8 @@ export function registeredAbove(parents: Parents, agent_id: string): readonly st
 }
 
 /**
- * Returns the agents above the acting one, nearest first. `chain` is the delegation chain of a verified token, which ends
- * with the acting agent; other values count as empty. Chain and register win over the submitted parent. Each agent is
- * followed by its registered superiors.
+ * Returns the superiors of the acting agent, nearest first. `chain` is the delegation chain of a verified token, which
+ * ends with the acting agent. Chain and register win over the submitted parent.
  */
 export function superiorsOf(
   parents: Parents,

@@ -3,23 +3,21 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { limits } from "@countersign/contract";
 
-/** Claims of the key text. Only the stored key grants rights. */
+/** Only the stored key grants rights. */
 export interface ApiKeyText {
   readonly environment: "live" | "shadow" | "test";
-  /** Issued today: `org` and `agent`. Other words are accepted, so scanners built on this code keep working. */
+  /** Issued today: `org` and `agent`. Others are accepted for future use by scanners. */
   readonly scope: string;
 }
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const checksumLength = limits.api_key_checksum_chars;
 
-/** Unambiguous, because neither the environment, the scope nor the random part contains `_`. */
+/** None of the parts contains `_`. */
 const keyText = /^svc_(live|shadow|test)_([a-z]{1,16})_([0-9A-Za-z]{38,128})$/;
 const secretText = /^[0-9A-Za-z]{32,122}$/;
 
-/**
- * Builds a key from `secret`, 32 or more random base-62 characters (about 190 bits). Source: spec §2.2 and §8 rule 11.
- */
+/** `secret`: 32 or more random base-62 characters (about 190 bits). Source: spec §2.2 and §8 rule 11. */
 export function newApiKey(environment: ApiKeyText["environment"], scope: "org" | "agent", secret: string): string {
   if (!secretText.test(secret)) throw new TypeError("the secret part of a key is 32 or more base-62 characters");
   const body = `svc_${environment}_${scope}_${secret}`;
@@ -27,37 +25,37 @@ export function newApiKey(environment: ApiKeyText["environment"], scope: "org" |
 }
 
 /**
- * Returns null for a wrong form or checksum. Needs no database, so scanners can recognize leaked keys and typing errors
- * cost no query.
+ * Null for a wrong form or checksum. Needs no database, so scanners recognize leaked keys and typing errors cost no
+ * query.
  */
 export function parseApiKey(text: string): ApiKeyText | null {
   const parts = keyText.exec(text);
   if (parts === null) return null;
   const bodyLength = text.length - checksumLength;
-  // Needs no constant time, because the checksum is no secret.
+  // The checksum is no secret.
   if (checksum(text.slice(0, bodyLength)) !== text.slice(bodyLength)) return null;
   return { environment: parts[1] as ApiKeyText["environment"], scope: parts[2] as string };
 }
 
 /**
- * SHA-256 of a key, the only stored form. A fast hash is safe for 190 random bits, and a slow one would let invalid
- * keys exhaust the CPU.
+ * The only stored form of a key. A fast hash is safe for 190 random bits; a slow one would let invalid keys exhaust the
+ * CPU.
  */
 export function hashApiKey(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-/** Base64 is three times faster than a buffer. Used for the key cache at every request. */
+/** Base64 is three times faster than a buffer. Used for the key cache. */
 export function hashApiKeyText(text: string): string {
   return hash("sha256", text, "base64");
 }
 
-/** Constant time for equal lengths. Lengths are no secret. */
+/** Lengths are no secret. */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** CRC-32 (IEEE) in base 62 (0-9A-Za-z), padded left with 0. */
+/** CRC-32 (IEEE) in base 62, padded left with 0. */
 function checksum(body: string): string {
   let rest = crc32(body);
   let out = "";

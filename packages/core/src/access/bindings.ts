@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 import { type Parents, registeredAbove } from "./ancestors.ts";
 import { isTrusted, type NetworkList, networkList } from "./client-ip.ts";
 
-/** The restrictions of one key. Null: unrestricted in this dimension. */
+/** Null: unrestricted. */
 export interface Bindings {
   readonly membranes: ReadonlySet<string> | null;
   /** Folded names. */
@@ -13,7 +13,7 @@ export interface Bindings {
   readonly forbid_shadow: boolean;
 }
 
-/** Returns null for an unrestricted key. */
+/** Null: an unrestricted key. */
 export function bindingsOf(stored: KeyBindings | null): Bindings | null {
   if (stored === null) return null;
   const { membrane_ids, agent_ids, source_cidrs, forbid_shadow } = stored;
@@ -29,7 +29,7 @@ export function allowsMembrane(bindings: Bindings | null, membrane_id: string): 
   return bindings?.membranes?.has(membrane_id) ?? true;
 }
 
-/** Allows the named agents, in any spelling, and agents registered below them. */
+/** Includes other spellings, and agents registered below the named ones. */
 export function allowsAgent(bindings: Bindings | null, agent_id: string, parents: Parents): boolean {
   const agents = bindings?.agents ?? null;
   return (
@@ -37,7 +37,6 @@ export function allowsAgent(bindings: Bindings | null, agent_id: string, parents
   );
 }
 
-/** A text that is no address is in no network. */
 export function allowsSource(bindings: Bindings | null, client_ip: string): boolean {
   const networks = bindings?.networks ?? null;
   return networks === null || isTrusted(client_ip, networks);
@@ -46,8 +45,7 @@ export function allowsSource(bindings: Bindings | null, client_ip: string): bool
 const cidrForm = /^([\d.]+|[\da-f:.]+:[\da-f:.]*)(?:\/(0|[1-9]\d{0,2}))?$/i;
 
 /**
- * Normalizes a network with its prefix: `10.0.0.7` becomes `10.0.0.7/32`, and IPv4 mapped into IPv6 becomes IPv4.
- * Otherwise returns advice.
+ * Normalizes a network: `10.0.0.7` becomes `10.0.0.7/32`, and IPv4 mapped into IPv6 becomes IPv4. Else returns advice.
  */
 export function readCidr(text: string): { readonly cidr: string } | { readonly problem: string } {
   const example = "Send an IPv4 or IPv6 network such as 10.1.0.0/16 or 2001:db8::/32, or one address.";

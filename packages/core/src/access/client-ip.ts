@@ -1,11 +1,10 @@
-/** Determines the client's address from the socket and trusted proxies. */
 import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 export type NetworkList = readonly (readonly [network: Address, prefix_bits: number])[];
 
-/** Reads CIDRs (`10.0.0.0/8`, `fd00::/8`) or single addresses. Throws Error otherwise. */
+/** Accepts CIDRs and single addresses. Throws Error otherwise. */
 export function networkList(cidrs: readonly string[]): NetworkList {
   return cidrs.map((cidr) => {
     if (cidr.includes("/")) return ipaddr.parseCIDR(cidr);
@@ -14,12 +13,12 @@ export function networkList(cidrs: readonly string[]): NetworkList {
   });
 }
 
-/** NAT64 prefixes: well-known (RFC 6052) and local use (RFC 8215). */
+/** NAT64: RFC 6052 and RFC 8215. */
 const nat64 = networkList(["64:ff9b::/96", "64:ff9b:1::/48"]);
 
 /**
- * Returns the socket's peer, or the address that the last trusted proxy saw. Addresses further left in X-Forwarded-For
- * are unproven. A `peer` of null is not an internet socket and gives "unknown".
+ * Returns the peer, or the address that the last trusted proxy saw. Addresses further left in X-Forwarded-For are
+ * unproven. `peer` null: not an internet socket; gives "unknown".
  */
 export function clientIp(peer: string | null, forwarded_for: string | undefined, trust: NetworkList): string {
   if (peer === null) return "unknown";
@@ -38,8 +37,8 @@ export function clientIp(peer: string | null, forwarded_for: string | undefined,
 }
 
 /**
- * Returns the rate limit key of an address: IPv4 as is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64 the
- * full address counts, because its last 32 bits are the client's IPv4 address.
+ * Rate limit key: IPv4 as is, also when mapped into IPv6; IPv6 by its /64. Behind NAT64 the full address counts,
+ * because it contains the client's IPv4 address.
  */
 export function clientNetwork(ip: string): string {
   const address = parsed(ip);
@@ -56,7 +55,7 @@ export function isLoopback(ip: string): boolean {
   return parsed(ip)?.range() === "loopback";
 }
 
-/** False for networks of another address family. */
+/** False for another address family. */
 export function isWithin(address: Address, networks: NetworkList): boolean {
   return networks.some(
     ([network, bits]) => network.kind() === address.kind() && address.match([network, bits] as never),
@@ -69,7 +68,7 @@ export function isTrusted(ip: string, trust: NetworkList): boolean {
   return address !== null && isWithin(address, trust);
 }
 
-/** Converts IPv4-mapped addresses to IPv4 and drops zone ids. Null: not an address. */
+/** Converts IPv4-mapped addresses to IPv4 and drops zone ids. */
 function parsed(ip: string): Address | null {
   try {
     return ipaddr.process(ip.replace(/%.*$/, ""));

@@ -33,8 +33,8 @@ test.each(vectors.sequences)("recorded sequence: $name", ({ limit, steps }) => {
 type Asked = "take" | "look" | "refund";
 
 /**
- * Reference implementation: filters all counted times at every step. A refund takes back the `which`-th accepted
- * request that is not refunded yet, even if it no longer counts.
+ * Reference implementation. A refund takes back the `which`-th accepted request not yet refunded, even if it has
+ * expired.
  */
 function byDefinition(steps: readonly { gap_ms: number; asked: Asked; which: number; limit: number }[]) {
   let now = 1_767_225_600_000;

@@ -1,9 +1,9 @@
 /**
- * Exact sliding log: a request at time t counts during [t, t + 60 s). Two fixed windows would allow up to twice the limit.
+ * Exact sliding log: a request at time t counts during [t, t + 60 s). Two fixed windows would allow up to twice the
+ * limit.
  *
- * The log has one entry per millisecond with its number of requests: at most 60,000 entries at any limit, below 1 MB.
- * Entries are in a ring whose length is a power of two and doubles when full. An entry refunded to 0 stays until the head
- * passes it.
+ * The log has one entry per millisecond with requests: at most 60,000, below 1 MB. The ring's length is a power of two
+ * and doubles when full. An entry refunded to 0 stays until the head passes it.
  *
  * Source: spec §8 rules 1, 6, 7, 8.
  */
@@ -16,15 +16,15 @@ export interface RateTake {
   readonly limit: number;
   /** Requests left after this one. */
   readonly remaining: number;
-  /** Unix second when the oldest counted request leaves the window. If none counts, one window from now. */
+  /** When the oldest counted request leaves the window. If none counts, one window from now. */
   readonly reset_unix: number;
-  /** Seconds until `reset_unix`, at least 1. A caller that waits this long is allowed. */
+  /** Until `reset_unix`, at least 1. A caller that waits this long is allowed. */
   readonly retry_after: number;
-  /** Counted at this millisecond; input of `refund`. */
+  /** Input of `refund`. */
   readonly at_ms: number;
 }
 
-/** `freeing_ms` is the time of the request whose expiry frees capacity. */
+/** `freeing_ms`: time of the request whose expiry frees capacity. */
 export interface RateCount {
   readonly allowed: boolean;
   readonly limit: number;
@@ -47,7 +47,7 @@ export function rateTake({ allowed, limit, counted, freeing_ms, at_ms, now_ms }:
   };
 }
 
-/** The requests of one caller in one category. Never shrinks, so drop it when `idle`. */
+/** One caller, one category. Never shrinks, so drop it when `idle`. */
 export class RateWindow {
   #times: number[] = [0];
   #counts: number[] = [0];
@@ -56,7 +56,7 @@ export class RateWindow {
   #counted = 0;
   #newest_ms = 0;
 
-  /** Counts a request unless `limit` is reached. */
+  /** Counts only allowed requests. */
   take(limit: number, now_ms: number): RateTake {
     const at_ms = this.#advance(now_ms);
     const allowed = this.#counted < limit;
@@ -64,16 +64,15 @@ export class RateWindow {
     return this.#answer(allowed, limit, at_ms);
   }
 
-  /** Like `take`, without counting the request. */
   look(limit: number, now_ms: number): RateTake {
     const at_ms = this.#advance(now_ms);
     return this.#answer(this.#counted < limit, limit, at_ms);
   }
 
-  /** Takes back one request counted at `at_ms`. Does nothing if it has expired. */
+  /** Does nothing if the request has expired. */
   refund(limit: number, at_ms: number, now_ms: number): RateTake {
     const current_ms = this.#advance(now_ms);
-    // Newest first, because most refunds follow their request by milliseconds.
+    // Most refunds follow their request by milliseconds.
     for (let entry = this.#entries - 1; entry >= 0; entry--) {
       const slot = this.#slot(entry);
       const time = this.#times[slot] as number;
@@ -87,7 +86,6 @@ export class RateWindow {
     return this.#answer(true, limit, at_ms, current_ms);
   }
 
-  /** True if nothing counts, so the window may be dropped. */
   idle(now_ms: number): boolean {
     return this.#counted === 0 || this.#newest_ms + window_ms <= now_ms;
   }
@@ -97,8 +95,8 @@ export class RateWindow {
   }
 
   /**
-   * Drops expired entries. An earlier `now_ms` is treated as the newest seen. If it is earlier by more than a window, a
-   * clock was far ahead, and the log restarts.
+   * An earlier `now_ms` counts as the newest seen. If it is earlier by more than a window, a clock was far ahead, and
+   * the log restarts.
    */
   #advance(now_ms: number): number {
     if (now_ms < this.#newest_ms - window_ms) {
@@ -110,7 +108,7 @@ export class RateWindow {
     return this.#newest_ms;
   }
 
-  /** Drops entries up to `last_ms`, and empty entries at the head. */
+  /** Also drops empty entries at the head. */
   #dropUntil(last_ms: number): void {
     while (this.#entries > 0) {
       const count = this.#counts[this.#head] as number;
@@ -154,10 +152,7 @@ export class RateWindow {
     });
   }
 
-  /**
-   * Returns when the request was made whose expiry frees capacity: usually the oldest. After the limit was lowered it
-   * is a later one.
-   */
+  /** The oldest request, or a later one after the limit was lowered. */
   #freeing(limit: number, now_ms: number): number {
     let needed = this.#counted - limit + 1;
     for (let entry = 0; entry < this.#entries; entry++) {

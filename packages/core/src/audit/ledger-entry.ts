@@ -1,10 +1,10 @@
 /**
- * Ledger entry format, version 1 (docs/decisions/0030-the-ledger.md). The database functions `ledger_leaf` and
- * `ledger_hash` compute the same.
+ * Ledger entry format 1 (docs/decisions/0030-the-ledger.md), as in the database functions `ledger_leaf` and
+ * `ledger_hash`.
  */
 import { sha256Hex } from "../values/fingerprint.ts";
 
-/** A change other than a decision, without its data. Ids contain letters, digits and underscores. */
+/** Without data. Ids contain letters, digits and underscores. */
 export interface ChangeHeader {
   readonly audit_id: string;
   /** Null: not about one intent. */
@@ -15,7 +15,7 @@ export interface ChangeHeader {
   readonly at: string;
 }
 
-/** A decision without its documents. Ids contain letters, digits and underscores. */
+/** Without documents. Ids contain letters, digits and underscores. */
 export interface DecisionHeader {
   readonly intent_id: string;
   readonly decision_id: string;
@@ -32,21 +32,19 @@ export interface DecisionHeader {
   readonly at: string;
 }
 
-/** One value per document of a decision: text, salt or commitment. `data` is the first answer. */
+/** Text, salt or commitment per document. `data` is the first answer. */
 export interface OfDocuments {
   readonly intent: string;
   readonly facts: string;
   readonly data: string;
 }
 
-/**
- * Returns SHA-256 over the salt's hex digits and the text, as 64 hex digits. The salt prevents guessing the document.
- */
+/** SHA-256 over the salt's hex digits and the text, as 64 hex digits. The salt prevents guessing the document. */
 export function commitmentTo(salt: string, text: string): string {
   return sha256Hex(salt + text);
 }
 
-/** Canonical JSON (RFC 8785) of a change. */
+/** Canonical JSON (RFC 8785). */
 export function changeLeaf(change: ChangeHeader, data_commitment: string): string {
   const { actor, at, audit_id, intent_id, type } = change;
   return `{"actor":${JSON.stringify(actor)},"at":"${at}","audit_id":"${audit_id}","data":"${data_commitment}","intent_id":${idOrNull(
@@ -54,7 +52,7 @@ export function changeLeaf(change: ChangeHeader, data_commitment: string): strin
   )},"type":"${type}","v":1}`;
 }
 
-/** Canonical JSON (RFC 8785) of a decision. */
+/** Canonical JSON (RFC 8785). */
 export function decisionLeaf(decision: DecisionHeader, commitments: OfDocuments): string {
   const {
     actor,

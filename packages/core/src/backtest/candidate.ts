@@ -3,17 +3,17 @@ import { type PackRules, packSources } from "../packs/pack-sources.ts";
 import type { PolicySource } from "../policy/compile.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 
-/** Changes that a backtest tries. Omitted members stay as recorded. */
+/** Omitted members stay as recorded. */
 export interface Candidate {
-  /** Live policies with unique names. Each replaces the organization's policy of its name or is added. */
+  /** Unique names. Each replaces the organization's policy of its name or is added. */
   readonly policies?: readonly PolicyDocument[] | undefined;
   readonly packs?: readonly string[] | undefined;
   readonly thresholds?: Partial<MembraneSettings["thresholds"]> | undefined;
-  /** Names of policies to remove, also from packs. */
+  /** Includes names of packs' policies. */
   readonly without?: readonly string[] | undefined;
 }
 
-/** Returns the policies of packs and organization with the candidate's changes. */
+/** Applies the candidate to the policies of packs and organization. */
 export function sourcesWith(
   packs: PackRules,
   membrane: { readonly packs: readonly string[]; readonly rules_off?: readonly string[] },
@@ -25,7 +25,7 @@ export function sourcesWith(
   const ids = new Map(own.map((each) => [each.document.metadata.name, each.policy_id]));
   const added = (candidate.policies ?? []).map((document): PolicySource => {
     const { name } = document.metadata;
-    // The replaced policy's id, so its recorded overrides still apply.
+    // Keeps the id, so recorded overrides still apply.
     return { policy_id: ids.get(name) ?? `pol_candidate ${name}`, version: 0, document, mode: "live" };
   });
   const replaced = new Set(added.map((each) => each.document.metadata.name));

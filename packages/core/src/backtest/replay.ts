@@ -7,7 +7,6 @@ import type { PolicySet } from "../deciding/policy-set.ts";
 import { type BareReason, bareReasons } from "../deciding/reasons.ts";
 import type { MergedFacts } from "../facts/merge.ts";
 
-/** A recorded intent with all inputs of its decision except policies. */
 export interface RecordedIntent {
   readonly intent: DecidableIntent;
   readonly attested: boolean;
@@ -15,23 +14,23 @@ export interface RecordedIntent {
   readonly mode: PipelineMode;
   /** Time of the recorded decision. */
   readonly now_us: number;
-  /** Names covered by the spent override, or null. */
+  /** Names covered by the spent override. */
   readonly lifts: readonly string[] | null;
-  /** Freezes of the recorded decision, which also affect the new one. */
+  /** They also affect the new decision. */
   readonly freezes: readonly StandingFreeze[];
 }
 
-/** Reasons are computed on demand, because most decisions are only counted. */
+/** Reasons are lazy, because most decisions are only counted. */
 export interface ReplayedDecision {
   readonly verdict: Verdict;
-  /** The type is the catalogue's, if it has the verb. */
+  /** The catalogue's type, if it has the verb. */
   readonly action: { readonly type: string; readonly verb: string };
-  /** One per reason, without redacted texts. */
+  /** Without redacted texts. */
   readonly bare_reasons: () => readonly BareReason[];
   readonly reasons: () => readonly Reason[];
 }
 
-/** Decides a recorded intent at its own time and on its own facts. */
+/** Uses the recorded time and facts. */
 export function replayIntent(
   recorded: RecordedIntent,
   by: { readonly policySet: PolicySet; readonly membrane: MembraneSettings },

@@ -1,9 +1,9 @@
-/** Reconstructs membrane and policy settings at each decision from the audit trail. */
+/** Reconstructs settings from the audit trail. */
 import type { Membrane } from "@countersign/contract";
 
 /**
- * A trail row that changed settings, in trail order. `from_epoch` is the policy epoch of the first decision after it,
- * or else the current epoch. The change affects that epoch and later ones only.
+ * In trail order. The change affects epochs from `from_epoch` on: the policy epoch of the first later decision, or else
+ * the current one.
  */
 export interface SettingsChange {
   readonly type: string;
@@ -27,7 +27,6 @@ interface VersionInForce {
   readonly name: string;
 }
 
-/** The settings of one or more epochs. */
 export interface SettingsThen {
   /** The number of earlier changes. */
   readonly era: number;
@@ -37,13 +36,13 @@ export interface SettingsThen {
 
 const eras_kept = 32;
 
-/** Settings by policy epoch. Reads near the previous epoch are cheap. */
+/** Reads near the previous epoch are cheap. */
 export class SettingsHistory {
   readonly policy_epoch: number;
   private readonly changes: readonly SettingsChange[];
   private readonly kept = new Map<number, SettingsThen>();
 
-  /** `policy_epoch` is the current one. Later settings may be missing. */
+  /** The current epoch. Later settings may be missing. */
   constructor(changes: readonly SettingsChange[], policy_epoch: number) {
     this.changes = changes;
     this.policy_epoch = policy_epoch;

@@ -18,19 +18,18 @@ export interface Replayed {
   readonly mode: string;
   readonly recorded: Verdict;
   readonly decision: ReplayedDecision;
-  /** The ruling of a reviewer or of the overriding person, or null. */
+  /** By a reviewer or the overriding person. */
   readonly ruled: Outcome | null;
 }
 
 export type BacktestFigures = Omit<Backtest, "backtest_id" | "elapsed_ms">;
 
-/** Separates path and assurance. */
 const separator = "\0";
 
-/** Paths may contain computed indexes, so their number needs a limit. */
+/** Computed indexes make the number of paths unbounded. */
 const paths_max = 10_000;
 
-/** Counts as plain data that may cross threads. */
+/** May cross threads. */
 export interface TallyCounts {
   readonly evaluated: number;
   readonly met: number;
@@ -43,7 +42,7 @@ export interface TallyCounts {
   readonly flips: Backtest["flips"];
   readonly not_reproduced: Backtest["not_reproduced"]["intents"];
   readonly policies: ReadonlyMap<string, { readonly fired: number; readonly decisive: number }>;
-  /** By path, or by path and assurance if the assurance was too low. */
+  /** Key: path, plus assurance if it was too low. */
   readonly paths: ReadonlyMap<string, number>;
 }
 
@@ -72,7 +71,6 @@ export class Tally {
     this.tried_candidate = tried_candidate;
   }
 
-  /** Adds up the tallies of one backtest. */
   static joined(tried_candidate: boolean, counts: readonly TallyCounts[]): Tally {
     const joined = new Tally(tried_candidate);
     for (const each of counts) joined.join(each);
@@ -143,21 +141,17 @@ export class Tally {
     }
   }
 
-  /** Counts an intent that cannot be replayed as recorded. */
   addUnreplayed(intent_id: string, recorded: Verdict, because: NotReproducedBecause): void {
     this.evaluated += 1;
     this.miss(intent_id, recorded, null, because);
   }
 
-  /**
-   * Returns the flips to an approval since the last call. The caller adds the policies of the recorded verdict, because
-   * the new decision has none.
-   */
+  /** Flips to an approval since the last call. The caller adds the policies of the recorded verdict. */
   takeUnexplained(): Backtest["flips"] {
     return this.unexplained.splice(0);
   }
 
-  /** `days_us`: length of the replayed window in microseconds. */
+  /** `days_us`: replayed window in microseconds. */
   figures(days_us: number): BacktestFigures {
     const days = Math.max(days_us, 1) / us_per_day;
     const perDay = (count: number) => Number((count / days).toPrecision(6));
@@ -191,7 +185,7 @@ export class Tally {
     let counted: Set<string> | null = null;
     let decided: Set<string> | null = null;
     for (const { policy, effect, unknown } of all) {
-      // A policy with a second reason for the modified action counts once.
+      // A policy with two reasons counts once.
       const again: boolean = counted?.has(policy) ?? false;
       if (all.length > 1) counted = (counted ?? new Set<string>()).add(policy);
       const counts = this.policies.get(policy) ?? { fired: 0, decisive: 0 };

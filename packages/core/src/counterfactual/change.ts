@@ -6,17 +6,16 @@ import { type FactPath, factPath } from "../policy/fact-paths.ts";
 import { canonicalJson } from "../values/canonical-json.ts";
 import { nothing, valueAt } from "../values/json-patch.ts";
 
-/** A place that may change. */
 export type ChangePlace =
   | { readonly kind: "param"; readonly path: string; readonly names: readonly string[] }
   | { readonly kind: "fact"; readonly path: string; readonly names: readonly string[]; readonly fact: FactPath };
 
-/** Among change sets of equal size, lower total `rank` comes first. */
+/** Among sets of equal size, lower total `rank` comes first. */
 export interface PlacedChange {
   readonly place: ChangePlace;
   readonly change: ApprovalChange;
   readonly rank: number;
-  /** Canonical JSON; key for comparing and sorting. */
+  /** Canonical JSON for comparing and sorting. */
   readonly text: string;
 }
 
@@ -24,14 +23,13 @@ export function placedChange(place: ChangePlace, change: ApprovalChange, rank: n
   return { place, change, rank, text: canonicalJson(change) };
 }
 
-/** Returns the key of a change set. */
 export function textOf(changes: readonly PlacedChange[]): string {
   return changes.map(({ text }) => text).join(",");
 }
 
 const names_max = 4;
 
-/** Returns null for a place that may not change, such as a claim that an agent may not make. */
+/** Null for a place that may not change, such as a claim that an agent may not make. */
 export function placeOf(names: readonly string[]): ChangePlace | null {
   if (names.length > names_max || names.some((name) => !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name))) return null;
   if (names.includes("__proto__")) return null;
@@ -43,7 +41,7 @@ export function placeOf(names: readonly string[]): ChangePlace | null {
   return fact === null ? null : { kind: "fact", path, names: rest, fact };
 }
 
-/** Returns undefined without a value. Null is a value. */
+/** Null is a value. */
 export function standsAt(place: ChangePlace, content: Content | null, facts: MergedFacts): unknown {
   const found =
     place.kind === "param"
@@ -52,10 +50,7 @@ export function standsAt(place: ChangePlace, content: Content | null, facts: Mer
   return found === nothing ? undefined : found;
 }
 
-/**
- * Sets or removes parameters, and sets facts as of now with at least this assurance. Null if a parent of a place is not
- * an object.
- */
+/** Facts are set as of now, with at least this assurance. Null if a parent of a place is not an object. */
 export function applyChanges(
   input: DecideInput,
   changes: readonly PlacedChange[],
@@ -74,7 +69,7 @@ export function applyChanges(
   return { ...input, intent, facts };
 }
 
-/** Counts the members that these changes copy: all members of each object on the path to a changed parameter. */
+/** Counts copied members: all of each object on the path to a changed parameter. */
 export function copiedFor({ intent }: DecideInput, changes: readonly PlacedChange[]): number {
   let count = 0;
   for (const { place } of changes) {

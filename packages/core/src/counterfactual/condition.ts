@@ -3,14 +3,14 @@ import type { CompiledPolicy } from "../policy/compile.ts";
 import { declareVariables } from "../policy/expressions.ts";
 import { type ChangePlace, placeOf } from "./change.ts";
 
-/** A condition split at `&&`, `||`, `!` and `?:`, with variables expanded. */
+/** Split at `&&`, `||`, `!` and `?:`, with variables expanded. */
 export type Condition =
   | { readonly kind: "leaf"; readonly program: Program; readonly clues: readonly Clue[] }
   | { readonly kind: "not"; readonly of: Condition }
   | { readonly kind: "all" | "any"; readonly of: readonly Condition[] }
   | { readonly kind: "if"; readonly test: Condition; readonly yes: Condition; readonly no: Condition };
 
-/** A place that a leaf reads, with a hint at suitable values. */
+/** A place read by a leaf, with a hint at suitable values. */
 export type Clue = { readonly place: ChangePlace } & (
   | { readonly kind: "truth" | "presence" }
   | { readonly kind: "bound"; readonly side: "at_most" | "at_least"; readonly other: Program }
@@ -95,13 +95,12 @@ class Splitter {
     return { kind: "leaf", program: compilePart(expr, scope, BOOL), clues: this.cluesOf(expr, scope) };
   }
 
-  /** Returns the variable of `vars.name`, else undefined. */
   private variable(expr: Expr): Variable | undefined {
     const names = namesOf(expr);
     return names?.length === 2 && names[0] === "vars" ? this.variables.get(names[1] as string) : undefined;
   }
 
-  /** Returns the place if the expression only reads it, directly or through variables; else null. */
+  /** Null if the expression does more than read a place. */
   private placed(expr: Expr): ChangePlace | null {
     let at = expr;
     for (let step = 0; step < this.variables.size + 1; step += 1) {
@@ -143,7 +142,7 @@ class Splitter {
       if (op === "==" || op === "!=") clues.push({ kind: "equal", place, other: program });
       else if (op === "in") clues.push({ kind: isLeft ? "one_of" : "member", place, other: program });
       else if (op.startsWith("<") || op.startsWith(">")) {
-        // Both directions are tried, and the one with the wanted result is kept.
+        // Both directions are tried.
         clues.push({ kind: "bound", side: "at_most", place, other: program });
         clues.push({ kind: "bound", side: "at_least", place, other: program });
       }
@@ -162,11 +161,11 @@ class Splitter {
 }
 
 function compilePart(root: Expr, { source, environment }: Scope, result: Type | null): Program {
-  // Node numbers are those of the whole source, so tables by number stay valid.
+  // Node numbers stay those of the whole source.
   return environment.compileUnchecked({ source, root, nodes: 0 }, { result });
 }
 
-/** Returns the names in `a.b["c"].d`, or null for any other chain. */
+/** Null for any other chain than `a.b["c"].d`. */
 function namesOf(expr: Expr): string[] | null {
   if (expr.kind === "ident") return [expr.name];
   if (expr.kind === "select") {

@@ -9,7 +9,7 @@ import { type ChangePlace, type PlacedChange, placedChange, textOf } from "./cha
 import { type Clue, type Condition, conditionsOf } from "./condition.ts";
 import { argumentSamples, isPossible, presenceSamples } from "./samples.ts";
 
-/** Simultaneous changes, one per path, sorted by path. Empty: no change needed. */
+/** One change per path, sorted by path. Empty: no change needed. */
 export type ChangeSet = readonly PlacedChange[];
 
 const changes_max = 3;
@@ -17,7 +17,6 @@ const changes_max = 3;
 const alternatives_max = 16;
 const values_max = 4;
 
-/** A distance beyond any bound of a rule. */
 const far = 1e12;
 
 export interface Situation {
@@ -25,18 +24,16 @@ export interface Situation {
   readonly options: EvaluateOptions;
   /** Null if the changes cannot be made. */
   readonly bindings: (policy: CompiledPolicy, changes: ChangeSet) => Bindings | null;
-  /** Bindings without redacted values, from which offered values are computed. */
+  /** Source of offered values, without redacted ones. */
   readonly shown: (policy: CompiledPolicy) => Bindings;
   readonly current: (place: ChangePlace) => unknown;
-  /** True if the value is redacted or an alarm, and so must not change. */
+  /** Redacted values and alarms must not change. */
   readonly isBarred: (place: ChangePlace) => boolean;
   /** 0: missing or stale fact, 1: parameter, 2: fact with another value. */
   readonly rank: (place: ChangePlace) => number;
 }
 
-/**
- * Returns the change sets that keep one policy from firing, smallest first. Other policies may still stop the action.
- */
+/** Smallest first. Other policies may still stop the action. */
 export function remediesOf(policy: CompiledPolicy, situation: Situation): readonly ChangeSet[] {
   const { when, require } = conditionsOf(policy);
   const finder = new Finder(policy, situation);
@@ -56,7 +53,6 @@ class Finder {
     this.situation = situation;
   }
 
-  /** Returns the change sets that make a condition definitely true or false. */
   ways(condition: Condition, want: boolean): readonly ChangeSet[] {
     const found = this.known.get(condition) ?? [null, null];
     this.known.set(condition, found);
@@ -99,7 +95,7 @@ class Finder {
           if (change.op !== "absent" && !isPossible(place, change.value, this.situation.now_us)) continue;
           const set = [placedChange(place, change, rank)];
           if (this.holds(program, set, want) && this.isBound(program, set, want)) fitting.push(set);
-          // The first fitting bound or argument is the nearest.
+          // The first fitting one is the nearest.
           if (fitting.length > 0 && (clue.kind === "bound" || clue.kind === "argument")) break;
         }
         return fitting;
@@ -112,7 +108,7 @@ class Finder {
     return bindings !== null && this.value(program, bindings) === want;
   }
 
-  /** True if the condition also holds for values beyond this one. */
+  /** True if the condition also holds beyond this value. */
   private isBound(program: Program, [only]: ChangeSet, want: boolean): boolean {
     if (only === undefined || typeof only.change.value !== "number") return true;
     const { op, value } = only.change;
@@ -153,7 +149,7 @@ class Finder {
             : [equals(other)];
       }
       case "one_of": {
-        // No value in the list can be outside it. Trying them took 25 % of the time of answers to blocks.
+        // Trying listed values took 25 % of the time of answers to blocks.
         if (!want) return [];
         const list = this.other(clue.other);
         return Array.isArray(list) ? list.slice(0, values_max).map(equals) : [];
@@ -170,17 +166,16 @@ class Finder {
     }
   }
 
-  /** Returns undefined for a missing or stale value. */
   private usable(place: ChangePlace): unknown {
     return this.situation.rank(place) === 0 ? undefined : this.situation.current(place);
   }
 
-  /** Computes the other side of a comparison without redacted values. */
+  /** Without redacted values. */
   private other(program: Program): unknown {
     return this.value(program, this.situation.shown(this.policy));
   }
 
-  /** Returns the bound and its neighbors: 1 apart for integers, else 0.01. */
+  /** The bound and its neighbors: 1 apart for integers, else 0.01. */
   private bounds(bound: unknown): readonly number[] {
     if (typeof bound !== "number") return [];
     const step = Number.isInteger(bound) ? 1 : 0.01;
@@ -188,19 +183,19 @@ class Finder {
   }
 }
 
-/** Rounds to hundredths. Returns too large numbers unchanged. */
+/** Keeps numbers that are too large. */
 function hundredths(value: number): number {
   const rounded = Math.round(value * 100) / 100;
   return Number.isFinite(rounded) ? rounded : value;
 }
 
-/** True if the bound moves in its direction from the current value, or if that is not a number. */
+/** True if the current value is not a number. */
 function isTowards(current: unknown, op: ApprovalChange["op"], value: number): boolean {
   if (typeof current !== "number") return true;
   return op === "at_most" ? value < current : value > current;
 }
 
-/** Returns the unions of one set from each list. */
+/** Unions of one set from each list. */
 export function together(parts: readonly (readonly ChangeSet[])[]): readonly ChangeSet[] {
   let sets: readonly ChangeSet[] = [[]];
   for (const ways of parts) {
@@ -210,7 +205,7 @@ export function together(parts: readonly (readonly ChangeSet[])[]): readonly Cha
   return sets;
 }
 
-/** Removes duplicates and sorts by number of changes, rank and text. */
+/** Fewer changes first, then lower rank, then text. */
 export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] {
   if (sets.length < 2) return sets;
   const byText = new Map(sets.map((set) => [textOf(set), set]));
@@ -220,7 +215,7 @@ export function smallestFirst(sets: readonly ChangeSet[]): readonly ChangeSet[] 
     .map(([, set]) => set);
 }
 
-/** Returns the union, or nothing if the sets contradict or have too many changes. */
+/** Empty if the sets contradict or have too many changes. */
 function merged(a: ChangeSet, b: ChangeSet): ChangeSet[] {
   const byPath = new Map(a.map((change) => [change.place.path, change]));
   for (const change of b) {

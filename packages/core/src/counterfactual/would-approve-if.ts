@@ -16,21 +16,19 @@ import { type ChangeSet, remediesOf, type Situation, smallestFirst, together } f
 /** Decisions per answer. */
 const decisions_max = 24;
 
-/** Evaluation cost per answer, beyond the decision itself. */
+/** Beyond the decision itself. */
 const cost_budget = 50_000;
 
 export interface Asker {
-  /** Assurance of the facts that the asker can supply. */
   readonly supplies: Assurance;
-  /** True if the asker may see stored and pulled facts. Otherwise no change depends on one. */
+  /** Otherwise no change depends on stored or pulled facts. */
   readonly gets_values: boolean;
 }
 
 const anybody: Asker = { supplies: "verified", gets_values: true };
 
 /**
- * Returns the smallest change set with which this action would have been approved. Another decision verifies the set,
- * and no proper subset suffices. Deterministic. Null if:
+ * Returns the smallest change set that would have been approved, verified by another decision. Deterministic. Null if:
  * - the action is approved
  * - the default verdict or a policy with `explain: false` stops it
  * - no set of at most three changes was found within the budget
@@ -50,7 +48,7 @@ export function wouldApproveIf(
   );
   if (stopping_reasons.some(({ policy_id, policy }) => policy_id === null && policy !== risk_threshold_name))
     return null;
-  // Only the modified action reached a threshold, and reasons do not name its contributors.
+  // Reasons do not name the contributors to the modified risk.
   const { escalate_at, block_at } = input.membrane.thresholds;
   const reached = ({ effect }: Reason): boolean =>
     content.risk_score >= ((effect === "block" ? block_at : escalate_at) ?? 0);
@@ -83,7 +81,7 @@ export function wouldApproveIf(
     const ways = remediesOf(policy, situation);
     if (ways.length === 0) {
       if (asker.gets_values) return null;
-      // The policy may depend on a hidden value. Changes for another policy may also satisfy it.
+      // The policy may depend on a hidden value. Another policy's changes may suffice.
       continue;
     }
     parts.push(ways);
@@ -96,12 +94,12 @@ export function wouldApproveIf(
   return verified(trial, together(parts), asker);
 }
 
-/** Uses the index, because a set may have thousands of policies. */
+/** A whole set may have thousands of policies. */
 function matchingPolicies({ policySet: { live } }: DecideInput, key: ActionKey): readonly PlacedPolicy[] {
   return live.candidates(key).map((place) => live.placed[place] as PlacedPolicy);
 }
 
-/** Returns the first set that suffices, without unneeded changes. */
+/** Drops unneeded changes. */
 function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker): ApprovalChange[] | null {
   let left = decisions_max;
   const approves = (set: ChangeSet): boolean => {
@@ -120,15 +118,15 @@ function verified(trial: DecideInput, sets: readonly ChangeSet[], asker: Asker):
       if (isSpent()) return null;
       if (approves(subset)) return subset.map(({ change }) => change);
     }
-    // With the budget spent, a subset may still suffice.
+    // A subset may still suffice.
     return isSpent() ? null : set.map(({ change }) => change);
   }
   return null;
 }
 
 /**
- * Returns null if the change is impossible or the budget ran out. Each copied member costs one unit, because copies of
- * 60,000 parameters took a second.
+ * Null if impossible or over budget. Each copied member costs one unit, because copies of 60,000 parameters took a
+ * second.
  */
 function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker): DecideInput | null {
   const { budget } = trial;
@@ -136,7 +134,7 @@ function changedWithin(trial: DecideInput, set: ChangeSet, { supplies }: Asker):
   return budget !== undefined && budget.left < 0 ? null : applyChanges(trial, set, supplies);
 }
 
-/** Returns all proper non-empty subsets, smallest first. */
+/** Non-empty, smallest first. */
 function properSubsets(set: ChangeSet): readonly ChangeSet[] {
   const subsets: ChangeSet[] = [];
   for (let mask = 1; mask < 2 ** set.length - 1; mask += 1) subsets.push(set.filter((_, at) => (mask >> at) & 1));
@@ -195,7 +193,7 @@ function situationOf(
   };
 }
 
-/** True if a security fact has a value, even an old one. Such a fact never changes; a missing one may be supplied. */
+/** A security fact with a value, even an old one, never changes. A missing one may be supplied. */
 function isAlarm(place: ChangePlace & { kind: "fact" }, facts: DecideInput["facts"]): boolean {
   const value = place.fact.category === "security" ? standsAt(place, null, facts) : null;
   return value !== undefined && value !== null;

@@ -14,15 +14,15 @@ import { as_of_ahead_us_max } from "./validate-context.ts";
 const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 const hours_a_day = 24;
 
-/** Facts of other sources are stored and may have changed since. */
+/** Other facts are stored and may have changed since. */
 const submittedSourceNames = ["token", "pulled", "inline"] as const satisfies readonly FactSource[];
 
-/** Documents stored now for superior agents, by id. */
+/** By agent id. */
 export type StoredForAncestors = ReadonlyMap<string, readonly ContextSource[]>;
 
 /**
- * Returns the facts for deciding an action again at `now_us`: the submitted facts merged with what is `stored` now.
- * Facts do not age while the action waits: each is as old as it was at `decided_us`. Only the clock hour moves on.
+ * Merges submitted facts with those `stored` now, to decide an action again at `now_us`. Facts keep the age that they
+ * had at `decided_us`. Only the clock hour moves on.
  */
 export function factsOfNow(
   decided: MergedFacts,
@@ -48,7 +48,6 @@ export function factsOfNow(
   return { ...facts, ancestors: again };
 }
 
-/** Returns one document per source and category. */
 function submittedSources(decided: MergedFacts): ContextSource[] {
   return factCategoryNames.flatMap((category) => {
     const found = decided[category];
@@ -97,11 +96,11 @@ function carriedOn(
   };
 }
 
-/** Returns an as-of time that keeps the fact's age. A fact newer than `decided_us` is as of now. */
+/** Keeps the fact's age. A fact newer than `decided_us` is as of now. */
 function carriedAsOf({ source, as_of_us }: FactOrigin, decided_us: number, now_us: number): number {
   const carried_us = as_of_us + (now_us - decided_us);
   if (submittedSourceNames.some((name) => name === source)) return carried_us;
-  // A time too far ahead stays, because some clock was wrong.
+  // Some clock was wrong.
   return as_of_us > now_us + as_of_ahead_us_max ? as_of_us : Math.min(carried_us, now_us);
 }
 

@@ -7,7 +7,7 @@ export const factSources = ["token", "pulled", "target", "agent", "org", "inline
 
 export type FactSource = (typeof factSources)[number];
 
-/** The part of a valid context document that `mergeFacts` reads. Source: spec §2.9. */
+/** The part of a valid context document that is merged. Source: spec §2.9. */
 export interface FactDocument {
   readonly facts: { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> | undefined };
   readonly as_of?: { readonly [category in FactCategoryName]?: string | undefined } | undefined;
@@ -15,7 +15,7 @@ export interface FactDocument {
 
 type FactNames = { readonly [category in FactCategoryName]?: readonly string[] };
 
-/** Facts whose numbers a double would round. Their document has null instead. */
+/** Their numbers do not fit a double, so the document has null instead. */
 export type InexactFacts = FactNames;
 
 export interface ContextSource {
@@ -23,22 +23,22 @@ export interface ContextSource {
   readonly document: FactDocument;
   readonly received_us: number;
   readonly inexact?: InexactFacts | undefined;
-  /** Facts that the token did not prove. Only for the source `token`. */
+  /** Facts not proved by the token. Only for the source `token`. */
   readonly unproved?: FactNames | undefined;
-  /** Absent: the default of the source. */
+  /** Defaults to the source's. */
   readonly assurance?: Assurance | undefined;
-  /** True if stored for another spelling of the agent's id or the target. */
+  /** Stored for another spelling of the agent's id or the target. */
   readonly respelled?: boolean;
 }
 
-/** `assurance` only if it differs from the source's default. */
+/** `assurance` only if not the source's default. */
 export interface FactOrigin {
   readonly source: FactSource;
   readonly as_of_us: number;
   readonly assurance?: Assurance;
 }
 
-/** Inline facts of decisions before assurance was recorded count as reported, because their sender is unknown. */
+/** Inline facts of old decisions count as reported, because their sender is unknown. */
 const assuranceOfSource: Readonly<Record<FactSource, Assurance>> = {
   token: "verified",
   pulled: "pulled",
@@ -61,45 +61,43 @@ function originOfSource(
     : { source, as_of_us, assurance };
 }
 
-/**
- * `origin` applies to every field not in `origins`. With a single source, `values` is that source's object, not a copy.
- */
+/** `origin` applies to every field not in `origins`. */
 export interface CategoryFacts {
   readonly values: Readonly<Record<string, unknown>>;
   readonly origin: FactOrigin;
   readonly origins: Readonly<Record<string, FactOrigin>> | null;
-  /** Fields that are unknown regardless of other sources, because their number does not fit a double. */
+  /** Unknown regardless of other sources, because the number does not fit a double. */
   readonly inexact?: readonly string[];
-  /** Fields that are unknown regardless of other sources, because the token did not prove them. */
+  /** Unknown regardless of other sources, because the token did not prove them. */
   readonly unproved?: readonly string[];
-  /** Fields hidden from the caller, and therefore unknown. Never stored. */
+  /** Unknown, because hidden from the caller. Never stored. */
   readonly not_shown?: readonly string[];
 }
 
-/** Facts stored for another spelling of the agent's id or the target. */
+/** Stored for another spelling of the agent's id or the target. */
 export type RespelledFacts = { readonly [category in FactCategoryName]?: Readonly<Record<string, unknown>> };
 
-/** The facts of one decision, as stored with the intent. `not_pulled` is the failure of the context source. */
+/** Stored with the intent. `not_pulled` is the failure of the context source. */
 export type MergedFacts = { readonly [category in FactCategoryName]?: CategoryFacts } & {
   readonly not_pulled?: PullFailure;
-  /** Unknown facts whose values still count where they forbid something. */
+  /** Unknown, but the values count where they forbid something. */
   readonly respelled?: RespelledFacts;
-  /** Agents above the acting one, nearest first, with their facts. */
+  /** Nearest first. */
   readonly ancestors?: readonly Ancestor[];
 };
 
 export interface Ancestor {
   readonly id: string;
   readonly source: "token" | "register" | "submitted";
-  /** The action's facts plus those stored for this agent. */
+  /** Includes facts stored for this agent. */
   readonly facts: MergedFacts;
 }
 
 /**
- * Merges documents. For each fact the most trusted source wins, regardless of age and order. Inline facts rank last, so
+ * Merges documents. The most trusted source of each fact wins, regardless of age and order. Inline facts rank last, so
  * an agent cannot replace a stored or pulled fact. Within a source the later received document wins. Null counts as
- * missing, but inexact and unproved facts are not replaced. `regulatory.tcpa` fills flat facts missing in its own
- * document. Documents for another spelling are merged separately, as `respelled`.
+ * missing, but inexact and unproved facts are not replaced. `regulatory.tcpa` fills missing flat facts of its own
+ * document. Documents for another spelling become `respelled`.
  */
 export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFailure | null = null): MergedFacts {
   const ranked = sources.length < 2 ? sources : [...sources].sort(byTrust);
@@ -118,7 +116,7 @@ export function mergeFacts(sources: readonly ContextSource[], not_pulled: PullFa
     for (const source of ranked) {
       const given = source.document.facts[category];
       if (given === undefined || given === null) continue;
-      // Before the merge, so that an agent's flat fact does not win over a stored container.
+      // Before the merge, so an agent's flat fact does not win over a stored container.
       const values = category === "regulatory" ? withTcpaFallback(given) : given;
       const origin = originOfSource(source, asOfUs(source, category));
       const inexact = source.inexact?.[category];
@@ -172,7 +170,7 @@ function addMissing(
   for (const field of Object.keys(values)) {
     if (values[field] === undefined || !isMissing(ownValue(facts.values, field))) continue;
     if (facts.inexact?.includes(field) || facts.unproved?.includes(field)) continue;
-    // Null stays without another value, so that `x == null` is definite.
+    // Null stays, so that `x == null` is definite.
     if (values[field] === null && Object.hasOwn(facts.values, field)) continue;
     all ??= { ...facts.values };
     origins ??= { ...facts.origins };
@@ -180,7 +178,7 @@ function addMissing(
     origins[field] = origin;
   }
   const added = all === null ? facts : { ...facts, values: all, origins };
-  // Unknown only if no better source gives the field.
+  // Unknown only if no better source gives it.
   const unknown = inexact.filter(
     (field) => isMissing(ownValue(facts.values, field)) && !facts.unproved?.includes(field),
   );
@@ -195,21 +193,20 @@ function ownValue(values: Readonly<Record<string, unknown>>, field: string): unk
   return Object.hasOwn(values, field) ? values[field] : undefined;
 }
 
-/** Returns null if the fact is missing or null. */
+/** Null if the fact is missing or null. */
 export function originOf(facts: MergedFacts, category: FactCategoryName, field: string): FactOrigin | null {
   const found = facts[category];
   if (found === undefined || isMissing(ownValue(found.values, field))) return null;
   return originIn(found, field);
 }
 
-/** The category must have the field. */
 export function originIn({ origins, origin }: CategoryFacts, field: string): FactOrigin {
   return (origins !== null && Object.hasOwn(origins, field) ? origins[field] : undefined) ?? origin;
 }
 
 /**
- * Returns the facts for a caller who must not see stored and pulled values. They are unknown on every view, even where
- * they forbid something, because callers could otherwise guess the values. Returns `facts` itself if nothing is hidden.
+ * Makes stored and pulled facts unknown on every view, even where they forbid something, because callers could
+ * otherwise guess their values. Returns `facts` itself if nothing is hidden.
  */
 export function withoutValues(facts: MergedFacts): MergedFacts {
   if (!hidesAny(facts) && !facts.ancestors?.some((each) => hidesAny(each.facts))) return facts;
@@ -238,7 +235,7 @@ function hidesAny(facts: MergedFacts): boolean {
   });
 }
 
-/** True if callers who only submit must not see this fact. */
+/** Callers who only submit must not see such facts. */
 export function hidesValue(origin: FactOrigin): boolean {
   const assurance = assuranceOf(origin);
   return assurance === "stored" || assurance === "pulled";
@@ -250,7 +247,7 @@ export interface ListedFact extends FactOrigin {
   readonly value: unknown;
 }
 
-/** Returns all facts with a value, by category in contract order, then by name. */
+/** By category in contract order, then by name. Omits missing values. */
 export function listFacts(facts: MergedFacts): ListedFact[] {
   const listed: ListedFact[] = [];
   for (const category of factCategoryNames) {

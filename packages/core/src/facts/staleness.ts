@@ -28,24 +28,22 @@ export type MaxAgeSeconds = Readonly<Record<string, number>>;
 const hour_us = 3_600 * us_per_second;
 const [clock_category, clock_field = ""] = clock_hour_fact.split(".");
 
-/** Age limits and required assurance ranks of one category. A field with null is limited only by the clock hour. */
+/** A field with null is limited only by the clock hour. */
 interface CategoryLimits {
   readonly max_age_us: number;
   readonly fields: ReadonlyMap<string, number | null>;
   readonly least_us: number;
   readonly from: number;
   readonly fields_from: ReadonlyMap<string, number>;
-  /** Highest rank. Facts with it count under any name. */
+  /** Facts of this rank always count. */
   readonly most_from: number;
 }
 
 export type FactLimits = { readonly [category in FactCategoryName]: CategoryLimits };
 
 /**
- * Resolves age limits over the defaults. Later layers win. Within a layer a fact wins over its category; a category
- * also replaces the facts of earlier layers. The clock hour has no age limit unless a layer names it or its category.
- *
- * Assurances only become stricter: the strictest layer wins.
+ * Later layers win. Within a layer a fact wins over its category; a category also replaces the facts of earlier layers.
+ * The clock hour has no age limit unless a layer names it or its category. Of assurances the strictest layer wins.
  */
 export function resolveLimits(
   layers: readonly (MaxAgeSeconds | undefined)[],
@@ -84,7 +82,7 @@ function resolveFrom(
     Math.max(0, ...given.map((layer) => assuranceRank[layer[path] ?? layer[category] ?? "reported"]));
   const paths = given.flatMap((layer) => Object.keys(layer)).filter((path) => path.startsWith(`${category}.`));
   const ranks = new Map(paths.map((path) => [path, rankOf(path)]));
-  // The container needs the highest rank of its facts, because rules may read them there.
+  // Rules may read its facts in the container.
   const contained = containedFacts.flatMap((path) => ranks.get(path) ?? []);
   if (contained.length > 0) ranks.set(container_fact, Math.max(rankOf(container_fact), ...contained));
   const fields_from = new Map([...ranks].map(([path, rank]) => [path.slice(category.length + 1), rank]));
@@ -99,7 +97,7 @@ function isUntrusted(limits: CategoryLimits, field: string, origin: FactOrigin):
 
 /**
  * Returns when a fact becomes stale, in microseconds: as-of time plus maximum age, or the end of the clock hour. Null
- * if it is missing, stale or of too little assurance.
+ * for unusable facts.
  */
 export function freshUntilUs(
   facts: MergedFacts,
@@ -127,7 +125,7 @@ function isStale(
   return isClockHour(category, field) && now_us >= hourEndUs(as_of_us);
 }
 
-/** True if some clock was wrong, so the fact's age is unknown. */
+/** Some clock was wrong, so the age is unknown. */
 function isTooFarAhead(as_of_us: number, now_us: number): boolean {
   return as_of_us - now_us > as_of_ahead_us_max;
 }
@@ -145,10 +143,7 @@ function hourEndUs(as_of_us: number): number {
   return (Math.floor(as_of_us / hour_us) + 1) * hour_us;
 }
 
-/**
- * True if all facts of a document are fresh under all limits, so its source need not be queried. Assumes that as-of
- * times do not exceed the time of receipt.
- */
+/** True if all facts of a document are fresh under all limits. Assumes as-of times up to the time of receipt. */
 export function isFresh(
   document: FactDocument,
   received_us: number,
@@ -165,13 +160,12 @@ export function isFresh(
   });
 }
 
-/** One plain object per category. */
 export type FactBindings = { readonly [category in FactCategoryName]: Readonly<Record<string, unknown>> };
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({});
 const no_fields: readonly string[] = Object.freeze([]);
 
-/** Returns the replacement of an unusable fact. `unusable null`: null, and stale or untrusted as well. */
+/** `unusable null`: null, and stale or untrusted as well. */
 export type Marker = (
   path: string,
   reason:
@@ -185,7 +179,7 @@ export type Marker = (
     | "not_shown",
 ) => unknown;
 
-/** Returns all facts regardless of age and assurance. `marker` replaces null, inexact, unproved and hidden facts. */
+/** Ignores age and assurance. `marker` replaces null, inexact, unproved and hidden facts. */
 export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   const given = (category: FactCategoryName): Readonly<Record<string, unknown>> =>
     markNull(facts[category], category, marker);
@@ -199,7 +193,7 @@ export function rawView(facts: MergedFacts, marker: Marker): FactBindings {
   };
 }
 
-/** Replaces nulls, also within a category's keys, and inexact, unproved or hidden facts. */
+/** Also replaces nulls within a category's keys. */
 function markNull(
   {
     values,
@@ -232,8 +226,8 @@ function markNull(
 }
 
 /**
- * Returns `raw` with `marker` for facts that are stale, of too little assurance, or stored for another spelling.
- * Returns `raw` itself if there are none.
+ * Marks facts that are stale, of too little assurance, or stored for another spelling. Returns `raw` itself if there
+ * are none.
  */
 export function freshView(
   facts: MergedFacts,
@@ -254,12 +248,10 @@ export function freshView(
   return facts.respelled === undefined ? (view ?? raw) : overlaid(view ?? raw, facts.respelled, marker);
 }
 
-/** Adds the values stored for another spelling to `raw`. */
 export function respelledView(raw: FactBindings, respelled: RespelledFacts): FactBindings {
   return overlaid(raw, respelled, null);
 }
 
-/** Replaces these facts by their respelled values, or by `marker`. */
 function overlaid(view: FactBindings, respelled: RespelledFacts, marker: Marker | null): FactBindings {
   const over: Record<FactCategoryName, Readonly<Record<string, unknown>>> = { ...view };
   for (const category of factCategoryNames) {

@@ -2,7 +2,7 @@
 import { type FactCategoryName, factCategoryNames, type PullFailure } from "@countersign/contract";
 import type { Ancestor, CategoryFacts, FactOrigin, MergedFacts, RespelledFacts } from "./merge.ts";
 
-/** Numbers are indexes in the list of origins. */
+/** Numbers are indexes of origins. */
 interface StoredCategory {
   readonly values: CategoryFacts["values"];
   /** Absent: 0. */

@@ -19,7 +19,7 @@ import { clipText } from "../values/clip-text.ts";
 import { pointerToken } from "../values/json-patch.ts";
 
 // Maps, because plain objects contain `constructor`, which is a legal fact key. Types are bits, so a check is one
-// look-up and one AND. Faster than TypeBox: 2.1 µs for 10 facts, against 125 µs for its error objects alone.
+// look-up and one AND. TypeBox would need 125 µs for its error objects alone, against 2.1 µs for 10 facts.
 
 const typeBits: Record<FactType, number> = { string: 1, number: 2, integer: 4, boolean: 8, object: 16, array: 32 };
 
@@ -44,25 +44,21 @@ const usStates: ReadonlySet<string> = new Set(usStateCodes);
 const twoLetters = /^[A-Za-z]{2}$/;
 const topLevelFields: ReadonlySet<string> = new Set(["contract_version", "facts", "as_of"]);
 
-/** Documents with a later as-of time are refused. */
 export const as_of_ahead_us_max = limits.as_of_ahead_seconds_max * us_per_second;
 
-/** The document is valid exactly if `errors` is empty. */
+/** Valid exactly if `errors` is empty. */
 export interface ContextFindings {
   readonly errors: readonly Problem[];
   readonly warnings: readonly Warning[];
 }
 
-/**
- * Returns errors (at most 50) and warnings in document order. Coerces nothing and never throws. Keys of
- * Object.prototype are ordinary keys. Source: spec §2.9.
- */
+/** Returns errors (at most 50) and warnings in document order. Coerces nothing, never throws. Source: spec §2.9. */
 export function validateContext(document: unknown, now_us: number): ContextFindings {
   const errors = contextErrors(document, now_us);
   return { errors, warnings: errors.length === 0 ? warningsOf(document as ValidDocument, now_us) : [] };
 }
 
-/** Returns errors only, for the decision path. */
+/** For the decision path. */
 export function contextErrors(document: unknown, now_us: number): readonly Problem[] {
   const problems: Problem[] = [];
   if (!isObjectAt(problems, [], document)) return problems;
@@ -222,7 +218,7 @@ function warnOfKey(warnings: Warning[], category: FactCategoryName, key: string)
     warnings.push({ path, code: "similar_key", message: `${key} is not listed. ${suggestion}` });
 }
 
-/** Returns the document with `recipient_state` in upper case, or the same object if unchanged. */
+/** Writes `recipient_state` in upper case. Returns the same object if unchanged. */
 export function normalizeContext<D extends { readonly facts: ByCategory<Record<string, unknown>> }>(document: D): D {
   let facts: ByCategory<Record<string, unknown>> = document.facts;
   for (const category of ["environmental", "regulatory"] as const) {
@@ -234,7 +230,7 @@ export function normalizeContext<D extends { readonly facts: ByCategory<Record<s
   return facts === document.facts ? document : { ...document, facts };
 }
 
-/** Reports anything but an object, including arrays. */
+/** Reports arrays too. */
 function isObjectAt(problems: Problem[], path: readonly string[], value: unknown): value is Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return true;
   report(problems, path, "wrong_type", `${path.at(-1) ?? "the document"} is ${named(value)}, not an object`);
@@ -251,7 +247,7 @@ function typeBitsOf(value: unknown): number {
       return typeBits.string;
     case "number":
       if (Number.isInteger(value)) return typeBits.number | typeBits.integer;
-      // 1e400 is valid JSON but reads as Infinity, which JSON cannot represent.
+      // 1e400 is valid JSON but reads as Infinity.
       return Number.isFinite(value) ? typeBits.number : 0;
     case "boolean":
       return typeBits.boolean;
@@ -273,7 +269,7 @@ function report(problems: Problem[], path: readonly string[], code: ProblemCode,
   if (problems.length < limits.error_details_max) problems.push({ path: pointer(path), code, message });
 }
 
-// Keys may be megabytes long, so pointers are truncated.
+// Keys may be megabytes long.
 const pointer_part_chars_max = 100;
 
 function pointer(path: readonly string[]): string {

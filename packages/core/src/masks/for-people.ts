@@ -1,10 +1,10 @@
-/** Masks intents and decisions for people. Agents see their own unmasked. */
+/** Agents see their own intents unmasked. */
 import type { Decision, IntentRecord, UsedFacts } from "@countersign/contract";
 import { isCredentialName } from "../values/credentials.ts";
 import { pointerNames } from "../values/json-patch.ts";
 import { type Masking, mask_text, maskedContent, maskedValue } from "./mask.ts";
 
-/** Masks all fields, because an agent may repeat masked content anywhere. Keeps agent id, type and verb. */
+/** Masks all fields, because an agent may repeat masked content. Keeps agent id, type and verb. */
 export function intentForPeople<T extends IntentRecord>(intent: T, masking: Masking): T {
   const { agent, action, payload, decided_as, data_classes, estimated_impact: impact } = intent;
   const shown = <V>(value: V): V => maskedValue(value, masking.texts);
@@ -28,7 +28,7 @@ export function intentForPeople<T extends IntentRecord>(intent: T, masking: Mask
   };
 }
 
-/** Masks texts only. Numbers stay, because they may be equal by chance and explain the verdict. */
+/** Numbers stay, because they may be equal by chance and explain the verdict. */
 export function factsForPeople(facts: UsedFacts, { texts }: Masking): UsedFacts {
   const shown = (value: unknown): unknown => (typeof value === "number" ? value : maskedValue(value, texts));
   return Object.fromEntries(
@@ -44,7 +44,6 @@ export function factsForPeople(facts: UsedFacts, { texts }: Masking): UsedFacts 
   ) as UsedFacts;
 }
 
-/** Masks the content to be executed and its modifications. */
 export function decisionForPeople(decision: Decision, masking: Masking): Decision {
   const { modifications, modified_content } = decision;
   return {

@@ -1,27 +1,25 @@
 /**
- * Masks hide values from people but not from execution. Policies mask places in payload.content; credentials are always
- * masked (docs/decisions/0035-masks.md).
+ * Masks hide values from people but not from execution. Credentials are always masked (docs/decisions/0035-masks.md).
  */
 import { struckOut, textsOf } from "@countersign/contract";
 import { credentialSpans, isCredentialName } from "../values/credentials.ts";
 import { nothing, pointerNames, pointerToken, valueAt } from "../values/json-patch.ts";
 import { withoutTexts } from "../values/redacted-texts.ts";
 
-/** Replaces a masked value. */
 export const mask_text = "[masked]";
 
 export interface Masking {
-  /** Places that policies mask entirely. */
+  /** Masked entirely. */
   readonly by_policies: ReadonlySet<string>;
-  /** JSON Pointers of masked values and of texts with a masked part. */
+  /** JSON Pointers of values with a mask. */
   readonly places: readonly string[];
-  /** Masked texts, longest first. They are masked wherever they occur. */
+  /** Longest first. Masked wherever they occur. */
   readonly texts: readonly string[];
 }
 
 const none: Masking = { by_policies: new Set(), places: [], texts: [] };
 
-/** Finds the places masked by policies, and credentials. */
+/** Credentials, and the places masked by policies. */
 export function maskingOf(content: unknown, places: readonly string[] = []): Masking {
   const found = new Set<string>();
   const texts = new Set<string>();
@@ -37,12 +35,12 @@ export function maskingOf(content: unknown, places: readonly string[] = []): Mas
   });
   if (found.size === 0) return none;
   const by_policies = new Set(places);
-  // A text within the mask itself would be masked again.
+  // Part of the mask itself.
   const kept = [...texts].filter((text) => !mask_text.includes(text));
   return { by_policies, places: [...found], texts: kept.sort((a, b) => b.length - a.length || (a < b ? -1 : 1)) };
 }
 
-/** Calls `found` for each credential in a value. `named`: a member name marks the value as a credential. */
+/** `named`: a member name marks the value as a credential. */
 function findCredentials(
   value: unknown,
   place: string,
@@ -62,7 +60,6 @@ function findCredentials(
   }
 }
 
-/** Masks credentials and these texts. */
 export function maskedValue<T>(value: T, texts: readonly string[]): T {
   return withoutTexts(withoutCredentials(value, false), texts, mask_text) as T;
 }
@@ -79,7 +76,7 @@ function withoutCredentials(value: unknown, named: boolean): unknown {
   );
 }
 
-/** Masks policies' places, credentials, and the texts of both. */
+/** Masks policies' places, credentials, and both texts elsewhere. */
 export function maskedContent<T>(content: T, { by_policies, texts }: Masking): T {
   return maskedValue(by_policies.size === 0 ? content : (maskedAt(content, "", by_policies) as T), texts);
 }

@@ -1,25 +1,24 @@
 /**
- * Restores original values where a reviewer's change contains an unchanged mask. Masks elsewhere are refused, because
- * their value is unknown and the mask must not be executed.
+ * Restores the original values of unchanged masks in a reviewer's change. Other masks are refused, because their value
+ * is unknown.
  */
 import { canonicalJson } from "../values/canonical-json.ts";
 import { applyPatch, nothing, type PatchOperation, pointerNames, valueAt } from "../values/json-patch.ts";
 import { mask_text } from "./mask.ts";
 
-/** A content and its masked version. */
 export interface Masked {
   readonly content: Readonly<Record<string, unknown>>;
   readonly shown: Readonly<Record<string, unknown>>;
 }
 
-/** `index`: a change with a mask in a wrong place. */
+/** `index`: a change with a misplaced mask. */
 export type Unmasked =
   | { readonly kind: "unmasked"; readonly operations: readonly PatchOperation[] }
   | { readonly kind: "mask_changed"; readonly index: number };
 
 /**
- * Restores the original values. A mask must match the shown text at the same place. A replaced list must keep its
- * length, and an entry with a mask must be unchanged, because a moved entry would get another entry's value.
+ * A mask must match the shown text at the same place. In a replaced list of equal length, entries with masks must be
+ * unchanged, because a moved entry would get another entry's value.
  */
 export function unmasked(base: Masked, operations: readonly PatchOperation[]): Unmasked {
   if (!holdsMask(operations.map(({ path, value }) => [path, value]))) return { kind: "unmasked", operations };
@@ -31,18 +30,18 @@ export function unmasked(base: Masked, operations: readonly PatchOperation[]): U
     if (holdsMask(operation.path) || value === nothing) return { kind: "mask_changed", index };
     const next = { ...operation, ...(operation.value === undefined ? {} : { value }) };
     restored.push(next);
-    // Later changes refer to places after earlier ones. An inapplicable change is refused later, with its own reason.
+    // Later changes refer to places after earlier ones. An inapplicable change is refused with its own reason.
     const after = applyPatch(content, [next]);
     if (!after.ok) return { kind: "unmasked", operations: [...restored, ...operations.slice(index + 1)] };
     content = after.document;
-    // A masked value shows no parts, so it contains no masks to restore.
+    // Masked values contain no masks to restore.
     const shown_after = applyPatch(shown, [operation]);
     if (shown_after.ok) shown = shown_after.document;
   }
   return { kind: "unmasked", operations: restored };
 }
 
-/** Returns `nothing` if a mask in the value was changed or moved. */
+/** `nothing` if a mask was changed or moved. */
 function restoredValue({ op, value }: PatchOperation, names: readonly string[], { content, shown }: Masked): unknown {
   if (!holdsMask(value)) return value;
   // An inserted entry has no earlier value.

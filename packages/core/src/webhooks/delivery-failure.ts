@@ -1,4 +1,4 @@
-/** Messages for failed delivery attempts. Each recorded reason is one of these. */
+/** Each recorded reason is one of these. */
 
 const texts = {
   // Before the request.
@@ -39,7 +39,7 @@ export type DeliveryFailure = keyof typeof texts;
 /** Words in braces are filled in. */
 export const deliveryFailureTexts: Readonly<Record<DeliveryFailure, string>> = texts;
 
-/** `code`: an error code of the system or a library, or the HTTP parser's reason. */
+/** `code`: of the system, a library or the HTTP parser. */
 export interface DeliveryFailureValues {
   readonly sentence?: string;
   readonly code?: string;

@@ -1,18 +1,17 @@
-/** Computes the state of a delivery after an attempt. */
 import { limits } from "@countersign/contract";
 import { deliveryFailureText } from "./delivery-failure.ts";
 
 export interface AttemptResult {
   /** Null: no answer. */
   readonly response_status: number | null;
-  /** Null if and only if the receiver accepted the event. */
+  /** Null if and only if accepted. */
   readonly error: string | null;
 }
 
 export type AfterAttempt =
   | { readonly status: "delivered" }
   | { readonly status: "failed" }
-  /** From the end of this attempt to the next. */
+  /** Counted from the end of this attempt. */
   | { readonly status: "pending"; readonly wait_ms: number };
 
 /** After attempts 1 and 2. */
@@ -32,7 +31,6 @@ export function afterAttempt(
   return wait_ms === undefined ? { status: "failed" } : { status: "pending", wait_ms };
 }
 
-/** Any 2xx status is a success. Other statuses are failures. */
 export function judgeAnswer(response_status: number): AttemptResult {
   if (response_status >= 200 && response_status < 300) return { response_status, error: null };
   const redirected = response_status >= 300 && response_status < 400 && response_status !== 304;

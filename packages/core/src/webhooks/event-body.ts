@@ -2,7 +2,7 @@ import type { EventBody, EventType } from "@countersign/contract";
 import { formatTimestampUs } from "../time.ts";
 import { eventJson } from "../values/canonical-json.ts";
 
-/** An event without webhook. Omitted fields are null in the body. */
+/** Omitted fields are null in the body. */
 export interface EventFacts {
   readonly event_type: EventType;
   readonly organization_id: string;
@@ -15,8 +15,8 @@ export interface EventFacts {
 }
 
 /**
- * Returns the stored event: canonical JSON of eleven of the twelve keys. `webhook_id` sorts last; the dispatch
- * statement appends it, with the same bytes as `eventBodyText`. Throws TypeError for values that JSON cannot represent.
+ * Canonical JSON of eleven of the twelve keys. The dispatch statement appends `webhook_id`, which sorts last, with the
+ * same result as `eventBodyText`. Throws TypeError for values that JSON cannot represent.
  */
 export function eventDraftText(event: EventFacts): string {
   return eventJson({
@@ -34,7 +34,7 @@ export function eventDraftText(event: EventFacts): string {
   } satisfies Omit<EventBody, "webhook_id">);
 }
 
-/** Returns the bytes of every attempt: compact JSON, keys sorted recursively by UTF-16 code unit. */
+/** The bytes of every attempt: compact JSON, keys sorted recursively by UTF-16 code unit. */
 export function eventBodyText(draft: Omit<EventBody, "webhook_id">, webhook_id: string): string {
   return eventJson({ ...draft, webhook_id });
 }

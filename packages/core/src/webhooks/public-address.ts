@@ -1,17 +1,16 @@
-/** Distinguishes public from internal addresses. */
 import ipaddr from "ipaddr.js";
 import { isWithin, type NetworkList } from "../access/client-ip.ts";
 
 /** Azure's host service, in a public block. */
 const azure_wire_server = "168.63.129.16";
 
-/** The only public IPv6 space; special ranges inside it are listed below. */
+/** The only public IPv6 space; exceptions are below. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * Returns why the service may not connect to this address ("is a loopback address"), or null. Permitted are global
- * unicast addresses and allowed networks. IPv4 mapped into IPv6 counts as IPv4. Other embeddings (NAT64, 6to4, Teredo,
- * -compatible, -translated) are refused. `ip` may be any text.
+ * Returns why the service may not connect ("is a loopback address"), or null. Permitted: global unicast and allowed
+ * networks. IPv4 mapped into IPv6 counts as IPv4. Other embeddings (NAT64, 6to4, Teredo, -compatible, -translated) are
+ * refused. `ip` may be any text.
  */
 export function addressRefusal(ip: string, allowed: NetworkList = []): string | null {
   // The parser also accepts 1.2.3, 0x7f.1 and zone ids.

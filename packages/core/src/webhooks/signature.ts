@@ -1,4 +1,3 @@
-/** Signs deliveries, so receivers can verify their origin. */
 import { createHmac } from "node:crypto";
 import { webhook_secret_prefix } from "@countersign/contract";
 import { us_per_second } from "../time.ts";
@@ -22,11 +21,11 @@ export interface SignedDelivery {
   readonly event_type: string;
   /** The exact bytes sent. */
   readonly body: string;
-  /** True if a person requested this delivery. */
+  /** Requested by a person. */
   readonly manual_retry: boolean;
 }
 
-/** Returns all headers except HTTP's own. `now_us`: time of the attempt. */
+/** Excludes HTTP's own headers. */
 export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us: number): Record<string, string> {
   const { delivery_id, event_type, body } = delivery;
   const timestamp_seconds = Math.floor(now_us / us_per_second);
@@ -42,10 +41,7 @@ export function deliveryHeaders(delivery: SignedDelivery, secret: string, now_us
   };
 }
 
-/**
- * Headers of one request to a context source: as for a delivery, without an event. `request_id` is new per request.
- * `now_us`: time of the request.
- */
+/** As for a delivery, without an event. `request_id` is new per request. `now_us`: time of the request. */
 export function contextRequestHeaders(
   request_id: string,
   body: string,

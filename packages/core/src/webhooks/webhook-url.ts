@@ -7,36 +7,36 @@ import { addressRefusal } from "./public-address.ts";
 /** Exceptions that the operator permits. */
 export interface WebhookUrlRules {
   readonly allow_http: boolean;
-  /** Permitted private networks. With any entry, local names may be looked up. Cloud metadata names stay refused. */
+  /** Also permits local names. Cloud metadata names stay refused. */
   readonly allow_networks: NetworkList;
 }
 
 export const publicHttpsOnly: WebhookUrlRules = { allow_http: false, allow_networks: [] };
 
-/** The normalized URL that is stored and dialled, or the refusal. */
+/** `href` is normalized, stored and dialled. */
 export type WebhookUrlVerdict =
   | {
       readonly href: string;
       /** Without trailing dot or brackets. */
       readonly host: string;
-      /** True if `host` is an address, already checked. If false, the caller must check every address of the name. */
+      /** True: an address, already checked. False: the caller must check every address of the name. */
       readonly literal: boolean;
     }
   | { readonly refused: string };
 
-/** Suffixes outside public DNS. Single-label names are refused too. */
+/** Outside public DNS, like single-label names. */
 const localSuffixes = ["localhost", "local", "internal", "lan", "home.arpa", "localdomain", "svc", "cluster.local"];
 
-/** Suffixes outside any DNS (RFC 7686, RFC 9476). */
+/** Outside any DNS (RFC 7686, RFC 9476). */
 const foreignSuffixes = ["onion", "alt"];
 
 const metadataSuffixes = ["metadata.goog", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
-/** Matches a DNS name in lower-case ASCII with labels of 1 to 63 characters. */
+/** Lower-case ASCII with labels of 1 to 63 characters. */
 const nameForm = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 const name_chars_max = 253;
 
-/** Ports that the Fetch standard blocks, because their services could execute a POST as commands. */
+/** Blocked by the Fetch standard: such services could execute a POST. */
 const otherProtocols: ReadonlySet<number> = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104],
   ...[109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515],
@@ -45,8 +45,8 @@ const otherProtocols: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Checks a URL. Only the userinfo is checked in the text. The rest is checked in the parsed URL, because that is
- * dialled. The caller must look up names next.
+ * Checks the parsed URL, because that is dialled; only the userinfo is checked in the text. The caller must look up
+ * names next.
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHttpsOnly): WebhookUrlVerdict {
   if (/\p{Cc}/u.test(text)) return { refused: "The URL contains a control character." };
@@ -72,7 +72,7 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules = publicHtt
   return refused === null ? { href: url.href, host, literal } : { refused };
 }
 
-/** Returns null if all addresses may be used. One refused address refuses all, because a socket may choose any. */
+/** One refused address refuses all, because a socket may choose any. */
 export function refusedAddresses(host: string, addresses: readonly string[], rules: WebhookUrlRules): string | null {
   for (const address of addresses) {
     const refusal = addressRefusal(address, rules.allow_networks);
@@ -87,8 +87,7 @@ function refusedLiteral(host: string, rules: WebhookUrlRules): string | null {
 }
 
 function refusedName(host: string, rules: WebhookUrlRules): string | null {
-  // The parser accepts "localhost..", "*.example.com" and "a,b", which are not host names and would bypass the rules
-  // below.
+  // The parser accepts "localhost..", "*.example.com" and "a,b", which would bypass the rules below.
   if (host.length > name_chars_max || !nameForm.test(host)) return "The URL has no valid host or port.";
   const isUnder = (suffix: string) => host === suffix || host.endsWith(`.${suffix}`);
   if (metadataSuffixes.some(isUnder)) return `${host} is a name of cloud metadata.`;

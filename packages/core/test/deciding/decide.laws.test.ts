@@ -10,7 +10,7 @@ import { inputOf, noon, policySource, type TestCase, type TestPolicy } from "../
 import { nothing, pointerNames, valueAt } from "../../src/values/json-patch.ts";
 import { redacted_text } from "../../src/values/redacted-texts.ts";
 
-/** Conditions that are unknown without their facts: no has() and no comparison with null. */
+/** Unknown without their facts: no has() and no comparison with null. */
 const condition: fc.Arbitrary<string> = fc.letrec<{ node: string; atom: string }>((tie) => ({
   node: fc.oneof(
     { depthSize: "small" },
@@ -68,7 +68,7 @@ function spec(
   });
 }
 
-/** Omits the fields that do not fit the effect. */
+/** Omits fields that do not fit the effect. */
 function policy(name: string, given: Record<string, unknown>, mode: "live" | "shadow" = "live"): TestPolicy {
   const { modify, suppresses, risk: added, ...rest } = given;
   const kept = {
@@ -115,7 +115,7 @@ const situation: fc.Arbitrary<TestCase> = fc.record({
   overrides: fc.subarray(names.map((name) => `pol_${name}`)),
 });
 
-/** The counted parts of a decision, sorted. */
+/** Sorted. */
 function counted({ verdict, reasons }: Pick<DecisionContent, "verdict" | "reasons">): unknown {
   const said = reasons.map(({ policy, effect, unknown_facts }) => [
     policy,

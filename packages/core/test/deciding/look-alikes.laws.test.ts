@@ -82,14 +82,13 @@ const membrane: fc.Arbitrary<NonNullable<TestCase["membrane"]>> = fc.record({
   ),
 });
 
-/** By letter: the Unicode letters that look like it. */
+/** Unicode letters that look like each letter. */
 const alike = new Map<string, string[]>();
 for (const [char, prototype] of Object.entries(prototypes))
   if (/^\p{L}$/u.test(char) && char.normalize("NFKC") === char)
     alike.set(prototype, [...(alike.get(prototype) ?? []), char]);
 const separators = ["_", "-", ".", " ", "/", ":", "\u2014", "\u00b7", "__", ""];
 
-/** Replaces some letters and separators by look-alikes. */
 function likeOf(name: string): fc.Arbitrary<string> {
   const characters = Array.from(name, (char, at) => {
     if (/[^A-Za-z0-9]/.test(char)) return fc.constantFrom(...separators, char);

@@ -1,4 +1,3 @@
-/** A further rule never reduces the number or rank of deciding people. */
 import { type Escalation, type Reviewer, type Role, roleMeets } from "@countersign/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -72,14 +71,14 @@ const membrane = fc.record({
   }),
 }) as fc.Arbitrary<Partial<DecideInput["membrane"]>>;
 
-/** `party`: the person served, or null. `absence`: who votes for an absent person. `at`: when everybody votes. */
+/** `party`: the person served. `at`: when everybody votes. */
 interface Circumstances {
   readonly at: string;
   readonly party: string | null;
   readonly absence: { readonly absent: string; readonly delegate: string } | null;
 }
 
-/** Lets these people approve repeatedly until nothing changes. */
+/** These people approve until nothing changes. */
 function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, absence, at }: Circumstances): Review {
   const absentIn = (reviewers: readonly Reviewer[], person: string): string | undefined =>
     absence?.delegate === person && reviewers.some(({ type, id }) => type === "user" && id === absence.absent)
@@ -129,7 +128,7 @@ function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, 
     }
     review = stepped.review;
     const { required, approvals } = review.record.quorum;
-    // A delegate and the absent person both approved, but have one vote.
+    // A delegate and the absent person share one vote.
     if (absence === null) expect(approvals < required).toBe(review.record.status === "pending");
     const met = review.record.panels.every(({ status }) => status === "met");
     expect(met).toBe(review.record.status !== "pending");
@@ -137,7 +136,7 @@ function approvedBy(voters: readonly string[], terms: EscalationTerms, { party, 
   return review;
 }
 
-/** True if at most two operators among these people can override the block. */
+/** At most two operators may take part. */
 function isOverriddenBy(voters: readonly string[], { content }: Decided, input: DecideInput): boolean {
   const terms = overrideTerms(content.reasons, input.policySet, input.membrane.escalation);
   if (terms.kind === "forbidden" || terms.demands.some((demand) => demand.quorum > 2)) return false;
@@ -149,7 +148,7 @@ function isOverriddenBy(voters: readonly string[], { content }: Decided, input: 
   return able.length >= terms.people;
 }
 
-/** True if these people can approve the held action or override the block. */
+/** By approving the held action, or by overriding the block. */
 function canPass(
   voters: readonly string[],
   decided: Decided,

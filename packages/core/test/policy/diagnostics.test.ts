@@ -1,4 +1,3 @@
-/** Covers every diagnostic: code, place in YAML and JSON, and help. */
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { checkPolicy } from "../../src/policy/check/check.ts";
