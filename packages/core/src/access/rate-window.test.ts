@@ -33,8 +33,8 @@ test.each(vectors.sequences)("recorded sequence: $name", ({ limit, steps }) => {
 type Asked = "take" | "look" | "refund";
 
 /**
- * The definition, word for word: all counted times, filtered anew at every step. A refund takes back one request that was
- * let in, the `which`-th of those not taken back yet, whether or not it still counts.
+ * Reference implementation. A refund takes back the `which`-th accepted request not yet refunded, even if it has
+ * expired.
  */
 function byDefinition(steps: readonly { gap_ms: number; asked: Asked; which: number; limit: number }[]) {
   let now = 1_767_225_600_000;
@@ -72,7 +72,7 @@ describe("RateWindow", () => {
     limit: fc.constantFrom(1, 3, 5, 5, 5),
   });
 
-  test("equals the definition, also with looks, with refunds of any request, and with a limit that changes", () => {
+  test("agrees with the reference for takes, looks, refunds and changing limits", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const window = new RateWindow();
@@ -91,7 +91,7 @@ describe("RateWindow", () => {
     );
   });
 
-  test("lets no more than the limit through in any 60 s, and a caller that waits Retry-After passes", () => {
+  test("allows at most the limit in any 60 s, and a caller that waits for Retry-After passes", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(4_000), { minLength: 50, maxLength: 300 }), (gaps) => {
         const window = new RateWindow();
@@ -129,7 +129,7 @@ describe("RateWindow", () => {
     expect(window.take(1, 160_000).allowed).toBe(true);
   });
 
-  test("a clock that steps back by more than a window refuses nobody until it has caught up", () => {
+  test("a clock that steps back by more than a window restarts the log", () => {
     const window = new RateWindow();
     expect(window.take(1, 9_000_000).allowed).toBe(true);
     expect(window.take(1, 100_000)).toMatchObject({ allowed: true, at_ms: 100_000, reset_unix: 160 });
@@ -147,13 +147,13 @@ describe("RateWindow", () => {
     };
     const before = heap();
     for (let ms = 0; ms < 60_000; ms++) for (let i = 0; i < 100; i++) window.take(limit, ms);
-    // One number per request would be 48 MB.
+    // One number per request would need 48 MB.
     expect(heap() - before).toBeLessThan(8_000_000);
     expect(window.take(limit, 59_999)).toMatchObject({ allowed: false, remaining: 0, retry_after: 1 });
     expect(window.take(limit, 60_000)).toMatchObject({ allowed: true, remaining: 99 });
   });
 
-  test("is idle from the moment nothing counts", () => {
+  test("is idle once nothing counts", () => {
     const window = new RateWindow();
     expect(window.idle(0)).toBe(true);
     const taken = window.take(5, 1_000);

@@ -1,4 +1,4 @@
-/** The format of ledger entries. Python's json and hashlib computed the leaves and hashes of these examples. */
+/** Expected hashes were computed with Python's json and hashlib. */
 import { describe, expect, test } from "vitest";
 import {
   type ChangeHeader,
@@ -92,7 +92,7 @@ describe("a decision", () => {
     expect(decisionHash(header, documents, salts)).toBe(hash);
   });
 
-  test.each(["intent", "facts", "data"] as const)("another %s, or another salt of it, has another hash", (name) => {
+  test.each(["intent", "facts", "data"] as const)("another %s or salt gives another hash", (name) => {
     const hash = decisionHash(plain, documents, salts);
     expect(decisionHash(plain, { ...documents, [name]: `${documents[name]} ` }, salts)).not.toBe(hash);
     expect(decisionHash(plain, documents, { ...salts, [name]: "04".repeat(16) })).not.toBe(hash);

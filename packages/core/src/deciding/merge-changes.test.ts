@@ -27,7 +27,7 @@ describe("modifications", () => {
   test.each([
     [256, "merged"],
     [5_000, "conflict"],
-  ])("%d small values make no content too large for a body without anybody noticing", (count, kind) => {
+  ])("%d small values together: %s", (count, kind) => {
     const requests = Array.from({ length: count }, (_, n) => ask("set", `/new_${n}`, "x".repeat(250)));
     const result = mergeChanges(content, requests);
     expect(result.kind).toBe(kind);
@@ -60,7 +60,7 @@ describe("modifications", () => {
     ]);
   });
 
-  test("no value carries elsewhere what another rule hides, whole, within a text, or deep inside", () => {
+  test("no value copies what another rule hides, entirely, in part or nested", () => {
     const secret = { ...content, ssn: "123-45-6789", account: 40_440_532 };
     const asked = (value: unknown, ...hides: Change[]) =>
       mergeChanges(secret, [ask("set", "/note", value, "q"), ...hides]);
@@ -71,13 +71,13 @@ describe("modifications", () => {
     }
     expect(asked(40_440_532, ask("redact", "/account"))).toMatchObject({ kind: "conflict" });
     expect(asked("the end of 6789", ask("redact", "/ssn"))).toMatchObject({ kind: "merged" });
-    // Where the value was there before, it is hidden nowhere.
+    // A text that also occurs in a visible place is not hidden.
     expect(
       mergeChanges({ ...secret, copy: "123-45-6789" }, [ask("set", "/note", "123-45-6789"), ask("redact", "/ssn")]),
     ).toMatchObject({ kind: "merged" });
   });
 
-  test("what is already as asked for makes no operation", () => {
+  test("a change that already holds makes no operation", () => {
     expect(
       plan(
         ask("cap", "/amount_usd", 900),
@@ -88,7 +88,7 @@ describe("modifications", () => {
     ).toEqual([]);
   });
 
-  test("of several caps the least counts, of several floors the greatest", () => {
+  test("the lowest cap and the highest floor count", () => {
     expect(plan(ask("cap", "/amount_usd", 500), ask("cap", "/amount_usd", 300, "q"))).toEqual([
       ["replace", "/amount_usd", 300],
     ]);
@@ -134,7 +134,7 @@ describe("modifications", () => {
       expect(
         mergeChanges(content, [ask("redact", "/ssn", undefined, redacts), ask("remove", "/ssn", undefined, removes)]),
       ).toMatchObject({ operations: [{ op: "remove", path: "/ssn", policy_id: `pol_${removes}` }] });
-    // Of several that want the same the first by name is told.
+    // Equal changes are attributed to the policy whose name sorts first.
     for (const op of ["redact", "remove"] as const)
       expect(mergeChanges(content, [ask(op, "/ssn", undefined, "q"), ask(op, "/ssn", undefined, "p")])).toMatchObject({
         operations: [{ path: "/ssn", policy_id: "pol_p" }],
@@ -144,7 +144,7 @@ describe("modifications", () => {
     ]);
   });
 
-  test("names that differ behind their first 200 characters are two places", () => {
+  test("names that differ after 200 characters are two places", () => {
     const [one, two] = [`${"a".repeat(200)}1`, `${"a".repeat(200)}2`];
     const result = mergeChanges({ [one]: "123", [two]: "456" }, [ask("redact", `/${one}`), ask("redact", `/${two}`)]);
     expect(result).toMatchObject({ content: { [one]: "[redacted]", [two]: "[redacted]" } });
@@ -167,12 +167,12 @@ describe("modifications", () => {
     expect(result).toMatchObject({ kind: "merged", content: { items: [{ id: 2 }] } });
   });
 
-  test("what is appended stands behind the entries that are named, and replaces none", () => {
+  test("an appended entry comes after numbered entries and replaces none", () => {
     const result = mergeChanges({ list: [1] }, [ask("set", "/list/-", "last"), ask("set", "/list/1", "second", "q")]);
     expect(result).toMatchObject({ kind: "merged", content: { list: [1, "second", "last"] } });
   });
 
-  test("objects missing above a place are made, once", () => {
+  test("missing parent objects are created once", () => {
     expect(plan(ask("set", "/a/b/c", 1), ask("set", "/a/b/d", 2))).toEqual([
       ["add", "/a", {}],
       ["add", "/a/b", {}],
@@ -194,7 +194,7 @@ describe("modifications", () => {
     expect(mergeChanges(content, requests).kind).toBe("conflict");
   });
 
-  test("all conflicts are told, with those they are between", () => {
+  test("all conflicts are reported with their policies", () => {
     const requests = [
       ask("cap", "/ssn", 10),
       ask("set", "/person", {}, "q"),
@@ -216,14 +216,14 @@ describe("modifications", () => {
     ]);
   });
 
-  test("values that make the content larger than a body may be are a conflict, however they hold one text many times", () => {
+  test("values that make the content too large are a conflict, even if they repeat one text", () => {
     const text = "é".repeat(100_000);
     const asked = (...requests: Change[]) => mergeChanges({ text }, requests).kind;
     expect(asked(...[1, 2, 3, 4].map((n) => ask("set", `/z${n}`, text)))).toBe("merged");
     expect(asked(...[1, 2, 3, 4, 5].map((n) => ask("set", `/z${n}`, text)))).toBe("conflict");
     expect(asked(ask("set", "/z", Array(10_000).fill(text)))).toBe("conflict");
     expect(asked(ask("set", "/text", Array(5).fill(text)))).toBe("merged");
-    // What is only hidden always can be.
+    // Redactions never conflict.
     expect(mergeChanges({ text: text.repeat(9) }, [ask("redact", "/none")]).kind).toBe("merged");
   });
 
@@ -243,7 +243,7 @@ describe("modifications", () => {
     expect(redactContent(content, []).content).toBe(content);
   });
 
-  test("names of digits and letters have one order, whatever the order of asking", () => {
+  test("numbers and names have one order for any order of changes", () => {
     const [nine, ten, letter] = [ask("set", "/9", 1), ask("set", "/10", 1), ask("set", "/1a", 1)];
     for (const asked of [
       [nine, ten, letter],
@@ -253,7 +253,7 @@ describe("modifications", () => {
       expect(plan(...asked).map(([, path]) => path)).toEqual(["/9", "/10", "/1a"]);
   });
 
-  test("the order of asking never matters, and the patch leads from the content to the result", () => {
+  test("the order of changes never matters, and the patch produces the result", () => {
     const path = fc.constantFrom("/a", "/a/b", "/n", "/l/0", "/l/1", "/l/2", "/l/-", "/x/y");
     const op = fc.constantFrom("remove", "redact", "set", "cap", "floor") as fc.Arbitrary<Change["op"]>;
     const request = fc
