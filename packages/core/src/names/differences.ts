@@ -1,16 +1,15 @@
 import { foldName } from "@countersign/contract";
 import { type Cell, cellsOf } from "./skeleton.ts";
 
-/** Characters of a name, and those of the known name at their place. One of both may be empty. */
+/** Characters of a name, and those of the known name in their place. One may be empty. */
 interface Difference {
   readonly given: string;
   readonly known: string;
 }
 
-/** The most differences that a sentence names. */
 const differences_named_max = 8;
 
-/** Says in which characters a name differs from a known name that it looks like. */
+/** Lists the characters in which a name differs from the known name that it looks like. */
 export function differencesText(given: string, known: string): string {
   const all = differencesOf(cellsOf(given), cellsOf(known));
   const others = all.filter((each) => foldName(each.given) !== foldName(each.known));
@@ -26,7 +25,7 @@ function differenceText({ given, known }: Difference): string {
   return `${shown(given)} for ${shown(known)}`;
 }
 
-/** Returns characters with their code points; without the characters themselves if one of them cannot be seen. */
+/** Returns characters with their code points; code points only if a character is invisible. */
 function shown(text: string): string {
   const codes = Array.from(
     text,

@@ -2,27 +2,24 @@ import { foldName } from "@countersign/contract";
 import type { NameKind, NamePart, NameSource, PolicyNames } from "./policy-names.ts";
 import { areOtherNumbers, type Cell, cellsOf, skeletonsOf, withPart } from "./skeleton.ts";
 
-/** A known name that another name looks like. */
 export interface Likeness {
   readonly known: string;
-  /** Whether `match` or the catalogue names it. Else it is a text in an expression, which may be about something else. */
+  /** True if `match` or the catalogue names it. False for a text in an expression, which may have another meaning. */
   readonly is_named: boolean;
 }
 
-/** Known agent ids. */
 export interface AgentNames {
-  /** Returns the known ids that an id looks like; mostly none. */
+  /** Returns the known ids that an id looks like. */
   like(agent_id: string): readonly Likeness[];
 }
 
-/** The known names of each kind. */
 export type KnownNamesByKind = Readonly<Record<NameKind, KnownNames>>;
 
 const none: readonly never[] = Object.freeze([]);
 const cached_max = 1_024;
 const cached_chars_max = 256;
 
-/** The names of one kind in some rules, or in a catalogue. */
+/** Names of one kind in rules or a catalogue. */
 class NameTable {
   /** Folded. */
   readonly names = new Set<string>();
@@ -52,7 +49,7 @@ class NameTable {
   }
 }
 
-/** The names of one kind that rules and the catalogue know. Finds those that another name looks like. */
+/** Names of one kind that rules and the catalogue know. */
 class KnownNames {
   private readonly tables: readonly NameTable[];
   private readonly cache = new Map<string, readonly Likeness[]>();
@@ -63,14 +60,14 @@ class KnownNames {
     this.is_empty = this.tables.length === 0;
   }
 
-  /** Returns the known names that a name looks like; mostly none. A name that is known itself looks like no other name. */
+  /** Returns the known names that a name looks like. None if the name itself is known. */
   like(name: string): readonly Likeness[] {
     if (this.is_empty) return none;
     const known = this.cache.get(name);
     if (known !== undefined) return known;
     const found = this.find(name);
     if (name.length > cached_chars_max) return found;
-    // Callers choose names, so the cache is cleared when it is full.
+    // Callers choose names, so the cache must be bounded.
     if (this.cache.size >= cached_max) this.cache.clear();
     this.cache.set(name, found);
     return found;
@@ -83,7 +80,7 @@ class KnownNames {
     const found = new Map<string, boolean>();
     for (const { literalsBySkeleton } of this.tables) {
       for (const known of alike(literalsBySkeleton, skeletons)) {
-        // An expression does not fold names, so another spelling of a known name is none to it.
+        // Expressions do not fold names, so another spelling of a known name does not match.
         const is_other = is_known ? foldName(known) !== folded : areOtherNumbers(name, known);
         if (known !== name && !is_other) found.set(known, false);
       }
@@ -97,7 +94,7 @@ class KnownNames {
     return found.size === 0 ? none : Array.from(found, ([known, is_named]) => ({ known, is_named }));
   }
 
-  /** Yields the name with known prefixes and parts in place of what looks like them, and whether a rule's `match` names those. */
+  /** Yields the name with its look-alike prefixes and parts replaced by the known ones. */
   private *withParts(name: string, folded: string): Generator<readonly [known: string, is_named: boolean]> {
     if (this.tables.every(({ prefixesBySkeleton, parts }) => prefixesBySkeleton.size + parts.size === 0)) return;
     const cells = cellsOf(name);
@@ -119,7 +116,10 @@ function alike(table: ReadonlyMap<string, ReadonlySet<string>>, skeletons: reado
   return skeletons.flatMap((skeleton) => [...(table.get(skeleton) ?? none)]);
 }
 
-/** Yields the prefixes whose skeleton begins the skeleton of these characters. There may be thousands of others. */
+/**
+ * Yields the prefixes whose skeleton begins the skeleton of these characters. Does not scan the table, which may have
+ * thousands of entries.
+ */
 function* prefixesIn(table: ReadonlyMap<string, ReadonlySet<string>>, cells: readonly Cell[]): Generator<string> {
   let letters = "";
   for (const cell of table.size === 0 ? none : cells) {
@@ -133,7 +133,7 @@ function addTo(table: Map<string, Set<string>>, name: string): void {
   for (const skeleton of skeletonsOf(name)) table.set(skeleton, (table.get(skeleton) ?? new Set()).add(name));
 }
 
-/** Collects the known names of these policies. The result adds the verbs of a catalogue to them. */
+/** Collects the known names of policies. The result adds the verbs of a catalogue. */
 export function knownNames(
   policies: readonly PolicyNames[],
 ): (catalogue: readonly { readonly verb: string }[]) => KnownNamesByKind {
@@ -146,7 +146,6 @@ export function knownNames(
   };
 }
 
-/** Collects known agent ids. */
 export function agentNames(agent_ids: readonly string[]): AgentNames {
   return new KnownNames([new NameTable([sourceOf(agent_ids)])]);
 }

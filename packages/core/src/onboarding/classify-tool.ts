@@ -17,7 +17,7 @@ import {
 } from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
-/** A tool as MCP's `tools/list` gives it. `inputSchema` is MCP's spelling, `input_schema` the API's; both are read. */
+/** A tool of MCP's `tools/list`. MCP writes `inputSchema`, the API `input_schema`. */
 export interface Tool {
   readonly name: string;
   readonly description?: string | undefined;
@@ -31,9 +31,9 @@ export interface Tool {
  *
  * - 0.9 the name contains a verb and its object
  * - 0.7 the name contains the verb alone, or behind other words
- * - 0.5 only the description or a parameter tells, or the verb has other meanings too
+ * - 0.5 found only in the description or a parameter, or the verb has other meanings too
  * - 0.4 two words or an annotation contradict each other
- * - 0.1 nothing tells
+ * - 0.1 not found
  */
 export interface ToolAction {
   readonly verb: string;
@@ -41,16 +41,16 @@ export interface ToolAction {
   readonly data_classes: readonly string[];
   readonly confidence: number;
   readonly because: string;
-  /** The types that the input schema gives its parameters; absent: it gives none. */
+  /** Types in the input schema. */
   readonly parameters?: Readonly<Record<string, ParameterType>>;
-  /** The tool reads, and third parties may have written what it reads. */
+  /** The tool reads texts that third parties may have written. */
   readonly reads_third_party: boolean;
 }
 
 type Stems = readonly string[];
 type Verdict = Pick<ToolAction, "type" | "confidence" | "because">;
 
-/** A rule that fits, and the words of the rule that fit. */
+/** A matching rule, and the words that matched. */
 interface Match {
   readonly rule: WordRule<string>;
   readonly word: string;
@@ -59,7 +59,7 @@ interface Match {
 
 const unknown = "other.unclassified";
 const actionRules = [...objectRules, ...verbRules];
-/** Verbs of tools that only read. "load" and "open" have rules of their own, because they may also change something. */
+/** Verbs of tools that only read. "load" and "open" have other rules, because they may also change something. */
 const reading = verbRules.find(({ means }) => means === "data.read")?.words ?? new Map();
 const acting = new Set(actionRules.flatMap((rule) => [...rule.words.keys()]).filter((word) => !reading.has(word)));
 /** Types from strict to harmless. The verbs of records rank them, not the few objects. */
@@ -69,7 +69,7 @@ const ranks: readonly string[] = [...objectRules.filter(({ means }) => !means.st
 const isVerb = (word: string): boolean => acting.has(word) || reading.has(word);
 const stemsOf = (text: string): Stems => wordsOf(text).map(stem);
 
-/** Returns how a rule fits: one of its words is in `words`, and another of the other ones is in `all`. */
+/** Returns the match of a rule: one of its words is in `words`, and a word beside it in `all`. */
 const fit = (rule: WordRule<string>, words: Stems, all: Stems): Match | null => {
   for (const one of words) {
     const word = rule.words.get(one);
@@ -95,7 +95,7 @@ const said = ({ rule, word, beside }: Match, confidence: number, where: string):
   because: `"${word}"${beside === null ? "" : ` and "${beside}"`} ${where}.`,
 });
 
-/** Returns the name without what a host puts before it: "mcp__github__create_issue" is create_issue. */
+/** Removes a host's prefix: "mcp__github__create_issue" becomes create_issue. */
 const ownName = (name: Stems): Stems => {
   if (name[0] === "function" && name.length > 1) return name.slice(1);
   if (name[0] !== "mcp" || name.length < 3) return name;
@@ -121,7 +121,10 @@ const verbsOf = (name: Stems): Stems => {
   return later === undefined ? verbs : [...verbs, later];
 };
 
-/** Returns what the first words of a description say. After a name that reads, only its first verb or one after "and" counts. */
+/**
+ * Returns the match of a description's first words. After a name that reads, only its first verb or one after "and"
+ * counts.
+ */
 const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   const start = told.slice(0, 12);
   const acts = (word: string) => acting.has(word) && !(name_reads && nounsBeforeReading.has(word));
@@ -131,7 +134,7 @@ const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   return firstFit(objectRules, verbs, told) ?? firstFit(verbRules, verbs, told);
 };
 
-/** Returns whether an object comes before a reading verb, as in order_search and charge_item_list. */
+/** Returns true if an object comes before a reading verb, as in order_search. */
 const endsReading = (name: Stems): boolean =>
   nounsBeforeReading.has(name[0] ?? "") &&
   reading.has(name.at(-1) ?? "") &&
@@ -164,7 +167,7 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   return { type: unknown, confidence: 0.1, because: "No word of the name or the description says what it does." };
 };
 
-/** Returns the parts of a name that says several things, as check_and_pay does. */
+/** Splits a name of several actions, such as check_and_pay. */
 const partsOf = (name: Stems): readonly Stems[] => {
   const parts: string[][] = [[]];
   for (const word of name) {
@@ -174,7 +177,7 @@ const partsOf = (name: Stems): readonly Stems[] => {
   return parts.filter((part) => part.length > 0);
 };
 
-/** The strictest part of a name decides. A part that says nothing makes the whole unsure. */
+/** The strictest part decides. A part without a match makes the whole uncertain. */
 const verdictOnParts = (parts: readonly Stems[], parameters: Stems): Verdict => {
   const all = parts.map((part) => verdictOn(part, [], parameters));
   const rank = ({ type }: Verdict) => ranks.indexOf(type);
@@ -199,7 +202,7 @@ const parameterNames = (tool: Tool): readonly string[] => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties).slice(0, 200) : [];
 };
 
-/** Trusts a host's hint less than the name: a hint lowers confidence and never relaxes the type. */
+/** Applies a host's hint. Hints are less reliable than the name: they lower confidence and never relax the type. */
 const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const read_only = property(tool.annotations, "readOnlyHint");
   if (read_only === true && verdict.type === unknown) {
@@ -210,7 +213,7 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const disagrees = (read_only === true && !reads) || ((read_only === false || destructive) && reads);
   if (!disagrees) return verdict;
   return {
-    // A hint that a reading name changes something is believed.
+    // Trusts a hint that a reading name changes something.
     type: reads ? unknown : verdict.type,
     confidence: Math.min(verdict.confidence, 0.4),
     because: `${verdict.because} Its ${destructive ? "destructive" : "read-only"} annotation says otherwise.`,
@@ -218,8 +221,8 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
 };
 
 /**
- * Returns what a tool seems to do, from the words of its name, description and parameters. Deterministic. It is a proposal for
- * a person to confirm.
+ * Proposes the action of a tool from the words of its name, description and parameters. Deterministic. A person must
+ * confirm it.
  */
 export const classifyTool = (tool: Tool): ToolAction => {
   const full = stemsOf(tool.name);

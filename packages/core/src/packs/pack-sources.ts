@@ -1,18 +1,16 @@
 import type { PolicySource } from "../policy/compile.ts";
 import type { PolicyDocument } from "../policy/document.ts";
 
-/** The rules of a service's packs, by name. */
 export type PackRules = ReadonlyMap<string, { readonly rules: readonly PolicyDocument[] }>;
 
-/** The names that are packs, each once and in order: what a membrane's list comes to. */
+/** Returns the distinct names that are packs, sorted. */
 export function knownPacks(packs: PackRules, names: readonly string[]): string[] {
   return [...new Set(names)].filter((name) => packs.has(name)).sort();
 }
 
-/** Returns the policy id of a pack's rule. */
 export const packRuleId = (rule: string): string => `pol_${rule}`;
 
-/** The rules of these packs as policies of a set, without those that are off; all live, each with an id of its name. */
+/** Returns the enabled rules of these packs as live policies. */
 export function packSources(
   packs: PackRules,
   names: readonly string[],

@@ -1,10 +1,6 @@
-/**
- * Paths of policies that may name many places: JSON Pointers in which `*` matches every entry of a list and every
- * member of an object.
- */
+/** Paths of policies: JSON Pointers in which `*` matches every entry of a list and every member of an object. */
 import { isIndex, pointerNames, pointerToken } from "./json-patch.ts";
 
-/** Returns true if a path may name more than one place. */
 export function isStarred(path: string): boolean {
   return path.includes("*") && pointerNames(path).includes("*");
 }
@@ -26,7 +22,7 @@ function membersOf(value: unknown, name: string): [string, unknown][] {
   return [[name, (value as Record<string, unknown>)[name]]];
 }
 
-/** Returns true if the path names the place, or a place above it. */
+/** Returns true if the path names the place or a parent of it. */
 export function coversPlace(path: string, place: string): boolean {
   const names = pointerNames(place);
   const wanted = pointerNames(path);

@@ -1,6 +1,6 @@
 /**
- * Parses an absolute URL. Returns null if the text is none. `URL.canParse` must not be used instead: in Node 20 it
- * refuses every URL with a character from U+0080 to U+00FF after some thousand calls, when it is compiled.
+ * Returns null if the text is no absolute URL. Not `URL.canParse`: when compiled, Node 20's version refuses every URL
+ * with a character from U+0080 to U+00FF.
  */
 export function readUrl(text: string): URL | null {
   try {
