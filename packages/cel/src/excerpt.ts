@@ -1,5 +1,5 @@
 /**
- * Returns a piece of source on one line, at most `units_max` UTF-16 units long, cut between characters. Stored records
+ * Returns source text on one line, at most `units_max` UTF-16 units long, cut between characters. Stored records
  * contain it.
  */
 export function excerpt(source: string, units_max: number): string {

@@ -6,7 +6,6 @@ export interface Field {
   readonly nullable?: boolean;
 }
 
-/** The primitive kinds. */
 type Simple = "error" | "null" | "bool" | "int" | "uint" | "double" | "string" | "bytes" | "timestamp" | "duration";
 
 /** A CEL type. Build it with the constants and functions of this file. */
@@ -20,7 +19,7 @@ export type Type =
       readonly kind: "object";
       readonly name: string;
       readonly fields: ReadonlyMap<string, Field>;
-      /** The type of undeclared keys; null for a closed object. */
+      /** Type of undeclared keys; null for a closed object. */
       readonly rest: Type | null;
     }
   | { readonly kind: "opaque"; readonly name: string; readonly parameters: readonly Type[] }
@@ -39,7 +38,6 @@ export const BYTES: Type = { kind: "bytes" };
 export const TIMESTAMP: Type = { kind: "timestamp" };
 export const DURATION: Type = { kind: "duration" };
 
-/** Returns a type for one of several types. */
 export function anyOf(among: readonly Type[]): Type {
   return { kind: "dyn", among };
 }
@@ -69,7 +67,7 @@ export function parameter(name: string): Type {
 /**
  * Returns the type of a JSON object with known fields.
  *
- * `open: true` allows other keys as `dyn`; a type allows other keys of that type. Otherwise an unknown field is an
+ * `open: true` allows other keys as `dyn`; a type allows other keys of that type. By default an unknown field is an
  * error with a suggestion. Diagnostics call the object `name`.
  */
 export function objectOf(
@@ -81,7 +79,7 @@ export function objectOf(
   return { kind: "object", name: options.name ?? "object", fields: table, rest };
 }
 
-/** Returns the type as CEL writes it: `list(int)`, `map(string, dyn)`. */
+/** Returns the type as CEL writes it: `map(string, dyn)`. */
 export function typeName(t: Type): string {
   switch (t.kind) {
     case "list":
@@ -103,7 +101,6 @@ export function typeName(t: Type): string {
   }
 }
 
-/** Compares two types by structure. */
 export function sameType(a: Type, b: Type): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind) return false;
@@ -135,7 +132,6 @@ export function isNumeric(t: Type): boolean {
   return t.kind === "int" || t.kind === "uint" || t.kind === "double";
 }
 
-/** Returns the type of `type(x)`. */
 export function typeOf(of: Type): Type {
   return { kind: "type", of };
 }

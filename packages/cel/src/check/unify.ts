@@ -1,10 +1,8 @@
 import { DYN, sameType, type Type } from "./type.ts";
 
 /**
- * Finds the types for the type parameters of one expression, step by step.
- *
- * The rules are CEL's gradual typing. `dyn` fits everything. A parameter takes the more general of its types. Null fits
- * objects, timestamps, durations and opaque types.
+ * Finds the type parameters of one expression, step by step. `dyn` fits everything. A parameter takes the more general
+ * of its types. Null fits objects, timestamps, durations and opaque types.
  */
 export class Substitution {
   private bound: Map<string, Type>;
@@ -34,7 +32,7 @@ export class Substitution {
     return { kind: "parameter", name: `_${this.fresh++}` };
   }
 
-  /** Returns whether `from` fits where `to` is expected. Binds parameters only if it fits. */
+  /** Returns true if `from` fits where `to` is expected. Binds parameters only then. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
     if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;
@@ -154,7 +152,6 @@ function transform(t: Type, parameter: (p: Type & { kind: "parameter" }) => Type
   }
 }
 
-/** Returns the less specific of two compatible types. */
 function mostGeneral(a: Type, b: Type): Type {
   return lessSpecific(a, b) ? a : b;
 }

@@ -6,7 +6,7 @@ import { blame, type Code, code, type Run } from "./code.ts";
 import { fits } from "./fits.ts";
 import type { Frame } from "./frame.ts";
 
-/** Compiles a call of a library or host function. `args[0]` is the receiver of a member call. */
+/** `args[0]` is the receiver of a member call. */
 export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, describe: (f: Frame) => string): Code {
   const cost = args.reduce((sum, a) => sum + a.cost, 1);
   if (f.variadic !== true && !f.overloads.some((o) => o.parameters.length === args.length)) {
@@ -27,7 +27,7 @@ export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, 
   return code({ run, small, cost, type, describe });
 }
 
-/** Runs a library function. It gets values only, and checks their types itself. */
+/** Runs a library function. Its arguments are values, and it checks their types. */
 function strict(f: FunctionDeclaration, implementation: Implementation, args: readonly Code[]): Run {
   const finish = (found: Value | undefined, values: readonly Value[], frame: Frame): Value => {
     if (frame.left < 0) return SPENT;
@@ -102,7 +102,7 @@ function checkedArguments(f: FunctionDeclaration, args: readonly Code[]): Run {
     const values = args.map((a) => a.run(frame));
     const bad = combine(values);
     if (bad !== null) return bad;
-    // JSON null is a missing fact, so it fits only a declared null, and not even dyn.
+    // JSON null is a missing fact, so it fits only a declared null, not dyn.
     const takes = (v: Value, t: Type) => (v === null ? t.kind === "null" : fits(v, t));
     const way = ways.find((o) => values.every((v, i) => takes(v, parameterAt(f, o, i))));
     if (way === undefined) return noOverload(f, args, values, frame);
@@ -117,13 +117,13 @@ function parameterAt(f: FunctionDeclaration, o: Overload, i: number): Type {
   return o.parameters[f.variadic ? Math.min(i, last) : i] as Type;
 }
 
-/** Converts a value to what a host function expects: a declared double arrives as a number. */
+/** Converts a value for a host function: a declared double arrives as a number. */
 function forHost(v: Value, declared: Type): Value {
   if (declared.kind !== "double") return v;
   return typeof v === "bigint" ? Number(v) : v instanceof Uint ? Number(v.unsigned) : v;
 }
 
-/** Converts the result of a host function. Whole numbers become ints where int is declared. */
+/** Converts a host function's result. Whole numbers become ints where int is declared. */
 function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   if (found === undefined) throw new TypeError(`the host function ${f.name} returned nothing`);
   if (typeof found === "number" && f.overloads[0]?.result.kind === "int" && Number.isSafeInteger(found))
@@ -131,7 +131,7 @@ function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   return found;
 }
 
-/** Reports the arguments that no overload accepts. If each one fits alone, reports all that are not constants. */
+/** Reports the arguments that no overload accepts. If each fits alone, reports all that are not constants. */
 function noOverload(f: FunctionDeclaration, args: readonly Code[], values: readonly Value[], frame: Frame): Value {
   const wrong = values.map(
     (v, i) => v === null || !f.overloads.some((o) => i < o.parameters.length && fits(v, parameterAt(f, o, i))),

@@ -17,15 +17,12 @@ import { conditional, logic, not } from "./logic.ts";
 import { isRisky, Path, readSlowly } from "./paths.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/**
- * Compiles a checked expression to closures. A part that the checker refused becomes an operand that fails when
- * evaluated.
- */
+/** Compiles a checked expression to closures. A part that the checker refused fails when evaluated. */
 export function compileExpression(ast: Ast, checked: Checked, prefixes: Prefixes): Code {
   return new Compiler(ast, checked, prefixes).compile(ast.root);
 }
 
-/** Returns a local variable's name in reasons, by slot. */
+/** Returns the name in reasons. */
 type Describe = (f: Frame) => string;
 
 class Compiler {
@@ -64,7 +61,7 @@ class Compiler {
       case "call": {
         const f = this.checked.functions.get(e.id);
         if (f === undefined) return failing(new Failure(`no such function: ${e.name}`), type, text);
-        // A namespaced call (`math.abs(x)`) has a target in the source but no receiver.
+        // A namespaced call (`math.abs(x)`) has a target but no receiver.
         const receiver =
           e.target !== null && !f.name.includes(".")
             ? [e.target]
@@ -172,7 +169,7 @@ class Compiler {
     return made === null ? null : this.coerce({ ...made, cost: found.keys.length + 1 }, type);
   }
 
-  /** Returns the start of a chain of plain selections and its fields, or null. */
+  /** Returns the start and the fields of a chain of plain selections, or null. */
   private chain(e: Expr): { reference: Reference; keys: string[] } | null {
     const keys: string[] = [];
     for (let at = e; ; at = at.operand) {
@@ -219,7 +216,7 @@ class Compiler {
   }
 
   private pathOf(root: string, keys: readonly string[]): Path {
-    // A quoted field may contain a dot, so the text `a.b.c` has two meanings.
+    // Not the text `a.b.c`, because a quoted field may contain a dot.
     const key = `${root}\0${keys.join("\0")}`;
     const known = this.paths.get(key);
     if (known !== undefined) return known;

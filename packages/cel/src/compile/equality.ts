@@ -9,9 +9,9 @@ import type { Frame } from "./frame.ts";
 /**
  * Compiles `a == b` (`sign` true) or `a != b`.
  *
- * Comparing with the literal null is always definite. Otherwise a null fact counts as unknown. A fact that contradicts
- * its declared type is unknown, too. So is a fact with a declared type beside a value of another kind: `"false" ==
- * true` must not silently be false.
+ * Comparing with the literal null is definite. Otherwise a null fact is unknown, as is a fact that contradicts its
+ * declared type. A declared type beside a value of another kind is unknown: `"false" == true` must not silently be
+ * false.
  */
 export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
@@ -77,7 +77,7 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
 
 /**
  * Returns why two values of different kinds cannot be compared, or null. A declared type on either side makes the other
- * value an error.
+ * value wrong.
  */
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
   if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
@@ -85,14 +85,14 @@ function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null 
   return unknown((other.fromBindings ? other : (typed.handsOn ?? typed)).describe(f), "type");
 }
 
-/** Returns whether the host declares the operand's type. */
+/** Returns true if the host declares the operand's type. */
 function isTyped(node: Code, f: Frame): boolean {
   const { fromBindings, type, describe } = node.handsOn ?? node;
   if (!fromBindings || type.kind === "error") return false;
   return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
 
-/** Returns the kind of a value. All numbers have one kind. */
+/** All numbers have one kind. */
 function kindOf(x: Value): string {
   if (typeof x === "bigint" || x instanceof Uint) return "number";
   if (typeof x !== "object") return typeof x;
@@ -120,7 +120,7 @@ function merged(a: Unknown | Failure | null, b: Unknown | Failure | null): Unkno
   return a === null ? b : b === null ? a : merge(a, b);
 }
 
-/** Finds unknown markers inside two containers that are compared. */
+/** Finds unknown markers in two containers that are compared. */
 function markers(x: Value, y: Value, f: Frame): Unknown | Failure | null {
   if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return null;
   return merged(marker(x, f), marker(y, f));
@@ -142,7 +142,7 @@ function marker(x: Value, f: Frame): Unknown | Failure | null {
   return found;
 }
 
-/** Returns the double equal to an int, or the int itself if the safe range has none. */
+/** Returns the equal double, or the int itself beyond the safe range. */
 export function exactNumber(n: bigint): number | bigint {
   return n >= -9007199254740991n && n <= 9007199254740991n ? Number(n) : n;
 }
@@ -192,7 +192,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     const scalar = typeof x === "string" || typeof x === "boolean";
     const kind = kindOf(x);
     const is_typed = isTyped(a, f);
-    /** The operand with a declared type that met a value of another kind. */
+    /** Set when an operand with a declared type met a value of another kind. */
     let typed: Code | null = null;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
@@ -207,7 +207,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
       }
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
-      // The budget ended during this comparison, so equality is not known.
+      // The budget ended during this comparison, so equality is unknown.
       else if (!scalar && equal(x, y, f)) return f.left < 0 ? SPENT : true;
       else if (!scalar && typeof x === "object" && x !== null && typeof y === "object" && y !== null) {
         if (own === undefined) own = marker(x, f);

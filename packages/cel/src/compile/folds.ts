@@ -6,13 +6,13 @@ import { CelMap, isMap, type MapKey, mapKey, Optional, type Value } from "../val
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
-/** The two columns of a comprehension: the values of its variables at each step. */
+/** Values of a comprehension's two variables, by step. */
 interface Steps {
   readonly first: readonly Value[];
   readonly second: readonly Value[] | null;
 }
 
-/** Compiles a comprehension macro. `slot` holds its first variable. Every step charges the nodes it evaluates. */
+/** Compiles a comprehension macro. `slot` holds its first variable. Each step charges its nodes. */
 export function fold(
   e: Fold,
   range: Code,
@@ -46,7 +46,6 @@ function runOf(e: Fold, range: Code, filter: Code | null, body: Code | null, slo
   }
 }
 
-/** Returns the steps to run, or a non-value. */
 function stepsOf(range: Code, two: boolean, f: Frame): Steps | Unknown | Failure {
   const r = range.run(f);
   if (Array.isArray(r)) return two ? { first: r.map((_, i) => BigInt(i)), second: r } : { first: r, second: null };

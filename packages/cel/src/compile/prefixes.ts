@@ -1,20 +1,14 @@
-/**
- * Paths with later prefixes are read step by step, because the table must not grow with the number of compiled
- * expressions.
- */
+/** Further paths are read step by step, so that the table does not grow with the expressions. */
 const prefixes_max = 256;
 
 /**
- * Slots for the beginnings of paths that an environment's programs read (`facts`, `facts.organizational`).
- *
- * Programs that share an evaluation look up each beginning once. Reading a field is then one property access on a known
- * object, which is most of a condition's cost: 67 ns a condition in bench/cel, against 95 ns if every program walks its
- * own path.
+ * Slots for the beginnings of paths (`facts`, `facts.organizational`). Programs of one evaluation look up each
+ * beginning once. A condition in bench/cel takes 67 ns with these slots and 95 ns without.
  */
 export class Prefixes {
   private readonly slots = new Map<string, number>();
   private readonly base: Prefixes | null;
-  /** Number of slots that `base` had when this table was made. */
+  /** Slots of `base` when this table was created. */
   private readonly inherited: number;
 
   /** `base` does not see additions to this table. */
@@ -37,7 +31,7 @@ export class Prefixes {
     return this.size - 1;
   }
 
-  /** Returns whether this table owns or inherits the first `reach` slots of `table`. */
+  /** Returns true if this table owns or inherits the first `reach` slots of `table`. */
   holds(table: Prefixes, reach: number): boolean {
     return table === this || (this.base !== null && reach <= this.inherited && this.base.holds(table, reach));
   }
