@@ -11,12 +11,10 @@ import {
   plainMembrane,
 } from "@countersign/core";
 
-/** The clock of the benchmark. */
 const now_us = 1_795_024_800_000_000;
 
 const intents_count = 64;
 
-/** Returns a live policy set of these documents. */
 export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   const policies = documents.map((document, index) => ({
     policy_id: `pol_${index}`,
@@ -28,7 +26,6 @@ export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   return compilePolicySet({ policies, version: 1 });
 }
 
-/** Returns the rules of every pack of this repository. */
 export function packDocuments(): PolicyDocument[] {
   const packs = join(import.meta.dirname, "../../packs");
   return readdirSync(packs, { withFileTypes: true })

@@ -1,5 +1,3 @@
-/** The figures of one run, and the table they are printed as. */
-
 /** Medians over the rounds, except `max_ms` (the worst), `wrong_answers` (the sum) and `resident_mib` (at the end). */
 export interface TargetReport {
   readonly target: string;
@@ -13,14 +11,14 @@ export interface TargetReport {
   readonly cpu_children: number;
   readonly cpu_load: number;
   readonly cpu_others: number;
-  /** Only for the service's own event loop. Null for the other targets. */
+  /** Only for the service's own event loop. */
   readonly loop_delay_p99_ms: number | null;
   readonly wrong_answers: number;
   readonly first_wrong: string | null;
   readonly resident_mib: number;
 }
 
-/** The service's memory after this many decisions. `heap_mib` includes garbage. */
+/** Memory after this many decisions. `heap_mib` includes garbage. */
 export interface SoakPoint {
   readonly decisions: number;
   readonly resident_mib: number;
@@ -28,8 +26,8 @@ export interface SoakPoint {
 }
 
 /**
- * One run. `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's own
- * count, and the bytes of their tables and indexes.
+ * `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's count, and the
+ * bytes of their tables and indexes.
  */
 export interface Report {
   readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
@@ -77,7 +75,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map(line).join("\n");
 }
 
-/** Returns the limiting resource. If every core is busy it is the machine, and the largest share names the user. */
+/** Returns the limiting resource: the machine if every core is busy. */
 function limit(row: TargetReport, cores: number): string {
   const shares = { server: row.cpu_server, postgres: row.cpu_children, load: row.cpu_load };
   const busy = shares.server + shares.postgres + shares.load + row.cpu_others;
@@ -91,12 +89,11 @@ function limit(row: TargetReport, cores: number): string {
   return `${split}; no core was full: the programs wait for one another (round trips, disk syncs)`;
 }
 
-/** Returns one point of the soak as a line. */
 export function soakText({ decisions, resident_mib, heap_mib }: SoakPoint): string {
   return `after ${count(decisions)} decisions: ${resident_mib.toFixed(0)} MiB resident, heap ${heap_mib.toFixed(0)} MiB`;
 }
 
-/** Returns the ratios of the goals. `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
+/** `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
 function figures(report: Report): string[] {
   const of = (start: string) => report.targets.find((row) => row.target.startsWith(start));
   const [echo, commits, single, batch, cerbos] = [
@@ -129,7 +126,6 @@ function figures(report: Report): string[] {
   return lines;
 }
 
-/** Prints the table, the ratios of the goals, and the limit of each target. */
 export function print(report: Report): void {
   const { cores, cpu, node } = report.machine;
   console.log(

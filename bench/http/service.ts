@@ -1,17 +1,16 @@
-/** Starts the service from the build, on embedded PostgreSQL with fsync, as a user does, but without rate limits. */
+/** Starts the service from the build, on embedded PostgreSQL with fsync. */
 import { join } from "node:path";
 import { type Started, start } from "./processes.ts";
 
-/** The options of a benchmark. */
 export interface ServiceOrder {
   readonly data_dir: string;
   readonly log: string;
-  /** A folder of packs instead of the released ones. */
+  /** Replaces the released packs. */
   readonly packs?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts the service. Only the machine limits it. All other settings are the defaults, including the request log. */
+/** Without rate limits. Other settings are the defaults, including the request log. */
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,

@@ -11,15 +11,15 @@ import { toHost } from "./value/host.ts";
 import { type Cause, Failure, NonValue, NullFact, SPENT, Unknown } from "./value/unknown.ts";
 import type { Value } from "./value/value.ts";
 
-/** A shared budget. Every node takes one unit from `left`; long texts and lists take more. */
+/** A shared budget. Each node takes one unit from `left`; long texts and lists take more. */
 export interface Budget {
   left: number;
 }
 
 export interface EvaluateOptions {
-  /** The value of `now`; without it `now` is unknown. */
+  /** If absent, `now` is unknown. */
   readonly now?: Now | null;
-  /** Shared with other evaluations, and counted down. Default: 100,000 units for this evaluation. */
+  /** Shared with other evaluations, and counted down. Default: 100,000 units for this one. */
   readonly budget?: Budget;
 }
 
@@ -27,7 +27,7 @@ export type Result =
   | { readonly kind: "value"; readonly value: unknown }
   | {
       readonly kind: "unknown";
-      /** The facts that prevented a definite result, sorted by path. */
+      /** Facts that prevented a definite result, sorted by path. */
       readonly unknowns: readonly Cause[];
     }
   | { readonly kind: "error"; readonly message: string };
@@ -39,10 +39,10 @@ const TRUE: Result = Object.freeze({ kind: "value", value: true });
 const FALSE: Result = Object.freeze({ kind: "value", value: false });
 const SPENT_RESULT: Result = Object.freeze({ kind: "unknown", unknowns: Object.freeze([...SPENT.causes]) });
 
-/** A compiled expression: immutable, stateless, reusable. */
+/** A compiled expression: immutable and reusable. */
 export class Program {
   readonly source: string;
-  /** The type of a successful result. */
+  /** Type of a successful result. */
   readonly type: Type;
   /** Warnings and hints. An expression with errors has no program. */
   readonly diagnostics: readonly Diagnostic[];
@@ -51,7 +51,7 @@ export class Program {
   private readonly wanted: Type | null;
   private readonly takesBool: boolean;
   private readonly prefixes: Prefixes;
-  /** The program uses slots of `prefixes` below this number. */
+  /** Uses slots of `prefixes` below this number. */
   private readonly reach: number;
 
   constructor(ast: Ast, checked: Checked, wanted: Type | null, prefixes: Prefixes) {
@@ -67,10 +67,9 @@ export class Program {
   }
 
   /**
-   * Evaluates over bindings: plain JSON-like objects, neither copied nor changed. Throws only what a host function
-   * throws.
+   * Evaluates over plain JSON-like objects, neither copied nor changed. Throws only what a host function throws.
    *
-   * Beyond the budget the result is unknown with the one reason `cost`. For several expressions over the same bindings,
+   * Over budget the result is unknown with the one reason `cost`. For several expressions over the same bindings,
    * `Environment.begin` and `evaluateIn` are faster.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, options?: EvaluateOptions): Result {
@@ -83,7 +82,7 @@ export class Program {
     return result;
   }
 
-  /** Same as `evaluate`, in an evaluation from `Environment.begin`, with its remaining budget. */
+  /** Same as `evaluate`, in an evaluation from `Environment.begin`. */
   evaluateIn(context: Frame): Result {
     const value = this.resolve(context);
     if (this.takesBool) {
@@ -94,9 +93,8 @@ export class Program {
   }
 
   /**
-   * Returns the internal value, for lazy variables and host functions that compute within an evaluation.
-   *
-   * The value may be an `Unknown`, an int as bigint, or share structure with the bindings. Do not change it.
+   * Returns the internal value, for lazy variables and host functions. May be an `Unknown`, an int as bigint, or share
+   * structure with the bindings. Do not change it.
    */
   resolve(context: Frame): Value {
     // A program of another environment has other slots.
@@ -104,7 +102,7 @@ export class Program {
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
     const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
-    // A lazy variable reads like a binding: it is null only if its whole expression reads a null fact.
+    // Null only if the whole expression reads a null fact, as for a binding.
     const value = found instanceof NullFact && !this.code.fromBindings ? new Unknown(found.causes) : found;
     if (this.wanted === null || (this.takesBool && (value === true || value === false))) return value;
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);

@@ -1,7 +1,6 @@
 /**
- * Returns the candidate closest to a misspelt name, or null if more than a third of the letters differ.
- *
- * Compares at most 2,000 candidates in order. The first of equals wins.
+ * Returns the closest candidate, or null if more than a third of the letters differ. Compares at most 2,000. The first
+ * of equals wins.
  */
 export function closest(name: string, candidates: Iterable<string>): string | null {
   if (name.length > 64) return null;
@@ -12,7 +11,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   for (const candidate of candidates) {
     if (++seen > 2_000) break;
     if (candidate === name || candidate.length > 80) continue;
-    // Confusing camelCase with snake_case is the most common mistake, so it counts as equal.
+    // camelCase equals snake_case, because confusing them is the most common mistake.
     if (candidate.toLowerCase().replaceAll("_", "") === wanted) return candidate;
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const d = distance(name.toLowerCase(), candidate.toLowerCase(), bestDistance);

@@ -12,8 +12,8 @@ const evaluate = (source: string, bindings: Record<string, unknown> = {}, left =
   env.compile(source).evaluate(bindings, { budget: { left } });
 
 /**
- * Returns processor time, the shortest of three runs. The limits below are about 20 times the usual, so a slow machine
- * stays below them and quadratic time does not.
+ * Returns the shortest processor time of three runs. The limits below are about 20 times the usual, for slow machines.
+ * Quadratic time would exceed them.
  */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
@@ -143,7 +143,7 @@ describe("evaluation", () => {
     "a.replace(b, 'x') == ''",
   ])("searches a text for a long part in linear time: %s", (source) => {
     const run = "a".repeat(400_000);
-    // In quadratic time, each would take minutes and exceed every test's timeout.
+    // Quadratic time would take minutes.
     const bindings = { a: run.repeat(5), b: `${run}b${run}` };
     expect(evaluate(source, bindings, 10_000_000)).toEqual({ kind: "value", value: false });
   });

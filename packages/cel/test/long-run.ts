@@ -1,10 +1,9 @@
 /**
- * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`: runs the fuzzers without a time
- * limit.
+ * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`
  *
  * Parses N random inputs (default 1,000,000) and compares N generated expressions (default 100,000) with @bufbuild/cel.
- * Prints the slowest input. Exits with 1 at the first input that throws anything but `CelSyntaxError`, takes more than
- * 50 ms three times in a row, or on which the engines disagree.
+ * Exits with 1 at the first input that throws anything but `CelSyntaxError`, takes more than 50 ms three times in a
+ * row, or on which the engines disagree.
  */
 import { parseArgs } from "node:util";
 import { CelSyntaxError, DYN, environment, parse } from "../src/index.ts";

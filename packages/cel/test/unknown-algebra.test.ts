@@ -4,7 +4,7 @@ import { runs } from "../../../scripts/property-runs.ts";
 import { BOOL, DYN, environment, type Result, unknown } from "../src/index.ts";
 import { Random } from "./random.ts";
 
-/** Facts by name: two of each kind, so that expressions can compare them. */
+/** Two facts of each kind, so that expressions can compare them. */
 const FACTS = ["p", "q", "r", "n", "m", "s", "t", "list", "map"] as const;
 type FactName = (typeof FACTS)[number];
 const VALUES: Readonly<Record<FactName, readonly unknown[]>> = {
@@ -67,7 +67,7 @@ interface Case {
   readonly hidden: readonly FactName[];
 }
 
-/** An expression, a complete set of facts, and the facts that markers hide at first. */
+/** An expression, all facts, and the facts that markers hide at first. */
 const cases = fc.integer().map((seed): Case => {
   const r = new Random(seed);
   const full = Object.fromEntries(FACTS.map((f) => [f, r.pick(VALUES[f])]));
@@ -82,7 +82,7 @@ function hide(full: Readonly<Record<string, unknown>>, hidden: readonly string[]
   return { ...full, ...Object.fromEntries(hidden.map((f) => [f, unknown(`facts.${f}`, "stale")])) };
 }
 
-/** Returns the fact of a reason's path: `facts.map.k` is about `map`. */
+/** `facts.map.k` is about `map`. */
 const factOf = (path: string) => path.split(/[.[]/)[1] as FactName;
 
 describe("unknown facts", () => {

@@ -40,10 +40,7 @@ function toUint(x: Value): Value | undefined {
 
 const decimal = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
-/**
- * Same as cel-go: a number that is too large is not an infinity, which is written `inf`. Only arithmetic yields one
- * (IEEE 754).
- */
+/** A number that is too large is no infinity, as in cel-go. Only arithmetic yields one (IEEE 754). */
 function finite(x: number): Value {
   return Number.isFinite(x) ? x : outOfRange("double");
 }
@@ -103,7 +100,7 @@ function conversion(
   return { name, style: "global", overloads, implementation: to };
 }
 
-/** `double` for a host without NaN and infinities: a text that names one is no double. */
+/** `double` for a host without NaN and infinities: a text that names one fails. */
 export const finiteDouble: FunctionDeclaration = conversion(
   "double",
   (_, x: Value) => {

@@ -24,7 +24,8 @@ function size(call: { charge(n: number): void }, x: Value): number | Unknown | F
 }
 
 /**
- * Returns whether a text contains another at this offset. The engine's `startsWith` is 30 times slower on long texts.
+ * Returns true if the text contains the part at this offset. The engine's `startsWith` is 30 times slower on long
+ * texts.
  */
 function standsAt(s: string, part: string, at: number, call: Charged): boolean {
   return at >= 0 && sameText(s.slice(at, at + part.length), part, call);
@@ -34,7 +35,6 @@ function asInt(n: number | Unknown | Failure | undefined): Value | undefined {
   return typeof n === "number" ? BigInt(n) : n;
 }
 
-/** `size`, `type`, `dyn` and the standard string functions. */
 export const CORE: readonly FunctionDeclaration[] = [
   {
     name: "size",

@@ -1,14 +1,13 @@
-/** Limits of an expression. The parser refuses larger ones. */
+/** The parser refuses larger expressions. */
 export const LIMITS = {
-  /** UTF-8 bytes of source. */
+  /** UTF-8 bytes. */
   source_bytes: 16_384,
-  /** Nodes of the syntax tree. */
   nodes: 1_000,
-  /** Nesting of brackets, calls, unary operators and conditionals. A chain of `&&` or `+` is not nesting. */
+  /** Brackets, calls, unary operators and conditionals. A chain of `&&` or `+` is not nesting. */
   depth: 64,
 } as const;
 
-/** A node's place in the source, in UTF-16 units, and its number within the tree. */
+/** Offsets in UTF-16 units, and the node's number in the tree. */
 export interface Place {
   readonly id: number;
   readonly start: number;
@@ -30,7 +29,7 @@ export type FoldMacro =
 export interface Literal extends Place {
   readonly kind: "literal";
   readonly type: LiteralType;
-  /** int as bigint, uint as bigint (see `type`), double as number, bytes as Uint8Array. */
+  /** int and uint as bigint (see `type`), double as number, bytes as Uint8Array. */
   readonly value: null | boolean | number | bigint | string | Uint8Array;
 }
 export interface Ident extends Place {
@@ -82,7 +81,7 @@ export interface Binary extends Place {
 export interface Logic extends Place {
   readonly kind: "logic";
   readonly op: "&&" | "||";
-  /** A chain of the same operator is one node. */
+  /** A chain of one operator is one node. */
   readonly args: readonly Expr[];
 }
 interface Conditional extends Place {
@@ -104,12 +103,11 @@ interface MessageLiteral extends Place {
   readonly name: string;
   readonly fields: readonly { readonly field: string; readonly start: number; readonly value: Expr }[];
 }
-/** `all exists exists_one map filter` and the two-variable forms. */
 export interface Fold extends Place {
   readonly kind: "fold";
   readonly macro: FoldMacro;
   readonly range: Expr;
-  /** One name (the element, or a map's key), or two (index and element, or key and value). */
+  /** One name (element or key), or two (index and element, or key and value). */
   readonly names: readonly [string] | readonly [string, string];
   readonly filter: Expr | null;
   readonly body: Expr | null;
@@ -155,7 +153,7 @@ export interface Ast {
   readonly nodes: number;
 }
 
-/** Returns the dotted name of a chain of plain selections on a name (`a.b.c`), or null for all others. */
+/** Returns the name of a chain of plain selections on a name (`a.b.c`), or null. */
 export function dottedName(expr: Expr): string | null {
   let suffix = "";
   for (let e = expr; ; e = e.operand) {

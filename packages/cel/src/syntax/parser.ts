@@ -6,7 +6,7 @@ import { decodeInt, LiteralProblem } from "./literals.ts";
 import { globalMacro, memberMacro } from "./macros.ts";
 import { RESERVED, type Token } from "./tokens.ts";
 
-/** Binding powers of the left-associative operators. `&&` and `||` become one node each; `?:` binds weakest. */
+/** Binding powers. `&&` and `||` become one node each; `?:` binds weakest. */
 const POWER: ReadonlyMap<string, number> = new Map([
   ["||", 1],
   ["&&", 2],
@@ -19,9 +19,8 @@ const POWER: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns the syntax tree of an expression with expanded macros. Throws only `CelSyntaxError`.
- *
- * Refuses more than 16 KiB, 1,000 nodes or 64 levels of nesting.
+ * Returns the syntax tree with expanded macros. Refuses more than 16 KiB, 1,000 nodes or 64 levels. Throws only
+ * `CelSyntaxError`.
  */
 export function parse(source: string): Ast {
   const refuse = (diagnostics: readonly Diagnostic[]) => new CelSyntaxError(source, diagnostics);
@@ -46,7 +45,7 @@ function tooLong(source: string): boolean {
   return source.length > LIMITS.source_bytes || new TextEncoder().encode(source).length > LIMITS.source_bytes;
 }
 
-/** A Pratt parser over the tokens of one source. */
+/** A Pratt parser. */
 export class Parser extends Cursor {
   whole(): Expr {
     if (this.peek().kind === "end")
@@ -72,7 +71,7 @@ export class Parser extends Cursor {
   }
 
   private binary(power: number): Expr {
-    // The place of a node spans its first to last token, because operands leave out the brackets around them.
+    // Operands omit the brackets around them, so the place spans first to last token.
     const { start } = this.peek();
     let left = this.unary();
     for (;;) {
@@ -104,7 +103,7 @@ export class Parser extends Cursor {
     const signs: Token[] = [];
     while (this.is("!") || this.is("-")) {
       const sign = this.next();
-      // `-` directly before a number belongs to the number: -9223372036854775808 is an int, but its positive is not.
+      // `-` belongs to the number: -9223372036854775808 is an int, but its positive is not.
       const number = this.peek();
       if (sign.text === "-" && number.kind === "literal" && (number.type === "int" || number.type === "double")) {
         this.at++;

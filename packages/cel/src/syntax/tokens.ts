@@ -1,6 +1,6 @@
 import type { LiteralType } from "./ast.ts";
 
-/** A token. `text` is the name or the punctuation; empty for a literal. */
+/** `text` is the name or the punctuation; empty for a literal. */
 export interface Token {
   readonly kind: "name" | "quoted" | "literal" | "punctuation" | "end";
   readonly text: string;

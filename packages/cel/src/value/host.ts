@@ -3,7 +3,6 @@ import { LazyObject } from "./lazy.ts";
 import { Failure, isAbsence, NonValue, SPENT, type Unknown } from "./unknown.ts";
 import { CelMap, isRecord, Optional, Uint, type Value } from "./value.ts";
 
-/** Stops a copy. */
 class Stop extends Error {
   readonly why: Failure | Unknown;
 
@@ -14,14 +13,14 @@ class Stop extends Error {
 }
 
 /**
- * Returns a value for the host. Copies containers, so that changes of a result do not reach the bindings.
+ * Returns a value for the host. Copies containers, so that changes do not reach the bindings.
  *
  * int and uint become number, or bigint beyond the safe range. A map becomes an object if all keys are strings,
- * otherwise a Map. Entries marked missing or null are left out; any other unknown inside makes the whole unknown.
- * Charges for values and their text, because a container may repeat one long text.
+ * otherwise a Map. Omits entries marked missing or null; any other unknown makes the result unknown. Charges for values
+ * and their text, because a container may repeat one long text.
  */
 export function toHost(value: Value, f: Charged): unknown {
-  // Handles a non-value at the top without throwing: a stack trace costs 5 µs.
+  // Does not throw here, because a stack trace costs 5 µs.
   if (value instanceof NonValue) return value;
   try {
     return copy(value, f, 0);
@@ -74,7 +73,7 @@ function copyMap(m: CelMap, f: Charged, depth: number): unknown {
   return new Map(entries);
 }
 
-/** Builds a plain object in which `__proto__` is an ordinary key. */
+/** `__proto__` is an ordinary key. */
 function objectOf(entries: readonly (readonly [string, unknown])[]): object {
   const out: Record<string, unknown> = {};
   for (const [key, value] of entries) {

@@ -1,7 +1,6 @@
 /**
- * Why a fact could not be used: absent, JSON null, too old, of the wrong type, or the cost budget ran out.
- *
- * A host may bind markers with its own reasons.
+ * Why a fact could not be used: absent, JSON null, too old, of the wrong type, or budget spent. Hosts may bind markers
+ * with other reasons.
  */
 export type Reason = "missing" | "null" | "stale" | "type" | "cost" | (string & {});
 
@@ -12,16 +11,15 @@ export interface Cause {
   readonly reason: Reason;
 }
 
-/** Limit of collected causes, because a loop could collect millions. */
+/** Bounded, because a loop could collect millions of causes. */
 const causes_max = 64;
 
-/** Common base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
+/** Base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
 export abstract class NonValue {}
 
 /**
- * The third truth value: an operand whose fact cannot be used. Immutable.
- *
- * Bindings may contain it anywhere. Selecting through it gives an unknown of the longer path.
+ * The third truth value: an operand whose fact cannot be used. Immutable. Bindings may contain it anywhere; selecting
+ * through it extends its path.
  */
 export class Unknown extends NonValue {
   readonly causes: readonly Cause[];
@@ -45,8 +43,8 @@ export function unknown(path: string, reason: Reason): Unknown {
 }
 
 /**
- * A null fact that is bound as an absent key. It counts as missing, but compares definitely with the literal null.
- * Everything below it is unknown.
+ * A null fact, bound as an absent key. Counts as missing, but compares definitely with the literal null. Everything
+ * below it is unknown.
  */
 export class NullFact extends Unknown {}
 
@@ -55,7 +53,7 @@ export function nullFact(path: string): Unknown {
   return new NullFact([{ path, reason: "null" }]);
 }
 
-/** An expression without a value: a division by zero, an overflow, text that is not a timestamp. */
+/** No value because of an error: a division by zero, an overflow, an invalid timestamp. */
 export class Failure extends NonValue {
   readonly message: string;
 
@@ -76,9 +74,9 @@ export function isAbsence(v: unknown): boolean {
   return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
 }
 
-/** Merges both operands' causes. An unknown outweighs a failure, because its fact might make the failure irrelevant. */
+/** Merges causes. An unknown outweighs a failure, because its fact might make the failure irrelevant. */
 export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Failure {
-  // After a cut-off, other causes are accidental.
+  // After a spent budget, other causes are accidental.
   if (a === SPENT || b === SPENT) return SPENT;
   if (a instanceof Failure) return b;
   if (b instanceof Failure || a === b) return a;
@@ -91,8 +89,7 @@ export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Fai
 }
 
 /**
- * Returns the result of a strict operation with a non-value among its operands: all unknowns, or else the first
- * failure. Null if all are values.
+ * Returns the result of a strict operation: all unknowns, or else the first failure. Null if all operands are values.
  */
 export function combine(values: readonly unknown[]): Unknown | Failure | null {
   let found: Unknown | Failure | null = null;

@@ -4,10 +4,8 @@ import type { Timestamp } from "./timestamp.ts";
 import type { Failure, Unknown } from "./unknown.ts";
 
 /**
- * A value of an expression.
- *
- * double is number, int is bigint, uint is `Uint`, bytes is Uint8Array, a list is an array. A map is a plain object
- * (from bindings: string keys) or a `CelMap` (from a literal).
+ * A value of an expression. double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain
+ * object (from bindings) or a `CelMap` (from a literal).
  */
 export type Value =
   | null
@@ -28,7 +26,6 @@ export type Value =
   | readonly Value[]
   | { readonly [key: string]: Value };
 
-/** An unsigned 64-bit integer. */
 export class Uint {
   readonly unsigned: bigint;
 
@@ -76,7 +73,7 @@ export class CelMap {
   }
 }
 
-/** Returns the normal form of a map key, or null for an invalid one (a fraction, null, a list, …). */
+/** Returns null for an invalid key (a fraction, null, a list, …). */
 export function mapKey(key: Value): MapKey | null {
   switch (typeof key) {
     case "string":
@@ -91,7 +88,7 @@ export function mapKey(key: Value): MapKey | null {
   }
 }
 
-/** Returns true for a JSON object: not null, an array, or an instance of our classes. */
+/** Returns true for a JSON object. */
 export function isRecord(v: unknown): v is { readonly [key: string]: Value } {
   if (typeof v !== "object" || v === null) return false;
   const proto: unknown = Object.getPrototypeOf(v);
