@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <name> [options]` runs `bench/<name>/main.ts` in its own process. Every benchmark prints a table
- * and takes `--json FILE`. `--help` lists options.
+ * `npm run bench -- <name> [options]` runs `bench/<name>/main.ts`. Every benchmark prints a table and takes `--json
+ * FILE`. `--help` lists options.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** Vacuums and analyzes after many inserts, as autovacuum would later. */
+/** As autovacuum would later. */
 export async function vacuum(connection: ConnectionOptions, tables: string): Promise<void> {
   const client = await openClient(connection, "bench");
   try {

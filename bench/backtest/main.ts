@@ -1,7 +1,6 @@
 /**
- * Measures recorded intents per second of a backtest with 50 policies, from PostgreSQL to the figures. Elapsed time
- * includes the start of the threads; processor time excludes it and is more reliable on a busy machine. Also measures
- * what a backtest costs concurrent decisions.
+ * Measures recorded intents per second of a backtest with 50 policies. Elapsed time includes the start of the threads;
+ * processor time excludes it and is more reliable on a busy machine. Also measures the cost for concurrent decisions.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,4 @@
-/**
- * Creates an organization with a recorded past directly in the database, so that the figures do not depend on the code
- * of decisions.
- */
+/** Writes a recorded past into the database, so that the figures do not depend on the code of decisions. */
 import { factCategoryNames, type Membrane } from "@countersign/contract";
 import {
   compilePolicySet,
@@ -29,11 +26,10 @@ export interface Past {
   readonly from: string;
   readonly to: string;
   readonly verdicts: Readonly<Record<string, number>>;
-  /** Size of one database row. */
   readonly row_bytes: number;
 }
 
-/** Records `count` payments, a millisecond apart, under 50 policies. Ten of them match. */
+/** Payments are a millisecond apart. Ten of the 50 policies match. */
 export async function recordPast({ db, clock, connection, ids }: OpenedDatabase, count: number): Promise<Past> {
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };

@@ -10,13 +10,12 @@ import { toCedar, toZen } from "./translate.ts";
 export interface Engine {
   readonly name: string;
   readonly evaluate: (document: Subject) => readonly boolean[] | Promise<readonly boolean[]>;
-  /** Parses and compiles one condition. Null if the engine takes the set as a whole. */
+  /** Null if the engine takes the set as a whole. */
   readonly compileOne: ((source: string) => unknown) | null;
 }
 
 const VARIABLES = ["agent", "action", "params", "facts"] as const;
 
-/** Hand-written closures first. */
 export function engines(policies: readonly BenchPolicy[]): Engine[] {
   return [
     handWritten(policies),

@@ -39,7 +39,7 @@ export function packDocuments(): PolicyDocument[] {
     );
 }
 
-/** Returns payments of varied amounts by several agents, 25 % over the limit. `age_s` is the age of their facts. */
+/** 25 % of the payments are over the limit. `age_s` is the age of the facts. */
 export function paymentInputs(policySet: PolicySet, age_s = 1): DecideInput[] {
   return Array.from({ length: intents_count }, (_, index) => ({
     intent: paymentOf(index),

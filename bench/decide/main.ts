@@ -1,6 +1,6 @@
 /**
- * Measures decisions per second of core/decide on one core: no I/O, with reasons and risk. Rounds alternate between the
- * rows. Prints the median.
+ * Measures decisions per second of core/decide on one core: no I/O, with reasons and risk. Prints the median of
+ * alternating rounds.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

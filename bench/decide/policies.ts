@@ -45,7 +45,7 @@ const rules: readonly Omit<Spec, "effect" | "match">[] = [
   },
 ];
 
-/** Ten match a payment.transfer, and two of these fire on the benchmark's intents. */
+/** Ten match a payment.transfer; two of these fire. */
 export function benchPolicies(count: number): PolicyDocument[] {
   return Array.from({ length: count }, (_, index): PolicyDocument => {
     const matching =

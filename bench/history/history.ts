@@ -1,4 +1,3 @@
-/** Creates a long history of one organization by copying in the database. */
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import type { OpenedDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
@@ -16,8 +15,8 @@ const rows_at_once = 20_000;
 const [blocked, escalated, in_shadow] = [10, 2, 1];
 
 /**
- * Commits one decision and copies it over the last 30 days. All but the newest reviews are closed. Shadow decisions are
- * early only. The only decisions of `agent` are at the beginning.
+ * Copies one decision over the last 30 days. All but the newest reviews are closed. Shadow decisions are early only,
+ * and those of `agent` at the beginning.
  */
 export async function copyHistory(
   { db, connection, clock }: OpenedDatabase,
@@ -98,7 +97,7 @@ function copyOf(n: number, count: number, ids: OpenedDatabase["ids"], at_us: num
   };
 }
 
-/** Hashes and roots are wrong, and a closed review keeps the record of the open one. The benchmark reads neither. */
+/** Hashes, roots and the records of closed reviews are wrong. The benchmark does not read them. */
 const copyStatement = `with copies as (
     select * from rows from (json_to_recordset($6::json) as (intent_id text, decision_id text, escalation_id text, agent_id text, mode text,
       verdict text, status text, at timestamptz)) with ordinality

@@ -1,6 +1,6 @@
 /**
- * Measures the first page of every list and the overview over HTTP, with a long history and with 10 % of it. No time
- * may grow with the history.
+ * Measures the first page of every list and the overview over HTTP, with a long history and 10 % of it. No time may
+ * grow with the history.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

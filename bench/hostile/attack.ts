@@ -1,4 +1,3 @@
-/** Sends one body a hundred times at once, and prints the statuses. */
 import { LoadConnection, requestBytes } from "../http/http-client.ts";
 import { bodyOf, type Shape } from "./shapes.ts";
 

@@ -1,6 +1,6 @@
 /**
- * One key sends a hundred large bodies at once, within its rate limit. Prints for each shape how long small actions of
- * another organization and /healthz waited, without and with these bodies.
+ * One key sends a hundred large bodies at once. Prints for each shape how long another organization's small actions and
+ * /healthz waited, without and with them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,6 @@ if (options.help) {
   process.exit(0);
 }
 
-/** Returns the milliseconds of each answer. */
 async function sample(url: string, init: RequestInit, goes: () => boolean, pause_ms: number): Promise<number[]> {
   const waited: number[] = [];
   while (goes()) {
@@ -50,7 +49,6 @@ interface Beside {
   readonly decisions: number[];
 }
 
-/** Measures the waits of the other callers until `over`. */
 async function others(base: string, api_key: string, over: Promise<unknown>): Promise<Beside> {
   let goes = true;
   void over.then(() => {
@@ -72,7 +70,7 @@ function attack(base: string, api_key: string, shape: Shape): ChildProcess {
 }
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-// Raises rate limits for the other organization, which requests all the time.
+// Raises the other organization's rate limits.
 const server = await startService({ data_dir: join(directory, "data"), log: join(directory, "countersign.log") });
 const newKey = async (org_name: string) => {
   const client = createClient({ base_url: server.url });

@@ -1,4 +1,4 @@
-/** Bodies with the maximum cost: six shapes within the limits, and one beyond. */
+/** Bodies with the maximum cost: six shapes within the limits, one beyond. */
 import { limits } from "@countersign/contract";
 
 /** Maximum values in the content of one action. */

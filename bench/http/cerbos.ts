@@ -1,6 +1,6 @@
 /**
- * Cerbos as the stateless comparison: the same fifty conditions over HTTP, without audit log, authentication and
- * storage. Downloads its pinned binary (npm) to node_modules/.cache.
+ * Cerbos as the stateless comparison: the same conditions, without audit log, authentication and storage. Downloads its
+ * pinned binary (npm) to node_modules/.cache.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -43,7 +43,6 @@ function condition(policy: BenchPolicy): string {
   return policy.when.replaceAll(/\b(params|facts)\./g, "R.attr.$1.");
 }
 
-/** Writes one resource policy per action. Its rules deny if the condition holds; a last rule allows. */
 function writePolicies(directory: string): void {
   mkdirSync(directory, { recursive: true });
   for (const action of new Set(benchPolicies.map((policy) => policy.action))) {
@@ -83,13 +82,13 @@ export async function startCerbos(directory: string): Promise<Started> {
   });
 }
 
-/** At WARN Cerbos prints nothing when it is up, so this reads the kernel's listening sockets. */
+/** At WARN Cerbos prints nothing when it is up. */
 function listens(port: number): boolean {
   const hex = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`;
   return readFileSync("/proc/net/tcp", "utf8").includes(hex);
 }
 
-/** The same payments as checks. A deny corresponds to a block or an escalation. */
+/** A deny corresponds to a block or an escalation. */
 export function cerbosRequests(): LoadRequest[] {
   return payments.map((payment, n) => {
     const resource = {

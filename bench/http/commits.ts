@@ -1,6 +1,6 @@
 /**
- * The floor of the commit: a bare node:http server that parses a JSON body, commits a prepared decision and answers.
- * The difference to the service is the cost of keys, limits, checks, policies and logs.
+ * The floor of the commit: a bare node:http server that commits a prepared decision. The difference to the service is
+ * the cost of keys, limits, checks, policies and logs.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -11,7 +11,7 @@ export interface CountersignTarget {
   readonly server: Started;
   readonly single: Pick<LoadOrder, "url" | "headers" | "requests">;
   readonly batch: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** Returns the sum of one metric over all labels. */
+  /** Sum over all labels. */
   metric(name: string): Promise<number>;
   /** As the database counts them. */
   storedDecisions(): Promise<number>;
@@ -50,14 +50,12 @@ function batchRequests(): LoadRequest[] {
   });
 }
 
-/** Bytes of all tables and indexes. */
 function tableBytes(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   const ofTables = files.filter((file) => file.isFile() && file.parentPath.includes("/base/"));
   return ofTables.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
 }
 
-/** Writes the fifty policies as a pack. Returns its folder. */
 function writePack(directory: string): string {
   const packs = join(directory, "packs");
   const folder = join(packs, pack_name);
@@ -83,7 +81,7 @@ function writePack(directory: string): string {
   return packs;
 }
 
-/** Starts the service with an empty database and a live key. Its one membrane is live, with the pack. */
+/** Empty database, a live key, one live membrane with the pack. */
 export async function startCountersign(directory: string): Promise<CountersignTarget> {
   const server = await startService({
     data_dir: join(directory, "data"),

@@ -1,5 +1,5 @@
 /**
- * Compares in alternating rounds: a bare node:http JSON echo, the same with a commit, Countersign as a user starts it,
+ * Compares in alternating rounds: a node:http JSON echo, the same with a commit, Countersign as a user starts it,
  * Cerbos. Prints medians.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -43,11 +43,9 @@ interface Target {
   readonly server: Started;
   readonly decisionsPerAnswer: number;
   readonly order: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** Only for the service: its event-loop delay since the last call. */
   readonly loopDelayP99?: (() => Promise<number>) | undefined;
 }
 
-/** The event-loop delay is null for other targets. */
 type Round = Measured & { readonly loop_delay_p99_ms: number | null };
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
@@ -118,8 +116,8 @@ async function startTargets(): Promise<{ targets: Target[]; countersign: Counter
 }
 
 /**
- * The service reports the p99 of its event loop's timer intervals since the last read. An idle loop reports the timer's
- * own interval (10 ms), so this is subtracted.
+ * The service reports the p99 of its timer intervals since the last read. Subtracts the timer's own interval (10 ms),
+ * which an idle loop reports.
  */
 async function loopDelayMeter({ metric }: CountersignTarget): Promise<() => Promise<number>> {
   await metric("nodejs_eventloop_lag_p50_seconds");

@@ -1,4 +1,3 @@
-/** Measures one target: load in its own process, CPU times of both sides around the measured time. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import type { LoadMessage, LoadOrder, LoadResult } from "./load.ts";

@@ -1,7 +1,4 @@
-/**
- * The fifty policies, in Countersign's CEL variables. Both targets are generated from them, so that neither gets easier
- * rules.
- */
+/** Both targets are generated from these policies, so that neither gets easier rules. */
 
 /** `when` is true if the action must not pass without a check. */
 export interface BenchPolicy {
@@ -64,7 +61,6 @@ const matching: readonly BenchPolicy[] = [
 
 const otherActions = ["communication.email", "data.export", "record.update", "identity.grant"];
 
-/** Ten match the measured action, forty do not. */
 export const benchPolicies: readonly BenchPolicy[] = [
   ...matching,
   ...Array.from({ length: 40 }, (_, n): BenchPolicy => {
@@ -101,9 +97,7 @@ export interface BenchPayment {
   readonly verdict: "approve" | "block";
 }
 
-/**
- * 58 payments pass, six are blocked. None is escalated, because the review queue is limited and would soon refuse all.
- */
+/** 58 pass, six are blocked. None is escalated, because the review queue would soon refuse all. */
 export const payments: readonly BenchPayment[] = Array.from({ length: 64 }, (_, n) => {
   const amount_usd = 20.5 + n * 7;
   const params = { amount_usd, country: "DE", memo: `Invoice ${1000 + n}`, tier: "internal" };

@@ -16,11 +16,9 @@ export interface StartOrder {
   readonly env?: Readonly<Record<string, string>>;
   /** A file costs the benchmark nothing, but a pipe would. */
   readonly log: string;
-  /** Returns the address when the output contains it, else null. */
   readonly findUrl: (printed: string) => string | null;
 }
 
-/** Resolves when `findUrl` finds the address in the output. */
 export async function start(order: StartOrder): Promise<Started> {
   const log = openSync(order.log, "a");
   const env = { ...process.env, ...order.env };
@@ -72,9 +70,7 @@ function readTimes(pid: number): ProcessTimes | null {
   }
 }
 
-/**
- * CPU time of a program and all its children, including ended ones. Workers run the same program and count as its own.
- */
+/** Includes ended children. Workers run the same program and count as its own. */
 export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
   const all = new Map<number, ProcessTimes>();
   for (const entry of readdirSync("/proc")) {

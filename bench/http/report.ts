@@ -27,7 +27,7 @@ export interface SoakPoint {
 
 /**
  * `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's count, and the
- * bytes of their tables and indexes.
+ * bytes on disk.
  */
 export interface Report {
   readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
@@ -75,7 +75,6 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map(line).join("\n");
 }
 
-/** Returns the limiting resource: the machine if every core is busy. */
 function limit(row: TargetReport, cores: number): string {
   const shares = { server: row.cpu_server, postgres: row.cpu_children, load: row.cpu_load };
   const busy = shares.server + shares.postgres + shares.load + row.cpu_others;

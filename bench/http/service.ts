@@ -1,4 +1,3 @@
-/** Starts the service from the build, on embedded PostgreSQL with fsync. */
 import { join } from "node:path";
 import { type Started, start } from "./processes.ts";
 
@@ -10,7 +9,7 @@ export interface ServiceOrder {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Without rate limits. Other settings are the defaults, including the request log. */
+/** As a user starts it, on embedded PostgreSQL with fsync, but without rate limits. */
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,

@@ -1,7 +1,7 @@
 /**
  * Measures the delay that a dead receiver and a backlog cause for others: the median time from an intent to the arrival
- * of its event. First for a hundred fast receivers, without and with a dead one, in turn. Then for a small
- * organization, while another one drains a backlog.
+ * of its event. First for a hundred fast receivers, without and with a dead one. Then for a small organization, while
+ * another drains a backlog.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../median.ts";
@@ -13,7 +13,7 @@ const beat_ms = 100;
 const decided = ["decision.approved", "decision.blocked", "decision.escalated"] as const;
 
 export async function independence(stage: Stage, backlog: number, rounds: number) {
-  /** Submits one intent every 100 ms. Returns the times until its event arrived, for all paths. */
+  /** One intent every 100 ms. */
   async function watch({ client }: Organization, paths: readonly string[], beats: number): Promise<number[]> {
     const sent: number[] = [];
     const counts = () => paths.map((path) => stage.note().paths[path]?.length ?? 0);

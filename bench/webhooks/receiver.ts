@@ -7,7 +7,6 @@ import type { Certificate } from "../../packages/server/src/testing/network/cert
 export interface ReceiverNote {
   readonly port: number;
   readonly received: number;
-  /** Requests under `/fast`. */
   readonly fast: number;
   /** Milliseconds since 1970. */
   readonly last_at_ms: number;

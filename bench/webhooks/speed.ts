@@ -1,6 +1,6 @@
 /**
- * Measures deliveries per second to fast HTTPS receivers with keep-alive, beside a bare undici loop with the same
- * bytes. Also measures the processor time of one delivery, and the latency of decisions during a drain.
+ * Deliveries per second to fast HTTPS receivers with keep-alive, beside a bare undici loop with the same bytes. Also
+ * measures processor time, and the latency of decisions during a drain.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { deliveryHeaders } from "@countersign/core";
@@ -89,7 +89,6 @@ async function measure(
   return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
 }
 
-/** Only signs and posts. */
 async function bareLoop(stage: Stage, body: string, count: number): Promise<void> {
   const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
   let left = count;

@@ -1,4 +1,3 @@
-/** Common parts: a service as a user starts it, and a fast receiver in its own process. */
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,8 +15,8 @@ import type { ReceiverNote } from "./receiver.ts";
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
- * Starts the service from the build, on embedded PostgreSQL with fsync. Every attempt is claimed and settled, and has
- * an audit row.
+ * The service from the build, on embedded PostgreSQL with fsync. Every attempt is claimed and settled, and has an audit
+ * row.
  */
 export async function openStage() {
   const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));
@@ -51,7 +50,6 @@ export async function openStage() {
     server,
     receiver_pid: receiver.pid as number,
     database,
-    /** The receiver's latest report. */
     note: () => note,
     origin: `https://127.0.0.1:${note.port}`,
     async organization() {
@@ -59,7 +57,6 @@ export async function openStage() {
       const { api_key, org_id } = await createClient({ base_url: server.url }).quickstart(asked);
       return { org_id, client: createClient({ base_url: server.url, api_key }) };
     },
-    /** Writes events directly into the database. */
     async addEvents(org_id: string, count: number): Promise<void> {
       await database.query(
         `insert into events (org_id, event_id, event_type, body, created_at)
@@ -76,10 +73,7 @@ export async function openStage() {
   };
 }
 
-/**
- * Returns the arrivals per second from the first arrival, because the service looks for events written without the API
- * only once a second.
- */
+/** Counts from the first arrival, because the service looks for events written without the API only once a second. */
 export async function arrivals(stage: Stage, count: number, work: () => Promise<void>): Promise<number> {
   const before = stage.note().received;
   let first: { readonly at_ms: number; readonly received: number } | null = null;

@@ -1,6 +1,5 @@
 import { tests } from "@bufbuild/cel-spec/testdata/conformance.js";
 
-/** JSON form of `cel.expr.Value`. */
 export interface SpecValue {
   readonly nullValue?: null;
   readonly boolValue?: boolean;
@@ -15,7 +14,6 @@ export interface SpecValue {
   readonly objectValue?: { readonly "@type": string; readonly value?: string };
 }
 
-/** JSON form of `cel.expr.Type`. */
 export interface SpecType {
   readonly dyn?: object;
   readonly null?: null;
@@ -63,7 +61,6 @@ interface Suite {
   readonly tests?: readonly { readonly original: unknown }[];
 }
 
-/** Returns all 2,344 tests in order. */
 export function specTests(): SpecTest[] {
   const found: SpecTest[] = [];
   for (const file of (tests as Suite).suites ?? []) {
@@ -76,7 +73,7 @@ export function specTests(): SpecTest[] {
   return found;
 }
 
-/** Returns why a test is skipped, or null. Depends on the test's content, never on its name. */
+/** Depends on the test's content, never on its name. */
 export function skipReason(test: SpecTest): string | null {
   if (test.file === "block_ext") return "cel.block is written by optimizers, not by people";
   const { file: _file, section: _section, name: _name, ...used } = test;

@@ -32,7 +32,6 @@ export interface Diagnostic {
   readonly help: string | null;
 }
 
-/** A diagnostic without its place. */
 export interface Finding {
   readonly severity?: Severity;
   readonly code: DiagnosticCode;
@@ -72,7 +71,7 @@ export function formatDiagnostic(source: string, d: Diagnostic): string {
   const lineStart = source.lastIndexOf("\n", d.start - 1) + 1;
   const newline = source.indexOf("\n", lineStart);
   const lineEnd = newline < 0 ? source.length : newline;
-  // A line may have 16 KiB, so shows a window around the caret.
+  // A line may have 16 KiB.
   const from = d.start - lineStart > 80 ? d.start - 60 : lineStart;
   const to = Math.min(lineEnd, Math.max(from + 100, Math.min(d.end, d.start + 40) + 20));
   const before = (from > lineStart ? "…" : "") + printable(source.slice(from, d.start));
@@ -92,7 +91,7 @@ export function formatDiagnostic(source: string, d: Diagnostic): string {
   return lines.join("\n");
 }
 
-/** The only error of `parse`: the source is not a CEL expression, or exceeds a limit. */
+/** The only error of `parse`. */
 export class CelSyntaxError extends Error {
   override readonly name = "CelSyntaxError";
   readonly diagnostics: readonly Diagnostic[];
@@ -103,7 +102,7 @@ export class CelSyntaxError extends Error {
   }
 }
 
-/** Thrown by `compile` for an error of the checker. Has every diagnostic, warnings included. */
+/** Has every diagnostic, warnings included. */
 export class CelCheckError extends Error {
   override readonly name = "CelCheckError";
   readonly diagnostics: readonly Diagnostic[];
@@ -123,7 +122,7 @@ function codePoints(text: string, from = 0, to = text.length): number {
   return n;
 }
 
-/** Shows one column per code point, because tabs, control and bidi characters must not move the caret. */
+/** One column per code point, because control and bidi characters must not move the caret. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) =>
     c === "\t" || c === "\r" ? " " : "\u00b7",

@@ -35,15 +35,13 @@ export interface HostFunction {
   readonly result: Type;
   /** Called as `x.name(…)` instead of `name(x, …)`. */
   readonly member?: boolean;
-  /** For total functions: also called with `Unknown`, null, and values of wrong types. */
+  /** Also called with `Unknown`, null, and values of wrong types. */
   readonly acceptsUnknown?: boolean;
   /** Upper bound of its charge: a sum of multiples of the sizes and constants. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
   /**
-   * Computes the function. Must not throw, keep state, or read a clock: `context.now` is the instant of the decision.
-   *
-   * A double arrives as number, an int as bigint or whole number. May return an `Unknown`, or a whole number where int
-   * is declared.
+   * Must not throw, keep state, or read a clock: `context.now` is the instant of the decision. A double arrives as
+   * number, an int as bigint or whole number. May return an `Unknown`, or a whole number where int is declared.
    */
   // biome-ignore lint/suspicious/noExplicitAny: the host narrows its own arguments
   readonly implementation: (context: CallContext, ...args: any[]) => unknown;
@@ -54,16 +52,16 @@ export interface EnvironmentOptions {
   readonly functions?: readonly HostFunction[];
   /** Names are looked up inside this dotted prefix first. */
   readonly container?: string;
-  /** Its programs share evaluations with this environment; see `Environment.begin`. */
+  /** Its programs share evaluations with this environment. */
   readonly beside?: Environment;
   /**
-   * An environment with common programs, compiled once. Evaluations may run the programs that it has already compiled.
-   * `base` does not see this environment's programs.
+   * An environment with common programs, compiled once. Evaluations may run them; `base` does not see this
+   * environment's programs.
    */
   readonly base?: Environment;
-  /** If true, texts such as "NaN" or "inf" are no doubles: comparing with them is an error, not false. */
+  /** If true, texts such as "NaN" are no doubles: comparing with them is an error, not false. */
   readonly finite_texts?: boolean;
-  /** Required type of every expression: `BOOL` for conditions. A result of another type is unknown. */
+  /** Required type: `BOOL` for conditions. Another type is unknown. */
   readonly result?: Type;
 }
 
@@ -74,7 +72,6 @@ export interface CheckResult {
 }
 
 export interface ExpressionOptions {
-  /** Replaces `EnvironmentOptions.result`; null allows any type. */
   readonly result?: Type | null;
   /** Expressions with the same meter share one limit for literal patterns. Default: one each. */
   readonly patterns?: PatternMeter;
@@ -96,7 +93,6 @@ const TYPES: ReadonlyMap<string, Type> = new Map([
   ["google.protobuf.Duration", DURATION],
 ]);
 
-/** Checks and compiles expressions against declarations; see `environment`. */
 export class Environment {
   private readonly declarations: Declarations;
   private readonly result: Type | null;
@@ -121,7 +117,7 @@ export class Environment {
     this.prefixes = options.beside?.prefixes ?? new Prefixes(options.base?.prefixes);
   }
 
-  /** Returns all problems of an expression, syntax included, and its type. Never throws. */
+  /** Returns all problems, syntax included. Never throws. */
   check(expression: string | Ast, options: ExpressionOptions = {}): CheckResult {
     try {
       const { type, diagnostics } = this.analyse(parsed(expression), options);
@@ -147,18 +143,16 @@ export class Environment {
     return new Program(ast, this.analyse(ast, options), this.wanted(options), this.prefixes);
   }
 
-  /** Returns the most units that an evaluation can take for bindings within these sizes. Throws `CelSyntaxError`. */
+  /** Returns the most units for bindings within these sizes. Throws `CelSyntaxError`. */
   estimate(expression: string | Ast, sizeOf: SizeOf, options: ExpressionOptions = {}): Estimate {
     const ast = parsed(expression);
     return estimateExpression(ast, this.analyse(ast, options), sizeOf);
   }
 
   /**
-   * Begins an evaluation of several programs of this environment, and those `beside` it, over the same bindings. They
-   * share one `now` and one budget (`left` of the result; default 100,000 units).
-   *
-   * The bindings must not change until the last program is done, because reads are cached. `declared` lists paths that
-   * have one type only in this evaluation, such as `params.amount`. Comparing one with a value of another kind is
+   * Begins an evaluation of several programs, also those `beside`, with one `now` and one budget (default 100,000
+   * units). The bindings must not change until the last program is done, because reads are cached. `declared` lists
+   * paths with one type in this evaluation, such as `params.amount`. Comparing one with a value of another kind is
    * unknown.
    */
   begin(
@@ -188,10 +182,7 @@ export class Environment {
   }
 }
 
-/**
- * Returns an environment of these declarations, the standard library and the extensions. Declares `now` unless the host
- * does.
- */
+/** Adds the standard library, the extensions, and `now` unless the host declares it. */
 export function environment(options: EnvironmentOptions = {}): Environment {
   return new Environment(options);
 }

@@ -3,36 +3,31 @@ import type { Size } from "./cost/size.ts";
 import type { Timestamp } from "./value/timestamp.ts";
 import type { Value } from "./value/value.ts";
 
-/** What a function may use of an evaluation. */
 export interface CallContext {
   /** Instant of the decision; null if the host gave none. */
   readonly now: Timestamp | null;
   readonly bindings: Readonly<Record<string, unknown>>;
-  /** Budget left in units. Below zero the result is not used, so a function may stop. */
+  /** Budget in units. Below zero the result is not used, so a function may stop. */
   readonly left: number;
   /** One unit is about one node. */
   charge(units: number): void;
 }
 
 /**
- * Computes a function. The receiver of a member call is the first argument.
- *
- * `undefined`: no overload accepts these arguments. The caller makes it an unknown that names the argument at fault.
- * May return an `Unknown` or a `Failure`.
+ * `undefined`: no overload accepts these arguments, and the caller makes it an unknown that names the argument at
+ * fault. May return an `Unknown` or a `Failure`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: implementations narrow their own arguments
 export type Implementation = (call: CallContext, ...args: any[]) => Value | undefined;
 
-/** The receiver of a member call is the first parameter. */
 export interface Overload {
   readonly parameters: readonly Type[];
   readonly result: Type;
-  /** Restricts the overload to `f(x)` or `x.f()`. Default: the function's own style. */
+  /** Default: the function's own style. */
   readonly style?: "global" | "member";
 }
 
 export interface FunctionDeclaration {
-  /** May have dots: `math.abs`. */
   readonly name: string;
   readonly style: "global" | "member" | "both";
   readonly overloads: readonly Overload[];
@@ -41,13 +36,12 @@ export interface FunctionDeclaration {
   readonly variadic?: boolean;
   /** Passes missing, null and stale arguments unchanged. */
   readonly acceptsUnknown?: boolean;
-  /** For host functions: the caller checks the types of arguments. */
   readonly checked?: boolean;
-  /** Upper bound of a host function's charge for arguments of these sizes. Default: 0. */
+  /** Maximum charge of a host function. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
-  /** Returns the result if the first argument decides it, otherwise undefined. The others are then not evaluated. */
+  /** Returns the result if the first argument decides it, and undefined otherwise. */
   readonly decides?: (first: Value) => Value | undefined;
-  /** A cheaper form for functions that always return a safe int, as a number. */
+  /** A cheaper form that returns a number, for functions that always return a safe int. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   readonly small?: (call: CallContext, ...args: any[]) => number | Value | undefined;
 }

@@ -11,7 +11,7 @@ import { toHost } from "./value/host.ts";
 import { type Cause, Failure, NonValue, NullFact, SPENT, Unknown } from "./value/unknown.ts";
 import type { Value } from "./value/value.ts";
 
-/** A shared budget. Each node takes one unit from `left`; long texts and lists take more. */
+/** Each node takes one unit from `left`; long texts and lists take more. */
 export interface Budget {
   left: number;
 }
@@ -19,7 +19,7 @@ export interface Budget {
 export interface EvaluateOptions {
   /** If absent, `now` is unknown. */
   readonly now?: Now | null;
-  /** Shared with other evaluations, and counted down. Default: 100,000 units for this one. */
+  /** Shared with other evaluations. Default: 100,000 units for this one. */
   readonly budget?: Budget;
 }
 
@@ -42,7 +42,6 @@ const SPENT_RESULT: Result = Object.freeze({ kind: "unknown", unknowns: Object.f
 /** A compiled expression: immutable and reusable. */
 export class Program {
   readonly source: string;
-  /** Type of a successful result. */
   readonly type: Type;
   /** Warnings and hints. An expression with errors has no program. */
   readonly diagnostics: readonly Diagnostic[];
@@ -67,10 +66,8 @@ export class Program {
   }
 
   /**
-   * Evaluates over plain JSON-like objects, neither copied nor changed. Throws only what a host function throws.
-   *
-   * Over budget the result is unknown with the one reason `cost`. For several expressions over the same bindings,
-   * `Environment.begin` and `evaluateIn` are faster.
+   * Neither copies nor changes the bindings. Throws only what a host function throws. Over budget, the result is
+   * unknown with the one reason `cost`.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, options?: EvaluateOptions): Result {
     const budget = options?.budget;
@@ -82,7 +79,6 @@ export class Program {
     return result;
   }
 
-  /** Same as `evaluate`, in an evaluation from `Environment.begin`. */
   evaluateIn(context: Frame): Result {
     const value = this.resolve(context);
     if (this.takesBool) {
@@ -92,10 +88,7 @@ export class Program {
     return settle(value, context);
   }
 
-  /**
-   * Returns the internal value, for lazy variables and host functions. May be an `Unknown`, an int as bigint, or share
-   * structure with the bindings. Do not change it.
-   */
+  /** Returns the internal value: perhaps an `Unknown`, a bigint, or a part of the bindings. Do not change it. */
   resolve(context: Frame): Value {
     // A program of another environment has other slots.
     if (!context.table.holds(this.prefixes, this.reach)) return this.elsewhere(context);
@@ -108,7 +101,6 @@ export class Program {
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);
   }
 
-  /** Saves and restores the comprehension variables around a nested evaluation. */
   private withLocals(context: Frame): Value {
     const { locals, positions } = context;
     context.locals = new Array<Value>(this.slots).fill(null);

@@ -23,7 +23,6 @@ const variables = Object.fromEntries(Object.keys(BINDINGS).map((name) => [name, 
 const here = environment({ variables });
 const there = celEnv();
 
-/** Returns a value with its type, or `error`, from each engine. */
 export function compare(source: string): { readonly ours: string; readonly theirs: string } {
   return { ours: ours(source), theirs: theirs(source) };
 }

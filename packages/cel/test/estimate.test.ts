@@ -8,7 +8,6 @@ const MAX = { chars: 40, items: 6, values: 120, text: 1_500 } satisfies Size;
 const sizeOf = () => MAX;
 const PLENTY = 1_000_000_000;
 
-/** Returns bindings within the sizes, mostly of the types that expressions expect. */
 function bindings(r: Random) {
   const count = () => (r.chance(0.6) ? MAX.items : r.below(MAX.items + 1));
   const text = () =>
@@ -74,7 +73,6 @@ const env = environment({
   ],
 });
 
-/** Returns conditions with the most expensive operations, nested and on wrong types. */
 function heavy(r: Random, depth: number): string {
   const of = () => heavy(r, depth - 1);
   if (depth <= 0)

@@ -1,15 +1,15 @@
 import type { Random } from "./random.ts";
 
 /**
- * Expressions for comparing with another engine. Left out because the engines differ:
- * - `timestamp(int)`: seconds in the specification, milliseconds there;
- * - `double("abc")`, `int("")`, `uint("")`, `duration("")`: errors in the specification, NaN and 0 there;
+ * Left out, because the other engine differs:
+ * - `timestamp(int)`: seconds here, milliseconds there;
+ * - `double("abc")`, `int("")`, `uint("")`, `duration("")`: errors here, NaN and 0 there;
  * - `string()` of fractions of a second: `0.5s` here as in Go, `0.500s` there;
- * - parts of timestamps before the year 100 (year 1 is 1901 there), and those in a zone just after midnight
+ * - parts of timestamps before the year 100 (year 1 is 1901 there), and just after midnight in a zone
  *   (`1969-12-31T23:59:59Z` in Berlin is the second day of 1970 there);
- * - `18446744073709551615u / 1u` (and all uints from 2^63) and `-(-9223372036854775808)`: a value and an overflow in
- *   the specification, the reverse there;
- * - a double with an int literal: an error in the specification, a double here, because JSON numbers are doubles;
+ * - uints from 2^63 (`18446744073709551615u / 1u`) and `-(-9223372036854775808)`: a value and an overflow here, the
+ *   reverse there;
+ * - a double with an int literal: a double here, an error in the specification;
  * - null facts: unknown here, comparable there.
  */
 
@@ -122,7 +122,6 @@ interface Scoped {
   readonly type: Wanted;
 }
 
-/** Returns an expression of the type, or sometimes of another type to cover errors. */
 function make(r: Random, type: Wanted, depth: number, scope: readonly Scoped[]): string {
   const fitting = scope.filter((s) => s.type === type);
   if (fitting.length > 0 && r.chance(0.3)) return r.pick(fitting).name;

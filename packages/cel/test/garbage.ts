@@ -93,7 +93,6 @@ export function garbage(r: Random): string {
   );
 }
 
-/** Returns a valid expression with some characters removed, doubled or replaced. */
 export function mutated(r: Random): string {
   let source = expression(r, 1 + r.below(3));
   for (let i = 1 + r.below(4); i > 0; i--) {

@@ -11,10 +11,7 @@ const loop = environment({ variables: { a: DYN, b: DYN, c: DYN, d: DYN, e: DYN, 
 const evaluate = (source: string, bindings: Record<string, unknown> = {}, left = 100_000) =>
   env.compile(source).evaluate(bindings, { budget: { left } });
 
-/**
- * Returns the shortest processor time of three runs. The limits below are about 20 times the usual, for slow machines.
- * Quadratic time would exceed them.
- */
+/** The limits below are about 20 times the usual, for slow machines. Quadratic time would exceed them. */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
 }

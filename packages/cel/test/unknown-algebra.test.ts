@@ -67,7 +67,6 @@ interface Case {
   readonly hidden: readonly FactName[];
 }
 
-/** An expression, all facts, and the facts that markers hide at first. */
 const cases = fc.integer().map((seed): Case => {
   const r = new Random(seed);
   const full = Object.fromEntries(FACTS.map((f) => [f, r.pick(VALUES[f])]));
@@ -82,7 +81,6 @@ function hide(full: Readonly<Record<string, unknown>>, hidden: readonly string[]
   return { ...full, ...Object.fromEntries(hidden.map((f) => [f, unknown(`facts.${f}`, "stale")])) };
 }
 
-/** `facts.map.k` is about `map`. */
 const factOf = (path: string) => path.split(/[.[]/)[1] as FactName;
 
 describe("unknown facts", () => {
@@ -252,7 +250,7 @@ describe("the budget", () => {
     expect(spent("true")).toBe(1);
     expect(spent("false && facts.n > 1")).toBe(2);
     expect(spent("true && facts.n > 1")).toBe(6);
-    // 3 for the list and the macro; each step takes 1 for itself and 3 for x > 0.
+    // 3 for the list and the macro; each step takes 1, and 3 for x > 0.
     expect(spent("facts.list.all(x, x > 0)")).toBe(3 + 3 * 4);
   });
 });

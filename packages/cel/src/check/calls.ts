@@ -70,7 +70,7 @@ function applyOverloads(
   return wrongArguments(c, e, f, ways, args, types, member);
 }
 
-/** Reads an int literal as a double where only a double is accepted. Host functions accept any int there. */
+/** Reads an int literal as a double where only a double fits. Host functions accept any int there. */
 function takesNumber(f: FunctionDeclaration, ways: readonly Overload[], wanted: Type, arg: Expr, given: Type): boolean {
   return (
     wanted.kind === "double" && ways.length === 1 && (isIntLiteral(arg) || (f.checked === true && given.kind === "int"))
@@ -214,7 +214,6 @@ function commonResult(ways: readonly Overload[]): Type {
   return first !== undefined && ways.every((o) => typeName(o.result) === typeName(first.result)) ? first.result : DYN;
 }
 
-/** Returns the signature for the help line: `string.startsWith(string)`. */
 function signature(f: FunctionDeclaration, o: Overload, member: boolean): string {
   const [receiver, ...rest] = o.parameters.map(typeName);
   return member

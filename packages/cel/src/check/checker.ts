@@ -10,7 +10,6 @@ import { type Local, type Reference, slotsUsed } from "./scope.ts";
 import { BOOL, DYN, ERROR, listOf, optionalOf, type Type, typeName } from "./type.ts";
 import { Substitution } from "./unify.ts";
 
-/** Parts of an environment that the checker reads. */
 export interface Declarations {
   readonly container: string;
   readonly variables: ReadonlyMap<string, Type>;
@@ -20,7 +19,7 @@ export interface Declarations {
   readonly roots: ReadonlySet<string>;
 }
 
-/** Findings, and the compiler's input by node id. */
+/** By node id, for the compiler. */
 export interface Checked {
   readonly type: Type;
   readonly diagnostics: readonly Diagnostic[];
@@ -34,10 +33,9 @@ export interface Checked {
   readonly slotCount: number;
 }
 
-/** For each severity. */
 const findings_max = 200;
 
-/** Sums the compile work of literal patterns; see `patternWork`. */
+/** See `patternWork`. */
 export interface PatternMeter {
   work: number;
 }
@@ -101,7 +99,7 @@ export class Checker {
     return ERROR;
   }
 
-  /** Returns the type of an expression. Reports problems inside it and continues. */
+  /** Reports problems inside the expression and continues. */
   visit(e: Expr, scope: Local | null, guards: Guards): Type {
     const type = this.infer(e, scope, guards);
     this.types[e.id] = type;
@@ -242,7 +240,7 @@ export class Checker {
     return joined ?? this.unify.unknownType();
   }
 
-  /** Returns the common type of two alternatives, or null. An int literal beside a double becomes a double. */
+  /** Returns null for no common type. An int literal beside a double becomes a double. */
   private joined(a: Expr, x: Type, b: Expr, y: Type): Type | null {
     const found = this.unify.join(x, y);
     if (found !== null) return found;

@@ -5,7 +5,7 @@ export type Guards = ReadonlySet<string>;
 
 export const NO_GUARDS: Guards = new Set();
 
-/** Returns the paths proved present when `expr` equals `truth`, by `has`, `!= null`, `!`, `&&` and `||`. */
+/** By `has`, `!= null`, `!`, `&&` and `||`. */
 export function guardsOf(expr: Expr, truth: boolean): Guards {
   switch (expr.kind) {
     case "has":

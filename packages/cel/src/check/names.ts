@@ -6,7 +6,7 @@ import type { Guards } from "./guards.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DYN, type Field, optionalOf, STRING, type Type } from "./type.ts";
 
-/** No selection needs a guard: inside `has`, `.?` and functions that accept unknown arguments. */
+/** Inside `has`, `.?` and functions that accept unknown arguments. */
 export const ALL_GUARDED: Guards = new Set(["*"]);
 
 export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
@@ -28,7 +28,7 @@ export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
   });
 }
 
-/** Returns the type of a name or dotted chain that is declared as a whole, or null. */
+/** Returns the type of a name or chain that is declared as a whole, or null. */
 function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null): Type | null {
   const root = name.includes(".") ? name.slice(0, name.indexOf(".")) : name;
   const absolute = isAbsolute(e);
@@ -57,7 +57,7 @@ function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null
   return null;
 }
 
-/** Returns the type of `a.b`. `used` is false inside `has`, where fields may be absent. */
+/** `used` is false inside `has`, where fields may be absent. */
 export function checkSelect(c: Checker, e: Select, scope: Local | null, guards: Guards, used: boolean): Type {
   const { roots, container } = c.declarations;
   const path = dottedName(e);

@@ -70,7 +70,6 @@ export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Typ
   }
 }
 
-/** An int literal may become a double. */
 export function isIntLiteral(e: Expr): boolean {
   return e.kind === "literal" && e.type === "int";
 }

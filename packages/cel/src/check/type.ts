@@ -1,14 +1,13 @@
 export interface Field {
   readonly type: Type;
-  /** May be absent. The checker reports a use without a guard. */
+  /** `optional`: may be absent. `nullable`: may be null. The checker reports a use without a guard. */
   readonly optional?: boolean;
-  /** May be null. The checker reports a use without a guard. */
   readonly nullable?: boolean;
 }
 
 type Simple = "error" | "null" | "bool" | "int" | "uint" | "double" | "string" | "bytes" | "timestamp" | "duration";
 
-/** A CEL type. Build it with the constants and functions of this file. */
+/** Build it with the constants and functions of this file. */
 export type Type =
   | { readonly kind: Simple }
   /** Any type, or any of `among`. */
@@ -54,21 +53,19 @@ export function optionalOf(type: Type): Type {
   return { kind: "opaque", name: "optional_type", parameters: [type] };
 }
 
-/** Returns an opaque host type: expressions pass its values on but cannot read them. */
+/** Expressions pass opaque values on but cannot read them. */
 export function opaque(name: string, ...parameters: Type[]): Type {
   return { kind: "opaque", name, parameters };
 }
 
-/** Returns a type parameter of a function declaration. The same letter means the same type. */
+/** A type parameter of a function. The same letter means the same type. */
 export function parameter(name: string): Type {
   return { kind: "parameter", name };
 }
 
 /**
- * Returns the type of a JSON object with known fields.
- *
  * `open: true` allows other keys as `dyn`; a type allows other keys of that type. By default an unknown field is an
- * error with a suggestion. Diagnostics call the object `name`.
+ * error. Diagnostics call the object `name`.
  */
 export function objectOf(
   fields: Readonly<Record<string, Field | Type>>,
@@ -79,7 +76,7 @@ export function objectOf(
   return { kind: "object", name: options.name ?? "object", fields: table, rest };
 }
 
-/** Returns the type as CEL writes it: `map(string, dyn)`. */
+/** As CEL writes it: `map(string, dyn)`. */
 export function typeName(t: Type): string {
   switch (t.kind) {
     case "list":

@@ -1,8 +1,8 @@
 import { DYN, sameType, type Type } from "./type.ts";
 
 /**
- * Finds the type parameters of one expression, step by step. `dyn` fits everything. A parameter takes the more general
- * of its types. Null fits objects, timestamps, durations and opaque types.
+ * Finds the type parameters of one expression. `dyn` fits everything. A parameter takes the more general of its types.
+ * Null fits objects, timestamps, durations and opaque types.
  */
 export class Substitution {
   private bound: Map<string, Type>;
@@ -12,7 +12,7 @@ export class Substitution {
     this.bound = new Map();
   }
 
-  /** Copies a declared type with fresh parameters, so that two calls share none. */
+  /** Copies types with fresh parameters, so that two calls share none. */
   instantiate(types: readonly Type[]): Type[] {
     const names = new Map<string, Type>();
     const rename = (t: Type): Type =>
@@ -27,12 +27,12 @@ export class Substitution {
     return types.map(rename);
   }
 
-  /** Returns a fresh parameter: the element type of an empty list. */
+  /** The element type of an empty list. */
   unknownType(): Type {
     return { kind: "parameter", name: `_${this.fresh++}` };
   }
 
-  /** Returns true if `from` fits where `to` is expected. Binds parameters only then. */
+  /** Binds parameters only if `from` fits. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
     if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;
@@ -57,7 +57,7 @@ export class Substitution {
     });
   }
 
-  /** Returns a type that accepts both (list elements, arms of `?:`), or null if only `dyn` does. */
+  /** Returns a type that accepts both, or null if only `dyn` does. */
   join(a: Type, b: Type): Type | null {
     const x = this.resolve(a, false);
     const y = this.resolve(b, false);

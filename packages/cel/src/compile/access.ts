@@ -8,7 +8,7 @@ import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 import { field, isRisky, NOT_A_MAP, type Path } from "./paths.ts";
 
-/** Compiles `operand.key`, unless the operand is a plain path into the bindings. */
+/** For operands other than plain paths into the bindings. */
 export function select(operand: Code, key: string, type: Type): Code {
   const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
   const risky = isRisky(key);
@@ -52,13 +52,13 @@ export function selectOptional(operand: Code, key: string, type: Type): Code {
   return code({ run, cost: operand.cost + 1, type, describe, handsOn });
 }
 
-/** Returns a field of an optional's value. An optional of null has no fields, which is an error. */
+/** An optional of null has no fields, which is an error. */
 function below(o: Optional, key: string, operand: Code, f: Frame): Value {
   if (!o.present) return o;
   return o.held === null ? blame(null, operand, f) : optionalField(o.held, key, operand, f);
 }
 
-/** Returns the optional of a field: absent for a missing field or JSON null, unknown for an unknown field. */
+/** Absent for a missing field or JSON null, unknown for an unknown field. */
 function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   const v = selectValue(o, key, operand, f);
   if (isAbsence(v)) return Optional.NONE;
@@ -66,7 +66,7 @@ function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   return v === null && isRecord(o) ? Optional.NONE : Optional.of(v);
 }
 
-/** Compiles `has(operand.key)`: false if the field, or a container above it, is missing or null. */
+/** False if the field, or a container above it, is missing or null. */
 export function has(operand: Code, key: string, type: Type, describe: (f: Frame) => string): Code {
   const risky = isRisky(key);
   const run: Run = (f) => {
@@ -83,8 +83,7 @@ export function has(operand: Code, key: string, type: Type, describe: (f: Frame)
 }
 
 /**
- * Compiles `has(root.key1.….field)`, but looks up the field's object once per evaluation. `general` returns the
- * ordinary form, for unusual values.
+ * `has` of a path: looks up the field's object once per evaluation. `general` is the ordinary form, for unusual values.
  */
 export function hasPath(path: Path, general: () => Code, type: Type, describe: (f: Frame) => string): Code {
   let unusual: Code | null = null;
@@ -113,7 +112,6 @@ function hasValue(v: Value): Value {
   return v instanceof NonValue ? (v as Value) : true;
 }
 
-/** Compiles `operand[index]` and `operand[?index]`. */
 export function index(operand: Code, at: Code, optional: boolean, type: Type, _place: Place): Code {
   const describe = (f: Frame) => operand.describe(f) + suffix(at.run(f));
   const run: Run = (f) => {
@@ -154,7 +152,6 @@ function indexValue(o: Value, k: Value, operand: Code, at: Code, f: Frame): Valu
   return mapGet(o, k) ?? (mapGet(o, k) === null ? null : unknown(operand.describe(f) + suffix(k), "missing"));
 }
 
-/** Returns a list position, or null if it is not a whole number. */
 function position(k: Value): number | null {
   if (typeof k === "number") return Number.isInteger(k) ? k : null;
   if (typeof k === "bigint") return Number(k);
@@ -164,7 +161,6 @@ function position(k: Value): number | null {
 /** Omits longer names, because each missing fact would copy them again. */
 const name_max = 1_024;
 
-/** Returns the path suffix for a key: `.name`, or `[…]`. */
 function suffix(k: Value): string {
   if (typeof k === "string" && k.length > name_max) return "[…]";
   if (typeof k === "string") return /^[A-Za-z_]\w*$/.test(k) ? `.${k}` : `[${JSON.stringify(k)}]`;

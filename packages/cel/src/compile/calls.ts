@@ -27,7 +27,7 @@ export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, 
   return code({ run, small, cost, type, describe });
 }
 
-/** Runs a library function. Its arguments are values, and it checks their types. */
+/** For library functions, which check types themselves. */
 function strict(f: FunctionDeclaration, implementation: Implementation, args: readonly Code[]): Run {
   const finish = (found: Value | undefined, values: readonly Value[], frame: Frame): Value => {
     if (frame.left < 0) return SPENT;
@@ -65,7 +65,7 @@ function strict(f: FunctionDeclaration, implementation: Implementation, args: re
   };
 }
 
-/** Runs a function whose first argument may make the others unnecessary (`orValue`). */
+/** For functions whose first argument may make the others unnecessary (`orValue`). */
 function deciding(
   f: FunctionDeclaration,
   decides: (first: Value) => Value | undefined,
@@ -85,7 +85,7 @@ function deciding(
   };
 }
 
-/** Runs a host function that accepts unknown arguments. Only a spent budget prevents the call. */
+/** For host functions that accept unknown arguments. Only a spent budget prevents the call. */
 function total(f: FunctionDeclaration, args: readonly Code[]): Run {
   const implementation = f.implementation;
   const [a, b] = args as [Code, Code];
@@ -95,7 +95,6 @@ function total(f: FunctionDeclaration, args: readonly Code[]): Run {
   return (frame) => finish(implementation(frame, ...args.map((x) => x.run(frame))), frame);
 }
 
-/** Runs a host function whose arguments must have the declared types. */
 function checkedArguments(f: FunctionDeclaration, args: readonly Code[]): Run {
   const ways = f.overloads;
   return (frame) => {
@@ -117,13 +116,13 @@ function parameterAt(f: FunctionDeclaration, o: Overload, i: number): Type {
   return o.parameters[f.variadic ? Math.min(i, last) : i] as Type;
 }
 
-/** Converts a value for a host function: a declared double arrives as a number. */
+/** A declared double arrives as a number. */
 function forHost(v: Value, declared: Type): Value {
   if (declared.kind !== "double") return v;
   return typeof v === "bigint" ? Number(v) : v instanceof Uint ? Number(v.unsigned) : v;
 }
 
-/** Converts a host function's result. Whole numbers become ints where int is declared. */
+/** Whole numbers become ints where int is declared. */
 function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   if (found === undefined) throw new TypeError(`the host function ${f.name} returned nothing`);
   if (typeof found === "number" && f.overloads[0]?.result.kind === "int" && Number.isSafeInteger(found))
@@ -131,7 +130,7 @@ function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   return found;
 }
 
-/** Reports the arguments that no overload accepts. If each fits alone, reports all that are not constants. */
+/** Blames the arguments that no overload accepts. If each fits alone, blames all that are not constants. */
 function noOverload(f: FunctionDeclaration, args: readonly Code[], values: readonly Value[], frame: Frame): Value {
   const wrong = values.map(
     (v, i) => v === null || !f.overloads.some((o) => i < o.parameters.length && fits(v, parameterAt(f, o, i))),

@@ -6,7 +6,6 @@ import type { Path } from "./paths.ts";
 
 export type Run = (f: Frame) => Value;
 
-/** Evaluates to a number instead of a bigint, for safe whole numbers. */
 type SmallRun = (f: Frame) => Value;
 
 export type Test = (x: Value, f: Frame) => Value;
@@ -17,15 +16,12 @@ export interface Code {
   readonly cost: number;
   /** The checker's type. The value may have another. */
   readonly type: Type;
-  /** Undefined for nodes that are not constant. */
   readonly constant: Value | undefined;
-  /** Returns an int as a JavaScript number if that is exact. */
+  /** Evaluates to a JavaScript number if that is exact. */
   readonly small: SmallRun | null;
   /** Names, selections and indexing, whose unknowns have their own path. */
   readonly isPath: boolean;
-  /** The path, if this node only reads one. */
   readonly path: Path | null;
-  /** The path of `has(path)`. */
   readonly asksFor: Path | null;
   /** Set for a test of one path against a constant. */
   readonly tests: { readonly path: Path; readonly test: Test } | null;
@@ -35,7 +31,6 @@ export interface Code {
   readonly fromBindings: boolean;
   /** A binding that may become this node's value unchanged: an arm of a conditional, or an optional's value. */
   readonly handsOn: Pick<Code, "fromBindings" | "type" | "describe"> | null;
-  /** Entries of a list literal. */
   readonly entries: readonly Code[] | null;
 }
 
@@ -54,14 +49,14 @@ export function code(parts: Pick<Code, "run" | "cost" | "type" | "describe"> & P
   };
 }
 
-/** Tests one operand. If it is a path, a preceding `has` can pass its value on. */
+/** If the operand is a path, a preceding `has` can pass its value on. */
 export function testOf(a: Code, test: Test): Pick<Code, "run" | "tests"> {
   const { path, run } = a;
   if (path === null) return { run: (f) => test(run(f), f), tests: null };
   return { run: (f) => test(path.read(f), f), tests: { path, test } };
 }
 
-/** Returns the unknown for an operand that is null or of the wrong type. Returns non-values unchanged. */
+/** Returns an unknown for null or a wrong type. Returns non-values unchanged. */
 export function blame(value: Value, operand: Code, f: Frame): Unknown | Failure {
   if (value instanceof NonValue) return value as Unknown | Failure;
   return unknown(operand.describe(f), value === null ? "null" : "type");

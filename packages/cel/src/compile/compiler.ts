@@ -17,12 +17,11 @@ import { conditional, logic, not } from "./logic.ts";
 import { isRisky, Path, readSlowly } from "./paths.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/** Compiles a checked expression to closures. A part that the checker refused fails when evaluated. */
+/** A part that the checker refused fails when evaluated. */
 export function compileExpression(ast: Ast, checked: Checked, prefixes: Prefixes): Code {
   return new Compiler(ast, checked, prefixes).compile(ast.root);
 }
 
-/** Returns the name in reasons. */
 type Describe = (f: Frame) => string;
 
 class Compiler {
@@ -169,7 +168,7 @@ class Compiler {
     return made === null ? null : this.coerce({ ...made, cost: found.keys.length + 1 }, type);
   }
 
-  /** Returns the start and the fields of a chain of plain selections, or null. */
+  /** Returns null if the expression is no chain of plain selections. */
   private chain(e: Expr): { reference: Reference; keys: string[] } | null {
     const keys: string[] = [];
     for (let at = e; ; at = at.operand) {
@@ -248,7 +247,7 @@ class Compiler {
     });
   }
 
-  /** JSON has no ints. Where int is declared, a whole number becomes an int, and a fraction has the wrong type. */
+  /** JSON has no ints. Where int is declared, a whole number becomes an int; a fraction has the wrong type. */
   private coerce(c: Code, type: Type): Code {
     if ((type.kind !== "int" && type.kind !== "uint") || !c.fromBindings) return c;
     const inner = c.run;
@@ -267,7 +266,7 @@ class Compiler {
   }
 }
 
-/** `now` is the instant of the decision unless the host binds a variable `now`. */
+/** The instant of the decision, unless the host binds `now`. */
 function readNow(read: Run): Run {
   return (f) => {
     if (Object.hasOwn(f.bindings, "now")) return read(f);

@@ -13,18 +13,17 @@ export type Plain = { readonly [key: string]: Value };
 
 /** State of one evaluation, or of all evaluations of a decision over the same bindings. */
 export class Frame implements CallContext {
-  /** Budget left in units. Below zero, the evaluation stops. */
+  /** Budget in units. Below zero, the evaluation stops. */
   left: number;
   readonly bindings: Readonly<Record<string, unknown>>;
   /** Variables of comprehensions and binds, by slot. */
   locals: Value[];
   /** By slot, the position of its comprehension. Used only to name missing facts. */
   positions: Value[];
-  /** Objects at the beginnings of paths, by slot of `table`. Null for a single evaluation. */
+  /** By slot of `table`, the objects at the beginnings of paths. Null for a single evaluation. */
   readonly prefixes: (Plain | undefined)[] | null;
   /** Paths with a known type in this evaluation, such as `params.amount`. */
   readonly declared: ReadonlySet<string> | null;
-  /** Defines the slots of `prefixes`. */
   readonly table: Prefixes;
   private instant: Now | null;
 

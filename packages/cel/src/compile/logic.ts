@@ -6,8 +6,8 @@ import type { Frame } from "./frame.ts";
 import type { Path } from "./paths.ts";
 
 /**
- * Compiles `a && b && …` (`decisive` false) or `a || b || …` (`decisive` true). One decisive operand gives the result.
- * Otherwise the result is unknown if any operand is, with all their causes.
+ * `&&` (`decisive` false) or `||` (`decisive` true). One decisive operand gives the result. Otherwise any unknown
+ * operand makes it unknown, with all causes.
  */
 export function logic(written: readonly Code[], decisive: boolean, describe: (f: Frame) => string): Code {
   const args = decisive ? written : fuse(written);
@@ -17,9 +17,7 @@ export function logic(written: readonly Code[], decisive: boolean, describe: (f:
   return code({ run, cost, type: BOOL, describe });
 }
 
-/**
- * Joins `has(a.b) && a.b == 1 && …` pairwise, so that the field is read once. The packs' 115 rules use `has` 422 times.
- */
+/** Joins `has(a.b) && a.b == 1 && …` pairwise, to read the field once. The packs' 115 rules use `has` 422 times. */
 function fuse(args: readonly Code[]): Code[] {
   const out: Code[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -108,7 +106,6 @@ export function not(a: Code): Code {
   return code({ run, cost: a.cost + 1, type: BOOL, describe: a.describe });
 }
 
-/** Compiles `test ? yes : no`. */
 export function conditional(test: Code, yes: Code, no: Code, type: Type, describe: (f: Frame) => string): Code {
   const choose =
     <T extends Value>(a: (f: Frame) => T, b: (f: Frame) => T): Run =>

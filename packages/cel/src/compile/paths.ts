@@ -31,8 +31,8 @@ function namesOf(o: object): string[] {
 }
 
 /**
- * Returns true if `object[key]` could find something other than an own field. For other keys the direct read is safe;
- * an own-property check would double its time (10 ns).
+ * Returns true if `object[key]` could find something other than an own field. Checking each key would double the time
+ * of a read (10 ns).
  */
 export function isRisky(key: string): boolean {
   return RISKY.has(key);
@@ -41,17 +41,14 @@ export function isRisky(key: string): boolean {
 type Find = (f: Frame) => Plain | null;
 
 /**
- * A path into the bindings with at least one key: `root.key1.key2…`. Not for risky keys.
- *
- * Programs of one evaluation look up the object of the last field once and keep it in a slot. A class, so that the
- * engine inlines its methods.
+ * A path into the bindings: `root.key1.key2…`, without risky keys. Programs of one evaluation look up the object of the
+ * last field once and keep it in a slot. A class, so that the engine inlines its methods.
  */
 export class Path {
   readonly key: string;
   readonly text: string;
-  /** Created once, because a missing fact is common and must cost no more than a present one. */
+  /** Created once, because missing facts are common. */
   readonly missing: Unknown;
-  /** Nodes of the syntax tree. */
   readonly nodes: number;
   private readonly root: string;
   private readonly keys: readonly string[];
@@ -97,7 +94,6 @@ export class Path {
   }
 }
 
-/** Reads a name, or a path with risky keys. */
 export function readSlowly(root: string, keys: readonly string[]): Run {
   const text = [root, ...keys].join(".");
   const missing = unknown(text, "missing");
@@ -155,10 +151,9 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
   return value;
 }
 
-/** Result of `field` for a value without fields. */
 export const NOT_A_MAP = Symbol("not a map");
 
-/** Returns an own field of a map: undefined if absent, `NOT_A_MAP` if the value is not a map. */
+/** Undefined if absent, `NOT_A_MAP` if the value is not a map. */
 export function field(value: Value, key: string): Value | undefined | typeof NOT_A_MAP {
   if (isRecord(value)) return Object.hasOwn(value, key) ? value[key] : undefined;
   return value instanceof CelMap ? mapGet(value, key) : NOT_A_MAP;

@@ -1,9 +1,9 @@
-/** Further paths are read step by step, so that the table does not grow with the expressions. */
+/** Further paths are read step by step, which bounds the table. */
 const prefixes_max = 256;
 
 /**
  * Slots for the beginnings of paths (`facts`, `facts.organizational`). Programs of one evaluation look up each
- * beginning once. A condition in bench/cel takes 67 ns with these slots and 95 ns without.
+ * beginning once: 67 ns for a condition in bench/cel, instead of 95 ns.
  */
 export class Prefixes {
   private readonly slots = new Map<string, number>();
@@ -11,7 +11,6 @@ export class Prefixes {
   /** Slots of `base` when this table was created. */
   private readonly inherited: number;
 
-  /** `base` does not see additions to this table. */
   constructor(base: Prefixes | null = null) {
     this.base = base;
     this.inherited = base?.size ?? 0;
@@ -21,7 +20,7 @@ export class Prefixes {
     return this.inherited + this.slots.size;
   }
 
-  /** Returns the slot of a prefix, or -1 if the table is full. */
+  /** -1 if the table is full. */
   slot(root: string, keys: readonly string[]): number {
     const key = keys.length === 0 ? root : `${root}\0${keys.join("\0")}`;
     const found = this.find(key);

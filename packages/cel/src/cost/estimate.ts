@@ -20,15 +20,14 @@ import { adding, comparing, ordering, reading, searching } from "./work.ts";
 
 /** Upper bounds of the budget that an evaluation takes, and of its value's size. */
 export interface Estimate {
-  /** Units of `Budget.left`. */
   readonly units: number;
   readonly size: Size;
 }
 
-/** Returns upper bounds for the binding at a path (`["facts", "security", "alert"]`). */
+/** Returns upper bounds for the binding at a path. */
 export type SizeOf = (names: readonly string[]) => Size;
 
-/** Estimate of a node. `naming` is the cost of its name in a reason, which only indexing by an expression has. */
+/** `naming` is the cost of the node's name in a reason, which only indexing by an expression has. */
 interface Node {
   readonly units: number;
   readonly size: Size;
@@ -46,8 +45,7 @@ type Locals = ReadonlyMap<string, Node>;
 const NO_LOCALS: Locals = new Map();
 
 /**
- * Returns the worst case for bindings within the sizes: all operands, both arms of `?:`, every step. Sound: no
- * evaluation takes more. Not tight: most take far less.
+ * Returns the worst case: all operands, both arms of `?:`, every step. No evaluation takes more; most take far less.
  */
 export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
   const node = new Estimator(checked, sizeOf, tight).visit(ast.root, new Map());
@@ -60,7 +58,6 @@ class Estimator {
   private readonly sizeOf: SizeOf;
   private readonly bounds: Bounds;
   private readonly additive: Estimator;
-  /** Loops around the node. */
   private depth = 0;
 
   constructor(checked: Checked, sizeOf: SizeOf, bounds: Bounds) {
@@ -91,7 +88,7 @@ class Estimator {
       case "index": {
         const operand = this.visit(e.operand, locals);
         const at = this.visit(e.index, locals);
-        // Naming a missing or wrong entry computes the index again, once.
+        // Naming a missing or wrong entry computes the index again.
         const naming = operand.naming + at.units;
         return {
           units: operand.units + at.units + 1 + at.size.chars / chars_a_unit,
@@ -159,7 +156,7 @@ class Estimator {
     }
   }
 
-  /** Estimates a chain of names: a local variable and its fields, or a path into the bindings. */
+  /** A local variable and its fields, or a path into the bindings. */
   private read(e: Expr, names: readonly string[], locals: Locals): Node {
     const local = locals.get(names[0] as string);
     const units = names.length;
@@ -234,15 +231,15 @@ class Estimator {
 
   private logic(e: Logic, locals: Locals): Node {
     const parts = e.args.map((x) => this.visit(x, locals));
-    // `has(a) && a == …` is one operand. After an unusual value on the path, its second half is charged twice.
+    // After an unusual value on the path, the second half of `has(a) && a == …` is charged twice.
     const again = e.args.slice(1).map((_, at) => (e.args[at]?.kind === "has" ? (parts[at + 1] as Node) : leaf(SCALAR)));
     return plain(1, [...parts, ...again], SCALAR, "bare");
   }
 
   /**
-   * Returns the smaller of two bounds for all steps. First: each step takes as much as on the largest entry. Second:
-   * each step takes as much as on an empty entry, and together they add one step on the whole range (see `additive`).
-   * The second is far smaller where work grows with the texts.
+   * Returns the smaller of two bounds. First: each step costs as much as on the largest entry. Second: each step costs
+   * as much as on an empty entry, and all together one step on the whole range (see `additive`). The second is far
+   * smaller where work grows with the texts.
    */
   private fold(e: Fold, locals: Locals): Node {
     const range = this.visit(e.range, locals);
@@ -258,7 +255,7 @@ class Estimator {
         size: { ...all.size, values: size.values + all.size.values, text: size.text + all.size.text },
       };
     };
-    // Each nested loop is visited once for each of the two bounds.
+    // Visits each nested loop once for each bound.
     const ways =
       this.depth > depth_of_sums ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
     this.depth -= 1;
@@ -275,7 +272,6 @@ class Estimator {
     return { units, size: folded(e, range.size, size, this.bounds), naming: 0, kind: "any", entries: "any" };
   }
 
-  /** Estimates one step on an entry of this size. */
   private step(e: Fold, range: Node, entry: Size, locals: Locals): Steps {
     const { naming, entries: kind } = range;
     const scalar = range.size.scalars === true;
@@ -290,7 +286,7 @@ class Estimator {
   }
 }
 
-/** Cost of a loop's steps. `values` and `text` bound the sum of all results. */
+/** `values` and `text` bound the sum of all results. */
 interface Steps {
   readonly units: number;
   readonly size: Size;
@@ -307,7 +303,7 @@ function everyStep(count: number, { units, size }: Steps): Steps {
 /** Deeper loops use only the bound of the largest entries. */
 const depth_of_sums = 4;
 
-/** Upper bound of entries and texts that host functions add, such as the US states. */
+/** Entries that host functions add, such as the US states. */
 const host_items = 100;
 const host_text = 1_000;
 
@@ -334,17 +330,16 @@ function below(operand: Node): Node {
   return { ...operand, units: operand.units + 1, kind: "any", entries: "any", scalar: false };
 }
 
-/** Returns true if searches never look inside the value. */
 function isScalar({ kind, scalar }: Node): boolean {
   return kind !== "any" || scalar === true;
 }
 
-/** Estimates a node with these parts. A reason may name each part once. */
+/** A reason may name each part once. */
 function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind"] = "any"): Node {
   return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
 }
 
-/** Returns true if all entries are texts, numbers or bools, so that searches do not look inside. */
+/** Returns true if searches do not look inside the entries. */
 function holdsScalars({ entries, size }: Node): boolean {
   return entries !== "any" || size.scalars === true;
 }
@@ -365,7 +360,7 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** Returns the size of a comprehension's value. `made` is the size of all its steps' results. */
+/** `made` is the size of all steps' results. */
 function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
   switch (e.macro) {
     case "all":

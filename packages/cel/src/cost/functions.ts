@@ -3,7 +3,7 @@ import type { Expr } from "../syntax/ast.ts";
 import { chars_a_unit } from "../value/equal.ts";
 import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
-/** Cost of a call without its own node, and the size of its result. */
+/** Without the call's own node. */
 export interface CallEstimate {
   readonly work: number;
   readonly size: Size;
@@ -18,8 +18,8 @@ const scalar_chars = 64;
 const PROGRAM_MAX = pattern_max * 1_000;
 
 /**
- * Returns the charge and result size of a library function for arguments of these sizes (receiver first); undefined for
- * other functions. Must mirror the functions' own charges in stdlib/ and ext/.
+ * Returns the charge and result size for arguments of these sizes (receiver first); undefined if `name` is no library
+ * function. Must mirror the charges in stdlib/ and ext/.
  */
 export function libraryCall(
   name: string,
@@ -109,13 +109,12 @@ function matchWork(text: Size, expr: Expr | undefined): number {
   return 8 + program / 2 + (text.chars * Math.min(program, 64)) / 16;
 }
 
-/** Returns the literal format text, or null. */
 function written(args: readonly Expr[]): string | null {
   const first = args.length > 1 ? args[0] : undefined;
   return first?.kind === "literal" && typeof first.value === "string" ? first.value : null;
 }
 
-/** Each clause writes one argument, so both the arguments and the text's length limit the clauses. */
+/** Each clause writes one argument, so arguments and text length both limit clauses. */
 function formatted(text: Size, args: Size, literal: string | null, { least }: Bounds): CallEstimate {
   const clauses = least(text.chars / 2, args.items);
   // Every value is written at most once. Hex doubles bytes (a unit has three); a precision adds at most 450 digits.

@@ -6,15 +6,15 @@ export interface Size {
   readonly chars: number;
   /** Entries of the longest list or map. */
   readonly items: number;
-  /** Number of values, itself included: 1 for a scalar. */
+  /** Number of values, itself included. */
   readonly values: number;
   /** UTF-16 units of all texts together. */
   readonly text: number;
-  /** True if all entries are texts, numbers or bools for comparisons. */
+  /** True if comparisons find only texts, numbers or bools as entries. */
   readonly scalars?: boolean;
 }
 
-/** A number, a bool, null, a time. */
+/** A number, bool, null or time. */
 export const SCALAR: Size = Object.freeze({ chars: 0, items: 0, values: 1, text: 0 });
 
 export function textOf(chars: number): Size {
@@ -22,14 +22,12 @@ export function textOf(chars: number): Size {
 }
 
 /**
- * Rules to combine sizes. `tight` fits one evaluation. `additive` is looser, so that bounds add up: a sum is at most
- * one empty bound for each value, plus one bound of all values together (see `Estimator.fold`). A maximum or minimum
- * does not add up, so a larger bound replaces it.
+ * Rules to combine sizes. `tight` fits one evaluation. `additive` is looser: a sum is at most one empty bound for each
+ * value, plus one bound of all values together (see `Estimator.fold`). A maximum or minimum does not add up, so it is
+ * replaced by a larger bound.
  */
 export interface Bounds {
-  /** At least the greatest. */
   readonly most: (...sizes: number[]) => number;
-  /** At least the smaller. */
   readonly least: (a: number, b: number) => number;
 }
 
@@ -48,7 +46,7 @@ export function either(a: Size, b: Size, { most }: Bounds): Size {
   };
 }
 
-/** Returns bounds of a container of these parts, each at most once. */
+/** A container of these parts, each at most once. */
 export function containing(parts: readonly Size[], { most }: Bounds): Size {
   return {
     chars: most(0, ...parts.map((p) => p.chars)),
@@ -58,12 +56,12 @@ export function containing(parts: readonly Size[], { most }: Bounds): Size {
   };
 }
 
-/** Returns the contents of a container as one value. No sum of its entries' bounds is larger. */
+/** The contents of a container as one value. No sum of its entries' bounds is larger. */
 export function merged({ values, text }: Size): Size {
   return { chars: text, items: values, values, text };
 }
 
-/** Narrows a size to a declared type: scalars have no entries, texts are no lists. */
+/** Scalars have no entries, and texts are no lists. */
 export function narrowed(size: Size, type: Type): Size {
   switch (type.kind) {
     case "bool":

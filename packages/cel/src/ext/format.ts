@@ -9,10 +9,9 @@ import { isMap, TypeValue, Uint, type Value } from "../value/value.ts";
 const precision_max = 100;
 const clausePattern = /%(?:\.([0-9]+))?(.?)/gsu;
 
-/** Makes the whole result a failure. */
 class Misfit extends Error {}
 
-/** Implements `text.format(args)`: `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
+/** `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
 export function format(text: string, args: readonly Value[], call: CallContext): Value {
   let next = 0;
   let bad: Value | null = null;

@@ -11,7 +11,6 @@ function isNumber(v: Value): boolean {
   return typeof v === "number" || typeof v === "bigint" || v instanceof Uint;
 }
 
-/** Declares `math.greatest` or `math.least`, of arguments or of one list. */
 function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
   const of: Implementation = (call, ...args: Value[]) => {
     const [first] = args;

@@ -11,7 +11,7 @@ import { Failure } from "../value/unknown.ts";
 import type { Value } from "../value/value.ts";
 import { format } from "./format.ts";
 
-/** Returns an array of code points where they differ from UTF-16 units, or else the text. */
+/** Returns code points only where they differ from UTF-16 units. */
 function points(s: string): string | string[] {
   return /[\ud800-\udfff]/.test(s) ? Array.from(s) : s;
 }

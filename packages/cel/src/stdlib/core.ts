@@ -23,10 +23,7 @@ function size(call: { charge(n: number): void }, x: Value): number | Unknown | F
   return keys.length;
 }
 
-/**
- * Returns true if the text contains the part at this offset. The engine's `startsWith` is 30 times slower on long
- * texts.
- */
+/** The engine's `startsWith` is 30 times slower on long texts. */
 function standsAt(s: string, part: string, at: number, call: Charged): boolean {
   return at >= 0 && sameText(s.slice(at, at + part.length), part, call);
 }

@@ -1,8 +1,8 @@
 import { RE2JS } from "re2js";
 
 /**
- * Compiled patterns, newest last. Bounded, because a pattern may come from a fact. Must exceed the patterns in a
- * service's policies: a miss costs 0.1 ms, ten times a match. A pattern takes 6 to 27 KB, at most 17 MB.
+ * Newest last. Bounded, because a pattern may come from a fact. Must exceed the patterns in a service's policies: a
+ * miss costs 0.1 ms, ten times a match. A pattern takes 6 to 27 KB, at most 17 MB.
  */
 const known = new Map<string, RE2JS | null>();
 const known_max = 1_000;
@@ -10,12 +10,12 @@ const instructions_max = 300_000;
 let instructions = 0;
 
 /**
- * Limit for one pattern, and for all patterns of one expression or policy: 0.3 s of compiling. 16 KB of patterns took
- * 32 s without the second limit.
+ * For one pattern, and for all patterns of one expression or policy: 0.3 s of compiling. Without the second limit, 16
+ * KB of patterns took 32 s.
  */
 export const pattern_work_max = 100_000;
 
-/** Work of a named class (`\pL`): as much as a range of this many characters. */
+/** Work of a named class (`\pL`). */
 const named_class = 200;
 const folded_each = 15;
 
@@ -32,7 +32,7 @@ export function patternWork(source: string): number {
   return writtenOut(source) + named * named_class + folded / folded_each;
 }
 
-/** Sums the spans around every dash, range or not, so that no prefix can hide a range. */
+/** Includes every dash, so that no prefix can hide a range. */
 function spanned(source: string): number {
   let characters = 0;
   for (const [, from = "", to = ""] of source.matchAll(/(?<=(\\x\{[0-9a-f]+\}|.))-(?=(\\x\{[0-9a-f]+\}|.))/gisu))
@@ -40,7 +40,6 @@ function spanned(source: string): number {
   return characters;
 }
 
-/** Returns the code of a character, or of `\x{…}`. */
 function codeOf(character: string): number {
   return character.length > 2 ? Number.parseInt(character.slice(3), 16) : (character.codePointAt(0) ?? 0);
 }
@@ -49,12 +48,8 @@ function codeOf(character: string): number {
 const tokenPattern =
   /(\\Q.*?(?:\\E|$)|\(\?[a-zA-Z-]+\))|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d{1,9})(?:,(\d{0,9}))?\}|./gsu;
 
-/**
- * Estimates the instructions of a valid pattern; rarely too low. A count multiplies the preceding item and all counts
- * inside it.
- */
+/** Rarely too low. A count multiplies the preceding item and all counts inside it. */
 function writtenOut(source: string): number {
-  /** Instructions before each open group. */
   const outer: number[] = [];
   let before = 0;
   let last = 0;
@@ -78,7 +73,7 @@ function writtenOut(source: string): number {
   return outer.reduce((sum, each) => sum + each, before + last);
 }
 
-/** Returns the compiled RE2 pattern (linear time), or null for an invalid one. */
+/** Matches in linear time. Returns null for an invalid pattern. */
 export function pattern(source: string): RE2JS | null {
   const found = known.get(source);
   if (found !== undefined) return found;

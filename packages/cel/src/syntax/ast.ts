@@ -1,13 +1,12 @@
-/** The parser refuses larger expressions. */
 export const LIMITS = {
   /** UTF-8 bytes. */
   source_bytes: 16_384,
   nodes: 1_000,
-  /** Brackets, calls, unary operators and conditionals. A chain of `&&` or `+` is not nesting. */
+  /** A chain of `&&` or `+` is not nesting. */
   depth: 64,
 } as const;
 
-/** Offsets in UTF-16 units, and the node's number in the tree. */
+/** Offsets in UTF-16 units. */
 export interface Place {
   readonly id: number;
   readonly start: number;
@@ -107,7 +106,7 @@ export interface Fold extends Place {
   readonly kind: "fold";
   readonly macro: FoldMacro;
   readonly range: Expr;
-  /** One name (element or key), or two (index and element, or key and value). */
+  /** One (element or key), or two (index and element, or key and value). */
   readonly names: readonly [string] | readonly [string, string];
   readonly filter: Expr | null;
   readonly body: Expr | null;
@@ -146,14 +145,13 @@ export type Expr =
   | Bind
   | OptionalMap;
 
-/** A parsed expression: immutable, usable in any environment. */
 export interface Ast {
   readonly source: string;
   readonly root: Expr;
   readonly nodes: number;
 }
 
-/** Returns the name of a chain of plain selections on a name (`a.b.c`), or null. */
+/** `a.b.c`, or null if the expression is no such chain. */
 export function dottedName(expr: Expr): string | null {
   let suffix = "";
   for (let e = expr; ; e = e.operand) {

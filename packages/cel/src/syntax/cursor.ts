@@ -15,7 +15,6 @@ export class Stop extends Error {
 
 type Unnumbered = Expr extends infer E ? (E extends Expr ? Omit<E, "id"> : never) : never;
 
-/** A position among tokens. Counts nodes and nesting. */
 export class Cursor {
   nodes = 0;
   protected readonly source: string;
@@ -38,7 +37,7 @@ export class Cursor {
         help: "split it into variables",
       });
     }
-    // Not copied: copying took a tenth of the time to parse and compile.
+    // Copying took a tenth of the time to parse and compile.
     return Object.assign(expr, { id: this.nodes++ }) as Expr;
   }
 
@@ -118,7 +117,6 @@ export class Cursor {
   }
 }
 
-/** Returns advice for words and marks of other languages. */
 function hint(t: Token): string | null {
   if (t.kind !== "name") return null;
   const advice: Record<string, string> = {

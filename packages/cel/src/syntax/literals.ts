@@ -17,8 +17,7 @@ for (const c of "\\?\"'`") SIMPLE.set(c, c);
 const encoder = new TextEncoder();
 
 /**
- * Returns the string or bytes between `from` and `to`, without quotes. In bytes, `\x` and octal escapes are bytes and
- * all else is UTF-8. In strings they are code points.
+ * Without quotes. In bytes, `\x` and octal escapes are bytes and all else is UTF-8. In strings they are code points.
  */
 export function decodeText(
   source: string,
@@ -129,7 +128,6 @@ export function decodeDouble(digits: string, at: number, until: number): number 
   return value;
 }
 
-/** `digits` have no suffix. */
 export function decodeUint(digits: string, at: number, until: number): bigint {
   const value = BigInt(digits);
   if (value > uint_max) throw new LiteralProblem("this number does not fit into a 64-bit uint", at, until);

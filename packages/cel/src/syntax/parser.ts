@@ -18,10 +18,7 @@ const POWER: ReadonlyMap<string, number> = new Map([
   ["%", 5],
 ]);
 
-/**
- * Returns the syntax tree with expanded macros. Refuses more than 16 KiB, 1,000 nodes or 64 levels. Throws only
- * `CelSyntaxError`.
- */
+/** Refuses more than 16 KiB, 1,000 nodes or 64 levels. Throws only `CelSyntaxError`. */
 export function parse(source: string): Ast {
   const refuse = (diagnostics: readonly Diagnostic[]) => new CelSyntaxError(source, diagnostics);
   if (tooLong(source)) {
@@ -71,7 +68,7 @@ export class Parser extends Cursor {
   }
 
   private binary(power: number): Expr {
-    // Operands omit the brackets around them, so the place spans first to last token.
+    // From first to last token, because operands omit the brackets around them.
     const { start } = this.peek();
     let left = this.unary();
     for (;;) {

@@ -27,7 +27,7 @@ export class Duration {
 
 /** The limit of protobuf's Duration. */
 const seconds_max = 315_576_000_000;
-/** Results of arithmetic must also fit into an int64 of nanoseconds (cel-spec `timestamps`). */
+/** Results of arithmetic must fit into an int64 of nanoseconds (cel-spec `timestamps`). */
 const nanos_max = 2n ** 63n - 1n;
 
 /** Returns null outside the range. */
@@ -51,7 +51,7 @@ const UNIT_NANOS: ReadonlyMap<string, number> = new Map([
   ["ns", 1],
 ]);
 
-/** Reads `1h30m`, `-1.5s`, `100ms`, `0`; null for other text or outside the range. */
+/** Reads `1h30m`, `-1.5s`, `100ms`, `0`. Null for other text or outside the range. */
 export function parseDuration(text: string): Duration | null {
   if (text.length > 64) return null;
   const whole = /^([+-]?)((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:h|ms|m|s|us|µs|μs|ns))+$/.exec(text);

@@ -8,7 +8,7 @@ export interface Charged {
   charge(units: number): void;
 }
 
-/** Characters read for one unit. Shorter texts cost only their node. */
+/** Shorter texts cost only their node. */
 export const chars_a_unit = 4_096;
 
 /** An agent may send a text of 1 MiB, and a loop may read it each time. */
@@ -16,7 +16,6 @@ export function chargeForChars(chars: number, f: Charged): void {
   f.charge(Math.trunc(chars / chars_a_unit));
 }
 
-/** Charges for long texts. */
 export function sameText(a: string, b: string, f: Charged): boolean {
   if (a.length !== b.length) return false;
   chargeForChars(a.length, f);
@@ -24,8 +23,8 @@ export function sameText(a: string, b: string, f: Charged): boolean {
 }
 
 /**
- * CEL's equality: numbers compare across int, uint and double; other types differ. Never fails. Charges containers by
- * element. Not recursive, because a document may be nested deeper than the stack.
+ * Numbers compare across int, uint and double; other types differ. Never fails. Not recursive, because a document may
+ * be nested deeper than the stack.
  */
 export function equal(a: Value, b: Value, f: Charged): boolean {
   const pending: Value[] = [];
@@ -38,7 +37,7 @@ export function equal(a: Value, b: Value, f: Charged): boolean {
   return true;
 }
 
-/** Compares two values without their elements, and appends the elements to `pending`. */
+/** Appends the elements of containers to `pending`. */
 function equalHere(a: Value, b: Value, pending: Value[], f: Charged): boolean {
   if (typeof a === "string") return typeof b === "string" && sameText(a, b, f);
   if (a === b) return true;
@@ -97,8 +96,8 @@ export function mapSize(m: AnyMap): number {
 }
 
 /**
- * Returns the keys that a map certainly has. A value marked missing or null makes its key absent, as for `has`. Another
- * marker (stale) makes the result unknown.
+ * Returns the keys that a map certainly has. Marked missing or null is absent, as for `has`. Another marker (stale)
+ * makes the result unknown.
  */
 export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   const keys = mapKeys(m);
@@ -134,8 +133,8 @@ export function mapGet(m: Value, key: Value): Value | undefined {
 }
 
 /**
- * Returns a sort order; NaN if an operand is NaN or not a number. int and uint compare exactly. Beside a double they
- * are rounded to one (`comparisons/lt_literal`: 2^63-1 is not less than 2^63 as a double).
+ * NaN if an operand is NaN or not a number. int and uint compare exactly, but beside a double they are rounded to one
+ * (`comparisons/lt_literal`).
  */
 export function compareNumbers(a: Value, b: Value): number {
   const x = a instanceof Uint ? a.unsigned : a;
@@ -153,7 +152,7 @@ export function compareStrings(a: string, b: string, f: Charged): number {
   const n = Math.min(a.length, b.length);
   chargeForChars(n, f);
   let i = 0;
-  // For long texts with a common beginning, comparing pieces is 40 times faster.
+  // Comparing pieces is 40 times faster for long texts with a common beginning.
   while (i < n && a.slice(i, i + chars_a_unit) === b.slice(i, i + chars_a_unit)) i += chars_a_unit;
   for (; i < n; i++) {
     const x = a.charCodeAt(i);

@@ -1,11 +1,11 @@
 import { Failure, type Unknown, unknown } from "./unknown.ts";
 
-/** Computes one field, at most once per object. `C` is the context of the first evaluation that reads it. */
+/** Runs at most once per object. `C` is the context of the first evaluation that reads the field. */
 export type Thunk<C> = (context: C) => unknown;
 
 /**
- * A binding that computes fields on first use: `vars` of a policy. Create one for each decision over a shared table of
- * thunks. A thunk may return an `Unknown`. A circular field fails.
+ * Computes fields on first use: `vars` of a policy. Create one for each decision over a shared table of thunks. A thunk
+ * may return an `Unknown`. A circular field fails.
  */
 export class LazyObject<C = unknown> {
   private readonly thunks: ReadonlyMap<string, Thunk<C>>;
@@ -15,7 +15,6 @@ export class LazyObject<C = unknown> {
     this.thunks = thunks;
   }
 
-  /** Returns true if the field is declared. Does not compute it. */
   has(name: string): boolean {
     return this.thunks.has(name);
   }

@@ -4,8 +4,8 @@ import type { Timestamp } from "./timestamp.ts";
 import type { Failure, Unknown } from "./unknown.ts";
 
 /**
- * A value of an expression. double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain
- * object (from bindings) or a `CelMap` (from a literal).
+ * double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain object (from bindings) or
+ * a `CelMap` (from a literal).
  */
 export type Value =
   | null
@@ -34,7 +34,7 @@ export class Uint {
   }
 }
 
-/** A type as a value: the result of `type(x)`. */
+/** Result of `type(x)`. */
 export class TypeValue {
   readonly typeName: string;
 
@@ -43,10 +43,9 @@ export class TypeValue {
   }
 }
 
-/** A value that may be absent: the result of `a.?b` and `optional.of(x)`. */
+/** Result of `a.?b` and `optional.of(x)`. `held` is null if absent. */
 export class Optional {
   readonly present: boolean;
-  /** null when absent. */
   readonly held: Value;
 
   private constructor(present: boolean, held: Value) {
@@ -61,7 +60,7 @@ export class Optional {
   }
 }
 
-/** A normalized key: 1, 1u and 1.0 are one key. */
+/** 1, 1u and 1.0 are one key. */
 export type MapKey = string | boolean | number | bigint;
 
 /** A map made by an expression. Keys are strings, bools and numbers, in source order. */
@@ -73,7 +72,7 @@ export class CelMap {
   }
 }
 
-/** Returns null for an invalid key (a fraction, null, a list, …). */
+/** Null for an invalid key (a fraction, null, a list). */
 export function mapKey(key: Value): MapKey | null {
   switch (typeof key) {
     case "string":
@@ -88,7 +87,6 @@ export function mapKey(key: Value): MapKey | null {
   }
 }
 
-/** Returns true for a JSON object. */
 export function isRecord(v: unknown): v is { readonly [key: string]: Value } {
   if (typeof v !== "object" || v === null) return false;
   const proto: unknown = Object.getPrototypeOf(v);
