@@ -4,7 +4,7 @@ import { copiesOf } from "./tcpa-fallback.ts";
 
 const hour_ms = 3_600_000;
 const day_ms = 86_400_000;
-/** Military "states" do not name a place, so they count as unknown. */
+/** Military "states" name no place, so they are unknown. */
 const MILITARY: readonly string[] = ["AA", "AE", "AP"];
 const PLACES: ReadonlySet<string> = new Set(usStateCodes.filter((code) => !MILITARY.includes(code)));
 const byState: ReadonlyMap<string, StateCallingHours> = new Map(callingHours.map((row) => [row.state, row]));
@@ -17,8 +17,8 @@ const hourOf = (value: unknown): number | undefined => {
 const utcHour = (now_ms: number): number => Math.floor((((now_ms % day_ms) + day_ms) % day_ms) / hour_ms);
 
 /**
- * Returns the hours between local time and UTC, from the local hour. US zones are 4 to 11 hours behind UTC; Guam is 10
- * ahead. Undefined: no US clock shows that hour.
+ * Returns the difference of a local clock to UTC. US zones are 4 to 11 hours behind UTC; Guam is 10 ahead. Undefined:
+ * no US clock shows that hour.
  */
 const offsetHours = (now_ms: number, hour: number): number | undefined => {
   const behind = (utcHour(now_ms) - hour + 24) % 24;
@@ -28,7 +28,7 @@ const offsetHours = (now_ms: number, hour: number): number | undefined => {
 
 const weekdayAt = (instant_ms: number): number => new Date(instant_ms).getUTCDay();
 
-/** Returns the possible weekdays (Sunday 0): one, or three (yesterday to tomorrow) if no US clock shows the hour. */
+/** Returns the possible weekdays, Sunday 0: yesterday to tomorrow if no US clock shows the hour. */
 const weekdays = (now_ms: number, hour: number): readonly number[] => {
   const offset = offsetHours(now_ms, hour);
   return offset === undefined
@@ -38,7 +38,7 @@ const weekdays = (now_ms: number, hour: number): readonly number[] => {
 
 const within = (hour: number, hours: DayHours): boolean => hours !== null && hour >= hours[0] && hour <= hours[1];
 
-/** Returns the rows of the named states. Every row if a state is unknown or none is named. */
+/** Returns the rows of every state if one is unknown or none is named. */
 const rowsFor = (states: readonly string[]): readonly StateCallingHours[] =>
   states.length === 0 || states.some((state) => !PLACES.has(state))
     ? callingHours
@@ -49,10 +49,7 @@ const statesOf = (value: unknown): readonly string[] => {
   return [...new Set(list.map((state) => (typeof state === "string" ? state.trim().toUpperCase() : "??")))];
 };
 
-/**
- * Returns the recipient's states from every copy of the fact, upper case, without duplicates. Copies may differ; the
- * most protective one must win.
- */
+/** Collects every copy of the fact, because the most protective one must win. */
 export const recipientStates = (facts: unknown): string[] => [
   ...statesOf(copiesOf(facts, "recipient_state").filter((copy) => typeof copy === "string" && copy.trim() !== "")),
 ];
@@ -71,7 +68,7 @@ export const inFederalWindow = (hour: unknown): boolean => {
 
 /**
  * Returns true if the federal window and every named state permit a call at this hour. Without a known state, every
- * state must permit the call.
+ * state must permit it.
  */
 export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown): boolean => {
   const value = hourOf(hour);
@@ -81,8 +78,8 @@ export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown):
 };
 
 /**
- * Returns true if summer time may end between two instants: on the first Sunday of November, from 06:00 UTC (east
- * coast) to 11:00 UTC (Aleutians).
+ * Returns true if summer time may end meanwhile: on the first Sunday of November, from 06:00 UTC (east coast) to 11:00
+ * UTC (Aleutians).
  */
 const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
   const november = Date.UTC(new Date(to_ms).getUTCFullYear(), 10, 1);
@@ -91,10 +88,10 @@ const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
 };
 
 /**
- * Returns when the next permitted hour begins, RFC 3339 in UTC, for a local clock that shows `hour` now. "" if `hour`
- * is not an hour, or if eight days permit none. The hour is permitted with and without summer time if summer time ends
- * meanwhile. If summer time begins, the instant may be an hour late. Does not verify that a US clock shows `hour`, so a
- * deferred action must be decided again when it is due.
+ * Returns when the next permitted hour begins (RFC 3339, UTC) for a local clock that shows `hour` now. "" if `hour` is
+ * not an hour, or if no hour within eight days is permitted. If summer time ends meanwhile, the hour is permitted with
+ * and without it. If summer time begins, the instant may be an hour late. Does not verify `hour`, so a deferred action
+ * must be decided again when it is due.
  */
 export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown): string => {
   const value = hourOf(hour);

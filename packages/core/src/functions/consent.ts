@@ -1,7 +1,7 @@
 import { instantOf } from "./dates.ts";
 import { at, given, isRecord, squash } from "./text.ts";
 
-/** The state of a consent record. A withdrawal overrides a status. A doubtful record is `unknown`. */
+/** A withdrawal overrides a status. A doubtful record is `unknown`. */
 export type ConsentState = "granted" | "refused" | "unknown";
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
@@ -12,7 +12,7 @@ const REFUSED = words(
   "refused denied declined rejected no false withdrawn revoked expired optedout optout objected cancelled canceled " +
     "notgiven notgranted none lapsed terminated inactive invalid",
 );
-/** Squashed keys of a withdrawal. The value is a flag, a date or a text. */
+/** Keys of a withdrawal. The value is a flag, a date or a text. */
 const withdrawnKey =
   /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|unsubscribed|terminated|suspended|invalidated|^donot(?:call|contact)$|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
 /** Keys that only describe how to withdraw. */
@@ -24,7 +24,7 @@ const expiryKey =
   /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
 const givenKey = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
 const statusKey = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
-/** Tolerated clock difference. A consent dated later than this is not given yet. */
+/** Tolerated difference of clocks. A consent that is dated later is not given yet. */
 const clock_skew_ms = 5 * 60_000;
 
 const stateOfText = (text: string): ConsentState => {
@@ -41,7 +41,7 @@ const stateOfStatus = (status: unknown): ConsentState =>
         ? stateOfText(status)
         : "unknown";
 
-/** Returns true for a withdrawal: true, any date, or any text that does not deny it. */
+/** Returns true for `true`, any date, or any text that does not deny the withdrawal. */
 const marks = (value: unknown): boolean =>
   given(value) &&
   value !== false &&
@@ -76,8 +76,8 @@ const notYetGiven = (now_ms: number, fields: Fields): boolean =>
   });
 
 /**
- * Returns the state of a consent record at `now_ms`. Granted means: given, not withdrawn, not expired, not dated in the
- * future (GDPR Art. 7(3)). Ignores case and punctuation in keys.
+ * Returns granted for a consent that is given, not withdrawn, not expired and not dated in the future (GDPR Art. 7(3)).
+ * Ignores case and punctuation in keys.
  */
 export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
@@ -94,7 +94,6 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
 type OptOut = "out" | "in" | "unknown";
 
 const outKey = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
-/** A refusal of sale or sharing alone. "No" for one does not mean "no" for the other. */
 const partOutKey =
   /^(?:opt(?:ed)?out|donot(?:sell|share))(?:of|from)?(?:sale|selling|sharing|saleorsharing|saleandsharing)$|^(?:sale|selling|sharing|saleorsharing|saleandsharing)opt(?:ed)?out$/;
 /** Keys that mean "permitted" if true. */
@@ -140,9 +139,7 @@ const optedInLater = (record: Readonly<Record<string, unknown>>, out_dates: read
   return out_dates.every(isBefore) && at(record, "opted_out") === false;
 };
 
-/**
- * Returns true if any field of a consumer's record opts out of sale or sharing. Ignores case and punctuation in keys.
- */
+/** Returns true if any field of a consumer's record opts out of sale or sharing. */
 export const optedOut = (value: unknown): boolean => optOut(value) === "out";
 
 /** Returns true if the record says whether the consumer opted out, and all its flags are readable. */

@@ -2,7 +2,6 @@ const day_ms = 86_400_000;
 const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
-/** Result of `daysSince` for an invalid or future date. */
 const infinitely_old_days = 1e9;
 
 /**
@@ -14,7 +13,7 @@ const midnightOf = (year: number, month: number, day: number): number =>
 const daysInMonth = (year: number, month: number): number => new Date(midnightOf(year, month + 1, 0)).getUTCDate();
 
 /**
- * Returns the instant of an ISO 8601 date or date-time in milliseconds; undefined for other values. UTC by default.
+ * Returns the instant of an ISO 8601 date or date-time (default UTC) in milliseconds; undefined for other values.
  * Refuses 30 February, which `Date` reads as 2 March.
  */
 export const instantOf = (value: unknown): number | undefined => {
@@ -36,7 +35,7 @@ export const instantOf = (value: unknown): number | undefined => {
   return Number.isFinite(instant) ? instant : undefined;
 };
 
-/** Returns the calendar days in UTC from a date to now. 1e9 for invalid values and future days. */
+/** Returns calendar days in UTC. 1e9 for invalid values and future days. */
 export const daysSince = (now_ms: number, value: unknown): number => {
   const instant = instantOf(value);
   if (instant === undefined) return infinitely_old_days;
@@ -45,8 +44,8 @@ export const daysSince = (now_ms: number, value: unknown): number => {
 };
 
 /**
- * Returns true until the anniversary, `months` after the date, in UTC. A month without that day counts its last day.
- * False for invalid or future dates and fractional counts.
+ * Returns true until the anniversary (UTC), `months` after the date. A month without that day counts its last day.
+ * False for invalid or future dates.
  */
 export const withinMonths = (now_ms: number, value: unknown, months: unknown): boolean => {
   const count = typeof months === "bigint" ? Number(months) : months;
@@ -59,7 +58,7 @@ export const withinMonths = (now_ms: number, value: unknown, months: unknown): b
   return Math.floor(now_ms / day_ms) * day_ms <= midnightOf(year, month, day);
 };
 
-/** Returns true if now is before the date. False for an invalid date. */
+/** Returns false for an invalid date. */
 export const nowBefore = (now_ms: number, value: unknown): boolean => {
   const instant = instantOf(value);
   return instant !== undefined && now_ms < instant;

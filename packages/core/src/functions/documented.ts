@@ -1,6 +1,5 @@
 import { isRecord, phrase } from "./text.ts";
 
-/** Words for a rejected or invalid matter. */
 const failed_words =
   "rejected|refused|denied|declined|disapproved|failed|fail|unsuccessful|revoked|withdrawn|rescinded|cancelled|canceled|" +
   "invalid|void|voided|lapsed|terminated|suspended|superseded|obsolete";
@@ -26,7 +25,6 @@ const textDocumented = (text: string): boolean => {
   return !NOTHING.has(words) && !notYet.test(words);
 };
 
-/** Returns true if a text within a record means "failed" or "unfinished". */
 const failed = (value: unknown): boolean =>
   value === false || (typeof value === "string" && value.trim() !== "" && !textDocumented(value));
 
@@ -43,7 +41,6 @@ const failedOutcome = (text: string): boolean => {
   return FAILED.has(words.at(-1) as string) && !words.some((word) => DENYING.has(word));
 };
 
-/** Returns true if any part of a record means "failed". */
 const holdsFailure = (record: unknown): boolean => {
   const queue = [record];
   while (queue.length > 0) {
@@ -72,8 +69,7 @@ const evidence = (value: unknown, depth: number): boolean => {
 };
 
 /**
- * Returns true if evidence is given: true, a text other than "none" or "not yet", or a list with such an entry. A
- * record needs content and, at any depth, no false flag, no true flag like `expired`, and no failed status. Numbers
- * alone are not evidence.
+ * Returns true if evidence is given: true, a text other than "none" or "not yet", or a list with one. A record needs
+ * content and, at any depth, no false flag, no true flag like `expired`, and no failed status. Numbers are no evidence.
  */
 export const documented = (value: unknown): boolean => evidence(value, 0);

@@ -5,21 +5,19 @@ export type FrameworkState = "yes" | "no" | "unknown";
 
 const depth_max = 12;
 /**
- * Version, level or section after a framework's name. No word may be composed of other words, because matching a long
- * text would backtrack too much.
+ * Text after a framework's name: version, level or section. No word may be composed of others, because a long text
+ * could then be read in too many ways.
  */
 const version =
   /^(?:\d|v|version|r|rev|revision|i|l|level|low|moderate|medium|high|impact|saas|baseline|tailored|section|act|x)*$/;
 /** Maximum words of a text, and after a framework's name. Longer texts mean something else. */
 const words_max = 16;
 const words_after_max = 6;
-/** Words for "does not apply". */
 const denying = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
 const between = /[,;/&+|\n]|\sand\s/i;
-/** Keys that say whether the framework of this record applies. */
 const scopeKeys = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
 
-/** Walks the facts once. Stops at the first "yes", the most protective finding. */
+/** Stops at the first "yes", the most protective finding. */
 class Search {
   readonly spellings: readonly string[];
   no = false;
@@ -35,7 +33,7 @@ class Search {
 
   /**
    * Returns true if a text begins with the name: "CMMC Level 2 (C3PAO)". A match may mean yes, never no: "GDPR (UK)" in
-   * a list of inapplicable frameworks says nothing about the GDPR.
+   * a list of inapplicable frameworks does not exclude the GDPR.
    */
   private begins(text: string): boolean {
     return text.split(between).some((part) => {
@@ -52,7 +50,7 @@ class Search {
     return this.spellings.some((spelling) => word.startsWith(spelling) && version.test(word.slice(spelling.length)));
   }
 
-  /** Returns true if the framework applies. `denied`: a key above says that the listed frameworks do not apply. */
+  /** `denied`: a key above says that the listed frameworks do not apply. */
   finds(value: unknown, denied: boolean, depth: number): boolean {
     if (depth > depth_max) return false;
     if (typeof value === "string")
@@ -77,7 +75,7 @@ class Search {
   }
 }
 
-/** Returns the meaning of the value beside a framework's name. A value with content means yes. */
+/** Returns the meaning of the value beside a framework's name. Content means yes. */
 const said = (value: unknown): FrameworkState => {
   if (value === null || value === undefined) return "unknown";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -95,12 +93,12 @@ const said = (value: unknown): FrameworkState => {
   return Object.keys(value).length === 0 ? "unknown" : "yes";
 };
 
-/** Answers by facts object. About ten policies ask the same questions about the same facts. */
+/** Cached, because about ten policies ask the same questions about the same facts. */
 const answers = new WeakMap<object, Map<string, FrameworkState>>();
 
 /**
- * Returns whether `regulatory.applicable_frameworks` names a framework as applying. Searches keys and values at any
- * depth, ignoring case and punctuation. "yes" wins over "no".
+ * Returns whether `regulatory.applicable_frameworks` names the framework as applying. Searches at any depth, ignoring
+ * case and punctuation. "yes" wins over "no".
  */
 export const framework = (facts: unknown, name: unknown): FrameworkState => {
   const value = at(facts, "regulatory", "applicable_frameworks");

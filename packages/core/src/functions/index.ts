@@ -28,7 +28,9 @@ import { transferOk } from "./transfer.ts";
 import { aiDisclosed, aiVoice } from "./voice.ts";
 import { addresses, unnamedAddresses, unnamedLinks } from "./web-addresses.ts";
 
-/** Without a clock every date is infinitely old and every deadline has passed. Doubt must never help a consent. */
+/**
+ * Without a clock every date is infinitely old and every deadline has passed, because doubt must never help a consent.
+ */
 const nowMs = (call: CallContext): number => call.now?.toMilliseconds() ?? Number.POSITIVE_INFINITY;
 
 const declared = (
@@ -67,9 +69,9 @@ const timed = (
 const STATES = listOf(DYN);
 
 /**
- * The domain functions of the policy language. An argument of any type gives a value; in doubt, the protective one. If
- * neither value is protective (`listed`, `aiVoice`), the result is unknown. A missing, null or stale argument makes
- * every result unknown, except of `known`. Within whole `facts`, stale facts count as missing.
+ * The functions of the policy language. Arguments of any type give a value; in doubt, the protective one. If neither
+ * value is protective (`listed`, `aiVoice`), the result is unknown. A missing, null or stale argument makes every
+ * result unknown, except that of `known`. Within whole `facts`, stale facts count as missing.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),

@@ -2,15 +2,14 @@ import { type CallContext, CelMap, type Size, Timestamp, Uint } from "@countersi
 import { copiesOf } from "./tcpa-fallback.ts";
 import { at, isRecord } from "./text.ts";
 
-/** How a function reads its arguments, and the budget units it costs. */
 export interface Reading {
   readonly as: (value: unknown) => unknown;
   readonly units: (call: CallContext, args: readonly unknown[]) => number;
-  /** Returns the maximum units for arguments within these sizes. */
+  /** Maximum units for these sizes. */
   readonly most: (sizes: readonly Size[]) => number;
 }
 
-/** Returns true for values that JSON lacks: int, uint, timestamp, map, or a list of them. */
+/** Returns true for values that JSON lacks. */
 const isOwnKind = (value: unknown): boolean =>
   typeof value === "bigint" ||
   value instanceof Uint ||
@@ -26,7 +25,7 @@ const plainNumber = (value: unknown): unknown => {
 const plainScalar = (value: unknown): unknown =>
   value instanceof Timestamp ? new Date(value.toMilliseconds()) : plainNumber(value);
 
-/** Returns a value as JSON: ints as numbers, maps as plain records, timestamps as dates. */
+/** Converts ints to numbers, maps to plain records, timestamps to dates. */
 const plain = (value: unknown): unknown => {
   if (!isOwnKind(value)) return value;
   if (Array.isArray(value)) return value.map(plain);
@@ -64,16 +63,14 @@ const total = <T>(values: readonly T[], of: (value: T) => number): number =>
   values.reduce((sum, value) => sum + of(value), 0);
 const mostOfAll = (sizes: readonly Size[]): number => total(sizes, ({ values, text }) => values / 2 + text / 32);
 
-/** Reads all contents of the arguments. */
+/** Reads all contents. */
 export const whole: Reading = {
   as: plain,
   units: ({ left }, args) => total(args, (arg) => unitsOf(arg, left)),
   most: mostOfAll,
 };
 
-/**
- * Reads all contents and matches several patterns against each text of the first argument: one unit for 8 characters.
- */
+/** Matches several patterns against each text of the first argument: one unit for 8 characters. */
 export const texts: Reading = {
   as: plain,
   units: ({ left }, [first, ...others]) => unitsOf(first, left, 4) + total(others, (arg) => unitsOf(arg, left)),
@@ -96,20 +93,19 @@ export const names: Reading = {
   most: (sizes) => total(sizes, ({ items, chars }) => items / 4 + chars / 8),
 };
 
-/** Reads every copy of one fact. */
 export const copies = (name: string): Reading => ({
   as: plain,
   units: ({ left }, [facts]) => unitsOf(facts instanceof CelMap ? facts : copiesOf(facts, name), left),
   most: mostOfAll,
 });
 
-/** Facts up to this size are charged at every call, because counting calls costs more. */
+/** Facts up to this size are charged at every call, because remembering them costs more. */
 const small = 32;
-/** Sizes of larger facts, and for each evaluation's bindings the facts in which a name was last searched. */
+/** Sizes of larger facts; and for each evaluation, by name, the facts that were last searched. */
 const sizesKnown = new WeakMap<object, number>();
 const lookedThrough = new WeakMap<object, Map<unknown, unknown>>();
 
-/** Reads all frameworks once for each name in an evaluation. `framework` caches the answer. */
+/** Charges for all frameworks once for each name and evaluation, because `framework` caches the answer. */
 export const frameworks: Reading = {
   as: plain,
   units: (call, [facts, name]) => {

@@ -1,6 +1,6 @@
 import { type Unknown, unknown } from "@countersign/cel";
 
-/** Returns the entries of a list, or of a text with commas, semicolons or line breaks. Otherwise undefined. */
+/** Returns the entries of a list, or of a text with commas, semicolons or line breaks. Undefined for other values. */
 const entriesOf = (value: unknown): readonly unknown[] | undefined => {
   if (Array.isArray(value)) return value;
   if (typeof value !== "string") return undefined;
@@ -12,10 +12,7 @@ const entriesOf = (value: unknown): readonly unknown[] | undefined => {
 
 const NAMES = new Set(["string", "number", "bigint", "boolean"]);
 
-/**
- * Returns true if every entry of the first is in the second. Both may be lists or texts that list names. False for
- * other values. There are no wildcards.
- */
+/** Accepts lists, and texts that list names. False for other values. There are no wildcards. */
 export const subset = (inner: unknown, outer: unknown): boolean => {
   const [wanted, allowed] = [entriesOf(inner), entriesOf(outer)];
   if (wanted === undefined || allowed === undefined) return false;
@@ -23,16 +20,13 @@ export const subset = (inner: unknown, outer: unknown): boolean => {
   return wanted.every((entry) => NAMES.has(typeof entry) && names.has(entry));
 };
 
-/**
- * Returns the entries of the first that are also in the second, in order, without duplicates. [] for an unreadable
- * value.
- */
+/** Returns entries in the first's order, without duplicates. [] for an unreadable value. */
 export const intersect = (inner: unknown, outer: unknown): unknown[] => {
   const allowed = new Set(entriesOf(outer) ?? []);
   return [...new Set(entriesOf(inner) ?? [])].filter((entry) => NAMES.has(typeof entry) && allowed.has(entry));
 };
 
-/** Returns the distinct entries of a list or of a text that lists names. [] for other values. */
+/** Returns [] for a value that is neither a list nor a text. */
 export const entries = (value: unknown): unknown[] => [...new Set(entriesOf(value) ?? [])];
 
 const folded = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);

@@ -1,6 +1,6 @@
 /**
- * Returns the text in lower case, with full-width letters and separate accents as plain letters. NFKC would turn the
- * sign "™" into the letters "TM".
+ * Returns lower case, with full-width letters and separate accents as plain letters. NFKC would turn the sign "™" into
+ * the letters "TM".
  */
 const plain = (text: string): string =>
   text
@@ -17,16 +17,14 @@ export const phrase = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Returns true for a plain record. False for class instances, such as a marker for stale facts. */
+/** Returns false for class instances, such as a marker for stale facts. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 };
 
-/**
- * Returns the own property at a path. Ignores inherited properties, because facts may have keys such as `constructor`.
- */
+/** Ignores inherited properties, because facts may have keys such as `constructor`. */
 export const at = (value: unknown, ...path: readonly string[]): unknown => {
   let here = value;
   for (const key of path) {
@@ -36,5 +34,5 @@ export const at = (value: unknown, ...path: readonly string[]): unknown => {
   return here;
 };
 
-/** Returns true if a fact was given. Null counts as missing. */
+/** Null counts as missing. */
 export const given = (value: unknown): boolean => value !== undefined && value !== null;

@@ -11,8 +11,7 @@ const article49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
 
 /**
  * Returns true if personal data may go to a country (GDPR Art. 44 to 49): in the EEA, with an adequacy decision, to the
- * United States under the Data Privacy Framework, or under a named mechanism of Chapter V. False without a two-letter
- * code.
+ * United States under the Data Privacy Framework, or under a mechanism of Chapter V. False without a two-letter code.
  */
 export const transferOk = (country: unknown, mechanism: unknown): boolean => {
   const given = typeof country === "string" ? country.trim().toUpperCase() : "";

@@ -3,14 +3,13 @@ import { readUrl } from "../values/read-url.ts";
 import { fileExtensions } from "./tables/file-extensions.ts";
 import { at, isRecord } from "./text.ts";
 
-/** Parameter names that hold an address. The whole text is then read as a client reads it. */
+/** Parameters with these names hold an address, read as a client reads it. */
 const addressWords = new Set(
   ["url", "uri", "href", "link", "host", "hostname", "domain", "website", "webhook", "endpoint"].flatMap((word) => [
     word,
     `${word}s`,
   ]),
 );
-/** HTML entities of address characters and invisible characters. */
 const entities: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ period: ".", colon: ":", sol: "/", bsol: "\\", commat: "@", quest: "?", num: "#", percnt: "%" }),
   ...Object.entries({ amp: "&", shy: "", zwj: "", zwnj: "", ZeroWidthSpace: "", NoBreak: "", Tab: "", NewLine: "" }),
@@ -25,7 +24,7 @@ const host = String.raw`(?:${name}|${number}|\[[0-9a-f.]*:[0-9a-f.:]+\])(?!_*[\p
 const rest = String.raw`[^\s<>"'${"`"}]*`;
 const tail = String.raw`(?<port>\.?:\d{1,5})?\.?(?<path>[\\/?#]${rest})?`;
 
-/** `scheme://…` and `//…`. Each pattern starts once in a run of characters, so matching stays linear. */
+/** Each pattern starts once in a run of characters, so matching stays linear. */
 const slashed = new RegExp(
   String.raw`(?:(?<scheme>[a-z][a-z0-9+.-]{0,30}):|(?<![\\/]))(?<slashes>[\\/]{2,})(?<after>[^\s<>"'${"`"}\\/]${rest})`,
   "giu",
@@ -44,7 +43,7 @@ const hostFirst = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}`, "iu");
 
 /**
  * Returns the distinct web addresses in the texts of a value, in one spelling. Names with a dot (`evil.example`) and IP
- * addresses count anywhere; mail addresses and phone numbers count only as links (`mailto:`, `tel:`).
+ * addresses count. Mail addresses and phone numbers count only as links (`mailto:`, `tel:`).
  */
 export const addresses = (value: unknown): string[] => [...addressesIn(value, "", true)];
 
@@ -100,14 +99,13 @@ const namesAddress = (key: string): boolean =>
 
 function* inText(text: string, takesNames: boolean, isAddress: boolean): Generator<string> {
   if (isAddress) yield* asAddress(text.trim());
-  // Excludes most texts quickly.
   if (!/[.:\\/%&]|[^\0-\x7f]/.test(text)) return;
   const shown = readable(text);
   for (const spelling of new Set([shown, shown.replace(percentCodes, decoded)]))
     yield* inSpelling(spelling.replace(/[\p{Cc}\p{Cs}]/gu, " "), takesNames || isAddress);
 }
 
-/** Returns the text as readers see it: entities and compatibility forms resolved, invisible characters removed. */
+/** Resolves entities and compatibility forms, and removes invisible characters. */
 const readable = (text: string): string =>
   text
     .replace(entity, (written, hex: string | undefined, decimal: string | undefined, word: string | undefined) => {
@@ -117,7 +115,7 @@ const readable = (text: string): string =>
     })
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
-    // Only between Latin letters, because this character also ends sentences without a space.
+    // Only between Latin letters, because "。" also ends sentences without a space.
     .replace(/(?<=[a-z0-9])。(?=[a-z0-9])/giu, ".");
 
 const decoded = (codes: string): string => Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8");
@@ -141,7 +139,7 @@ const isFileName = (hostname: string): boolean =>
 function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   for (const { 0: written, groups } of text.matchAll(slashed)) {
     const { scheme, slashes = "", after = "" } = groups ?? {};
-    // `file:///etc/hosts` stays on this machine.
+    // `file:///etc/hosts` is a local file.
     if (scheme !== undefined && !(scheme.toLowerCase() === "file" && slashes.length > 2)) yield address(written);
     else if (hostFirst.test(after) && !isFileName(hostOf(after))) yield address(`http://${after}`);
   }
@@ -158,7 +156,6 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   if ((port ?? path) !== undefined && !isFileName(hostOf(text.trim()))) yield address(`http://${text.trim()}`);
   for (const { 0: written, index, groups } of text.matchAll(bare)) {
     const isMarked = /^www\d*\./iu.test(written);
-    // The end of a mail address.
     if (text[index - 1] === "@" && groups?.["path"] === undefined) continue;
     if (isMarked || (takesNames && !isFileName(hostOf(written)))) yield address(`http://${written}`);
   }
@@ -166,7 +163,7 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
 
 const hostOf = (written: string): string => hostFirst.exec(written)?.[0] ?? "";
 
-/** Returns an address in one spelling. Unchanged if no client can read it. */
+/** Returns an address in one spelling, or unchanged if no client can read it. */
 function address(written: string): string {
   const address = trimmed(written);
   const url = readUrl(address.replaceAll("\\", "/"));
@@ -174,14 +171,14 @@ function address(written: string): string {
 }
 
 function trimmed(written: string): string {
-  // A pattern such as /[.,]+$/ would take quadratic time for a long row of marks.
+  // Not /[.,]+$/, which takes quadratic time for a long row of marks.
   let to = written.length;
   while (to > 0 && endMarks.has(written[to - 1])) to -= 1;
   return written.slice(0, to);
 }
 const endMarks: ReadonlySet<unknown> = new Set(".,;:!?)]}*_~|");
 
-/** Removes user and password, which hide the host, and the scheme of the web. */
+/** Removes user and password, which hide the host. */
 function spelled({ protocol, hostname, port, pathname, search, hash }: URL): string {
   const place = hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
   const below = `${pathname}${search}${hash}`;

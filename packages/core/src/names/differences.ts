@@ -1,7 +1,6 @@
 import { foldName } from "@countersign/contract";
 import { type Cell, cellsOf } from "./skeleton.ts";
 
-/** Characters of a name, and those of the known name in their place. One may be empty. */
 interface Difference {
   readonly given: string;
   readonly known: string;
@@ -9,7 +8,6 @@ interface Difference {
 
 const differences_named_max = 8;
 
-/** Lists the characters in which a name differs from the known name that it looks like. */
 export function differencesText(given: string, known: string): string {
   const all = differencesOf(cellsOf(given), cellsOf(known));
   const others = all.filter((each) => foldName(each.given) !== foldName(each.known));
@@ -25,7 +23,7 @@ function differenceText({ given, known }: Difference): string {
   return `${shown(given)} for ${shown(known)}`;
 }
 
-/** Returns characters with their code points; code points only if a character is invisible. */
+/** Returns characters with code points; only code points if a character is invisible. */
 function shown(text: string): string {
   const codes = Array.from(
     text,
@@ -36,7 +34,7 @@ function shown(text: string): string {
     : `"${text}" (${codes.join(" ")})`;
 }
 
-/** Pairs the shortest parts of both names that have the same skeleton, and returns the pairs that differ. */
+/** Pairs the shortest parts of both names with the same skeleton. Returns the pairs that differ. */
 function differencesOf(given: readonly Cell[], known: readonly Cell[]): Difference[] {
   const found: Difference[] = [];
   let [i, j] = [0, 0];

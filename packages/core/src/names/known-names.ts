@@ -4,12 +4,11 @@ import { areOtherNumbers, type Cell, cellsOf, skeletonsOf, withPart } from "./sk
 
 export interface Likeness {
   readonly known: string;
-  /** True if `match` or the catalogue names it. False for a text in an expression, which may have another meaning. */
+  /** False for a text in an expression, which may have another meaning. */
   readonly is_named: boolean;
 }
 
 export interface AgentNames {
-  /** Returns the known ids that an id looks like. */
   like(agent_id: string): readonly Likeness[];
 }
 
@@ -19,9 +18,8 @@ const none: readonly never[] = Object.freeze([]);
 const cached_max = 1_024;
 const cached_chars_max = 256;
 
-/** Names of one kind in rules or a catalogue. */
 class NameTable {
-  /** Folded. */
+  /** Folded names. */
   readonly names = new Set<string>();
   readonly literals = new Set<string>();
   readonly namesBySkeleton = new Map<string, Set<string>>();
@@ -49,7 +47,6 @@ class NameTable {
   }
 }
 
-/** Names of one kind that rules and the catalogue know. */
 class KnownNames {
   private readonly tables: readonly NameTable[];
   private readonly cache = new Map<string, readonly Likeness[]>();
@@ -60,7 +57,7 @@ class KnownNames {
     this.is_empty = this.tables.length === 0;
   }
 
-  /** Returns the known names that a name looks like. None if the name itself is known. */
+  /** Returns the known names that a name looks like. None if the name is known. */
   like(name: string): readonly Likeness[] {
     if (this.is_empty) return none;
     const known = this.cache.get(name);
@@ -94,7 +91,7 @@ class KnownNames {
     return found.size === 0 ? none : Array.from(found, ([known, is_named]) => ({ known, is_named }));
   }
 
-  /** Yields the name with its look-alike prefixes and parts replaced by the known ones. */
+  /** Yields the name with look-alike prefixes and parts replaced by the known ones. */
   private *withParts(name: string, folded: string): Generator<readonly [known: string, is_named: boolean]> {
     if (this.tables.every(({ prefixesBySkeleton, parts }) => prefixesBySkeleton.size + parts.size === 0)) return;
     const cells = cellsOf(name);
@@ -116,10 +113,7 @@ function alike(table: ReadonlyMap<string, ReadonlySet<string>>, skeletons: reado
   return skeletons.flatMap((skeleton) => [...(table.get(skeleton) ?? none)]);
 }
 
-/**
- * Yields the prefixes whose skeleton begins the skeleton of these characters. Does not scan the table, which may have
- * thousands of entries.
- */
+/** Yields the prefixes that the name begins with. Does not scan the table, which may have thousands of entries. */
 function* prefixesIn(table: ReadonlyMap<string, ReadonlySet<string>>, cells: readonly Cell[]): Generator<string> {
   let letters = "";
   for (const cell of table.size === 0 ? none : cells) {
@@ -133,7 +127,7 @@ function addTo(table: Map<string, Set<string>>, name: string): void {
   for (const skeleton of skeletonsOf(name)) table.set(skeleton, (table.get(skeleton) ?? new Set()).add(name));
 }
 
-/** Collects the known names of policies. The result adds the verbs of a catalogue. */
+/** Collects the names of policies. The result adds the verbs of a catalogue. */
 export function knownNames(
   policies: readonly PolicyNames[],
 ): (catalogue: readonly { readonly verb: string }[]) => KnownNamesByKind {

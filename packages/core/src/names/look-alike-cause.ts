@@ -3,7 +3,6 @@ import { clipText } from "../values/clip-text.ts";
 
 const begin = "looks like ";
 
-/** Returns why a policy is unknown if the name at `path` looks like a known name. */
 export function lookAlikeCause(path: string, known: string): Cause {
   return { path, reason: clipText(`${begin}${known}`, 64) };
 }

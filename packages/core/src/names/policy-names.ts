@@ -6,21 +6,18 @@ import type { PartPlace } from "./skeleton.ts";
 
 export type NameKind = "verb" | "agent" | "target";
 
-/** A text that may be part of a name. */
 export interface NamePart {
   readonly text: string;
   readonly place: PartPlace;
 }
 
-/** Names of one kind in rules or in a catalogue. */
 export interface NameSource {
-  /** Whole names, compared as `foldName` returns them. */
+  /** Compared as `foldName` returns them. */
   readonly names: readonly string[];
-  /** Prefixes, compared in the same way. */
+  /** Also compared folded. */
   readonly prefixes: readonly string[];
-  /** Texts in expressions, which compare names as written. */
+  /** Compared as written, because expressions do not fold names. */
   readonly literals: readonly string[];
-  /** Parts of names that expressions look for. */
   readonly parts: readonly NamePart[];
 }
 
@@ -66,10 +63,7 @@ const partPlaces: ReadonlyMap<string, PartPlace> = new Map([
   ["contains", "anywhere"],
 ]);
 
-/**
- * Returns which kinds of names the expressions `reading` may read, and all texts in `sources`. Each text counts for
- * each kind, because a variable may pass it to a comparison.
- */
+/** Each text counts for each kind that `reading` may read, because a variable may pass it to a comparison. */
 function textsIn(reading: readonly string[], sources: readonly string[]) {
   const kinds = new Set(reading.flatMap((source) => [...kindsRead(parse(source).root)]));
   const literals: string[] = [];

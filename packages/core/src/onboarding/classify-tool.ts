@@ -17,7 +17,7 @@ import {
 } from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
-/** A tool of MCP's `tools/list`. MCP writes `inputSchema`, the API `input_schema`. */
+/** MCP writes `inputSchema`, the API `input_schema`. */
 export interface Tool {
   readonly name: string;
   readonly description?: string | undefined;
@@ -28,10 +28,9 @@ export interface Tool {
 
 /**
  * The probable action of a tool. A person must confirm a `confidence` below 0.7:
- *
  * - 0.9 the name contains a verb and its object
  * - 0.7 the name contains the verb alone, or behind other words
- * - 0.5 found only in the description or a parameter, or the verb has other meanings too
+ * - 0.5 found only in the description or a parameter, or the verb has other meanings
  * - 0.4 two words or an annotation contradict each other
  * - 0.1 not found
  */
@@ -41,16 +40,14 @@ export interface ToolAction {
   readonly data_classes: readonly string[];
   readonly confidence: number;
   readonly because: string;
-  /** Types in the input schema. */
   readonly parameters?: Readonly<Record<string, ParameterType>>;
-  /** The tool reads texts that third parties may have written. */
+  /** Third parties may have written what the tool reads. */
   readonly reads_third_party: boolean;
 }
 
 type Stems = readonly string[];
 type Verdict = Pick<ToolAction, "type" | "confidence" | "because">;
 
-/** A matching rule, and the words that matched. */
 interface Match {
   readonly rule: WordRule<string>;
   readonly word: string;
@@ -59,17 +56,17 @@ interface Match {
 
 const unknown = "other.unclassified";
 const actionRules = [...objectRules, ...verbRules];
-/** Verbs of tools that only read. "load" and "open" have other rules, because they may also change something. */
+/** Verbs of reading. "load" and "open" have other rules, because they may change something. */
 const reading = verbRules.find(({ means }) => means === "data.read")?.words ?? new Map();
 const acting = new Set(actionRules.flatMap((rule) => [...rule.words.keys()]).filter((word) => !reading.has(word)));
-/** Types from strict to harmless. The verbs of records rank them, not the few objects. */
+/** Types from strict to harmless. Verbs of records rank them, not the few objects. */
 const ranks: readonly string[] = [...objectRules.filter(({ means }) => !means.startsWith("record.")), ...verbRules].map(
   ({ means }) => means,
 );
 const isVerb = (word: string): boolean => acting.has(word) || reading.has(word);
 const stemsOf = (text: string): Stems => wordsOf(text).map(stem);
 
-/** Returns the match of a rule: one of its words is in `words`, and a word beside it in `all`. */
+/** Returns the match of one word of the rule in `words`, with a word beside it in `all`. */
 const fit = (rule: WordRule<string>, words: Stems, all: Stems): Match | null => {
   for (const one of words) {
     const word = rule.words.get(one);
@@ -102,7 +99,6 @@ const ownName = (name: Stems): Stems => {
   return name.slice(isVerb(name[1] ?? "") ? 1 : 2);
 };
 
-/** Returns the words of a name that may be its verb. */
 const verbsOf = (name: Stems): Stems => {
   const [first = "", second = ""] = name;
   const last = name.at(-1) ?? "";
@@ -121,10 +117,7 @@ const verbsOf = (name: Stems): Stems => {
   return later === undefined ? verbs : [...verbs, later];
 };
 
-/**
- * Returns the match of a description's first words. After a name that reads, only its first verb or one after "and"
- * counts.
- */
+/** After a name that reads, only the first verb or one after "and" counts. */
 const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   const start = told.slice(0, 12);
   const acts = (word: string) => acting.has(word) && !(name_reads && nounsBeforeReading.has(word));
@@ -134,7 +127,7 @@ const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   return firstFit(objectRules, verbs, told) ?? firstFit(verbRules, verbs, told);
 };
 
-/** Returns true if an object comes before a reading verb, as in order_search. */
+/** Returns true for an object before a reading verb: order_search. */
 const endsReading = (name: Stems): boolean =>
   nounsBeforeReading.has(name[0] ?? "") &&
   reading.has(name.at(-1) ?? "") &&
@@ -167,7 +160,7 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   return { type: unknown, confidence: 0.1, because: "No word of the name or the description says what it does." };
 };
 
-/** Splits a name of several actions, such as check_and_pay. */
+/** Splits the name of several actions: check_and_pay. */
 const partsOf = (name: Stems): readonly Stems[] => {
   const parts: string[][] = [[]];
   for (const word of name) {
@@ -202,7 +195,7 @@ const parameterNames = (tool: Tool): readonly string[] => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties).slice(0, 200) : [];
 };
 
-/** Applies a host's hint. Hints are less reliable than the name: they lower confidence and never relax the type. */
+/** Hints are less reliable than the name: they lower confidence and never relax the type. */
 const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const read_only = property(tool.annotations, "readOnlyHint");
   if (read_only === true && verdict.type === unknown) {
@@ -213,17 +206,14 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const disagrees = (read_only === true && !reads) || ((read_only === false || destructive) && reads);
   if (!disagrees) return verdict;
   return {
-    // Trusts a hint that a reading name changes something.
+    // Believes a hint that the tool changes something.
     type: reads ? unknown : verdict.type,
     confidence: Math.min(verdict.confidence, 0.4),
     because: `${verdict.because} Its ${destructive ? "destructive" : "read-only"} annotation says otherwise.`,
   };
 };
 
-/**
- * Proposes the action of a tool from the words of its name, description and parameters. Deterministic. A person must
- * confirm it.
- */
+/** Proposes an action for a person to confirm. Deterministic. */
 export const classifyTool = (tool: Tool): ToolAction => {
   const full = stemsOf(tool.name);
   const told = stemsOf(tool.description ?? "");

@@ -1,13 +1,13 @@
-/** Data for `phrases.ts`: words that deny, and phrases with another meaning. */
+/** Data for `phrases.ts`. */
 import { phraseList, wordSet } from "./words.ts";
 
-/** Deny what follows in their clause. */
+/** Words that deny the rest of their clause. */
 export const NEGATIONS = phraseList(
   "no|not|without|never|neither|nor|dont|doesnt|didnt|wont|cant|cannot|couldnt|isnt|arent|wasnt|werent|havent|hasnt|" +
     "aint|none|nothing|excluding|except|non|outside|zero|lack|free of|exempt from|instead of|rather than",
 );
 
-/** Deny the whole clause: "HIPAA does not apply", "PHI-free". */
+/** Words that deny their whole clause: "HIPAA does not apply", "PHI-free". */
 export const DENIES_ALL = phraseList(
   "-free|out of scope|does not apply|do not apply|doesnt apply|dont apply|does not matter|doesnt matter|not relevant|" +
     "not applicable|not required|not needed|not involved|not stored|never stored|not processed|never processed|" +
@@ -15,21 +15,20 @@ export const DENIES_ALL = phraseList(
     "is exempt|are exempt",
 );
 
-/** After a negation these make a condition: "we never call before 8 am" means that they call. */
+/** Words that make a condition after a negation: "we never call before 8 am" means that they call. */
 export const CONDITIONS = wordSet("without before unless until after twice");
 
-/** After a comma or "and" these begin a clause: "we take no cards, we bill patients". */
+/** Words that begin a clause after a comma or "and": "we take no cards, we bill patients". */
 export const SUBJECTS = wordSet(
   "we were they it you i he she our your their that which who the this these agent instead only just so",
 );
 
-/** May stand between a verb and its object, in any number. */
 export const FILLERS = wordSet(
   "the a an our their your its it all any every each new some to up back out on in of and or with that which hi her these " +
     "those other more unpaid overdue incoming inbound",
 );
 
-/** Phrases that mean something else than their words: "business card", "red sox". */
+/** Phrases that mean something else than their words: "business card". */
 export const MEANING_ELSE: readonly string[] = phraseList(
   // SOX, PCI and money
   "red sox|white sox|sox fan|sox game|business card|greeting card|sim card|graphics card|video card|" +

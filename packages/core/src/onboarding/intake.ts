@@ -4,12 +4,10 @@ import { waysToSupply } from "./missing-facts.ts";
 import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
 import { names } from "./words.ts";
 
-/** Body of `POST /v1/onboarding/intake`. */
 export interface IntakeRequest extends Situation {
   readonly tools?: readonly Tool[] | undefined;
 }
 
-/** Answer without its id. */
 export interface IntakeAnswer {
   readonly recommended_packs: readonly PackRecommendation[];
   readonly action_catalogue: readonly Omit<ToolAction, "reads_third_party">[];
@@ -18,7 +16,7 @@ export interface IntakeAnswer {
 
 /**
  * Packs that quickstart enables for everybody. Not `account`: without account facts it blocks every payment, while
- * `security` only holds it. See packs/README.md.
+ * `security` only holds it.
  */
 export const quickstartPacks = ["security", "meta"] as const;
 
@@ -43,7 +41,7 @@ const startingFactSteps = [
     "it blocks every payment for which one of them is missing.",
 ];
 
-/** Returns next steps for recommended packs, also if intake was never called. Never empty. */
+/** Returns at least one step. */
 export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
   const always = `The packs ${names(quickstartPacks)} are on from the start.`;
   if (packs.length === 0) {
@@ -79,7 +77,7 @@ export const sureClasses = (data_classes: readonly string[]): readonly string[] 
 const unsureNames = (actions: readonly Proposed[]): string =>
   names(actions.filter(({ confidence }) => confidence < confirm_below).map(({ verb }) => verb));
 
-/** Returns next steps for the actions that a quickstart did not apply. Empty if all are sure. */
+/** Returns steps for the actions that a quickstart did not apply. Empty if all are sure. */
 export const confirmSteps = (actions: readonly Proposed[]): string[] =>
   sureActions(actions).length === actions.length
     ? []
@@ -87,7 +85,7 @@ export const confirmSteps = (actions: readonly Proposed[]): string[] =>
         `Say in the membrane's action catalogue what these tools do, their names do not say it surely: ${unsureNames(actions)}.`,
       ];
 
-/** A catalogue has one entry for a verb. If tools of one name do different things, none of them is sure. */
+/** A catalogue has one entry for a verb. If tools of one name differ, none of them is sure. */
 const oneForEachVerb = (actions: readonly ToolAction[]): ToolAction[] => {
   const byVerb = new Map<string, ToolAction>();
   for (const action of actions) {
@@ -112,13 +110,10 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
     : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];
 };
 
-/**
- * Recommends packs for a customer's description and proposes an action catalogue for its tools, with the words that led
- * to each. Deterministic, no network.
- */
+/** Recommends packs and proposes an action catalogue, with the words that led to each. Deterministic, no network. */
 export const intake = (request: IntakeRequest): IntakeAnswer => finish(intakeSteps(request));
 
-/** `intake` in steps, one for each tool. 1 MiB of tools takes half a second, and anybody may send it. */
+/** Yields after each tool, because 1 MiB of tools takes half a second and anybody may send it. */
 export function* intakeSteps(request: IntakeRequest): Generator<void, IntakeAnswer> {
   const classified: ToolAction[] = [];
   for (const tool of request.tools ?? []) {

@@ -1,13 +1,12 @@
 import { type FactCategory, factCategories, type MissingFacts, type Overview } from "@countersign/contract";
 import { names } from "./words.ts";
 
-/** Explains how facts reach a decision. */
 export const waysToSupply =
   "Send them with each intent (context.facts) or store them (PUT /v1/context/org, /agents/… or /targets/…). " +
   "The service can also ask your own endpoint (PUT /v1/context/source). " +
   "Where facts_from of the membrane asks for attested facts, an agent's own key cannot send them: use a key of role host.";
 
-/** Returns next steps: supply the facts, or disable the rules that need them. Empty if none is missing. */
+/** Returns steps to supply the facts, or to disable the rules that need them. Empty if none is missing. */
 export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts, "next_steps">): string[] {
   if (facts.length === 0) return [];
   const rules = facts.flatMap((fact) => fact.rules);
@@ -28,7 +27,7 @@ export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts,
   ];
 }
 
-/** Returns next steps after a membrane went live, from its decisions in shadow mode. */
+/** Returns steps after a membrane went live, from its decisions in shadow mode. */
 export function goLiveSteps({
   complete,
   decisions,

@@ -8,12 +8,12 @@ export interface PackSignals {
   /** Completes "… means ". */
   readonly means: string;
   readonly home?: Home;
-  /** Names of the law. Count wherever the customer is. */
+  /** Names of the law, which count wherever the customer is. */
   readonly names: readonly string[];
   readonly phrases: readonly string[];
   /** Verbs with objects: "calls back our leads", "screens the applicants". */
   readonly pairs?: readonly Pair[];
-  /** Name an industry but mean less in a description, such as "education". */
+  /** Words that name an industry but mean less in a description, such as "education". */
   readonly industries?: readonly string[];
   readonly data_classes: readonly string[];
   /** Action types of tools, or prefixes that end in a dot. */
@@ -31,7 +31,7 @@ const people =
   "donor parent guest " +
   "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
-/** Packs that quickstart does not enable, in the order of recommendation. */
+/** The packs that quickstart does not enable, in the order of recommendation. */
 export const packSignals: readonly PackSignals[] = [
   {
     pack: "hipaa",

@@ -5,19 +5,17 @@ export interface Reading {
   readonly text: string;
   readonly words: readonly Word[];
   readonly stems: readonly string[];
-  /** Positions of each stem. */
   readonly positions: ReadonlyMap<string, readonly number[]>;
   /** Positions at which a clause begins. */
   readonly begins: ReadonlySet<number>;
   /** Words of phrases that mean something else: the card of "business card". */
   readonly masked: ReadonlySet<number>;
-  /** Words that a negation covers. */
   readonly denied: ReadonlySet<number>;
 }
 
 export type Found = readonly [first: number, last: number];
 
-/** Stems of a verb and its object, a few words apart: "calls back all our customers". */
+/** A verb and its object, a few words apart: "calls back all our customers". */
 export interface Pair {
   readonly verbs: ReadonlySet<string>;
   readonly objects: ReadonlySet<string>;
@@ -28,11 +26,11 @@ const clauseEnd = /[;:!?\n—–()]|\.(?:\s|$)|\s-\s/;
 const item_words_max = 3;
 const pair_reach = 5;
 
-/** Acronyms in plural count: "CVs" is "cv". */
+/** Returns "cv" for "CVs". */
 const stemOf = (written: string): string =>
   /^\p{Lu}{2,}s$/u.test(written) ? written.slice(0, -1).toLowerCase() : stem(written.toLowerCase());
 
-/** Splits a text into words and marks those that are denied or mean something else. */
+/** Splits a text into words. Marks those that are denied or mean something else. */
 export const read = (given: string): Reading => {
   const text = given.slice(0, text_chars_max);
   const words = wordsIn(text, false);
@@ -56,7 +54,6 @@ export const read = (given: string): Reading => {
   return { ...reading, denied: deniedIn(reading, (at) => begins.has(at) || (gaps[at] ?? "").includes(",")) };
 };
 
-/** Returns the positions of all words of these phrases. */
 const wordsOfPhrases = (reading: Reading, phrases: readonly string[]): Set<number> => {
   const found = new Set<number>();
   for (const phrase of phrases)
@@ -65,8 +62,8 @@ const wordsOfPhrases = (reading: Reading, phrases: readonly string[]): Set<numbe
 };
 
 /**
- * Returns the denied words: what follows a negation in its clause, and short list items after that. Some phrases deny
- * their whole clause.
+ * Returns the words after a negation in its clause, and short list items after that. Some phrases deny their whole
+ * clause.
  */
 const deniedIn = (reading: Reading, starts: (at: number) => boolean): Set<number> => {
   const { stems, begins } = reading;
@@ -97,7 +94,7 @@ interface Part {
   readonly exact: string | null;
 }
 const split = new Map<string, readonly Part[]>();
-/** Returns the words of a phrase. Only for phrases of the tables, so that the cache is bounded. */
+/** Only for phrases of the tables, so that the cache is bounded. */
 const partsOf = (phrase: string): readonly Part[] => {
   const known = split.get(phrase);
   if (known !== undefined) return known;
@@ -110,10 +107,7 @@ const partsOf = (phrase: string): readonly Part[] => {
 
 const NOWHERE: readonly Found[] = [];
 
-/**
- * Returns every place of a phrase, denied or not. Ignores the plural. Capitals in the phrase must be capitals in the
- * text.
- */
+/** Returns every place, denied or not. Ignores the plural. Capitals in the phrase must be capitals in the text. */
 export const locateAll = ({ stems, positions, words, masked }: Reading, phrase: string): readonly Found[] => {
   const parts = partsOf(phrase);
   const starts = positions.get(parts[0]?.stem ?? "");
@@ -129,16 +123,12 @@ export const locateAll = ({ stems, positions, words, masked }: Reading, phrase: 
     .map((first) => [first, first + parts.length - 1]);
 };
 
-/** Returns the first place that is not denied, or null. */
 export const locate = (reading: Reading, phrase: string): Found | null => {
   for (const found of locateAll(reading, phrase)) if (!reading.denied.has(found[0])) return found;
   return null;
 };
 
-/**
- * Returns the first place of a verb with its object, not denied, or null. Allows one word between them, besides
- * fillers.
- */
+/** Returns the first place that is not denied. Allows one word between verb and object, besides fillers. */
 export const locatePair = (reading: Reading, { verbs, objects }: Pair): Found | null => {
   const { stems, begins, masked, denied, positions } = reading;
   const out = (at: number): boolean => masked.has(at) || denied.has(at);

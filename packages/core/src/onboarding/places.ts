@@ -1,8 +1,7 @@
-/** Data: where laws apply, and phrases for the places of customers. */
 import { pair } from "./pack-signals.ts";
 import { phraseList, wordSet } from "./words.ts";
 
-/** Where a law applies. A pack with a home is not recommended to customers who name only other places. */
+/** A pack with a home is not recommended to customers who name only other places. */
 export type Home = "us" | "us-ca" | "eu";
 export type Place = Home | "other";
 
@@ -14,7 +13,6 @@ const CANADA_IN_A_LIST = phraseList(
 );
 const DELAWARE_IN_A_LIST = phraseList("NJ DE|DE NJ|PA DE|DE PA|MD DE|DE MD|VA DE|DE VA|NY DE|DE NY|CT DE|DE CT");
 
-/** Towns that share their name with a town abroad. */
 const TOWNS_OF_THE_US = phraseList(
   "dublin ohio|dublin OH|berlin NH|berlin new hampshire|berlin CT|paris texas|paris TX|paris kentucky|" +
     "rome georgia|rome GA|rome NY|athens georgia|athens GA|athens ohio|london kentucky|london KY|london ohio|" +
@@ -87,7 +85,7 @@ export const PLACES: readonly (readonly [phrase: string, places: readonly Place[
   ...phraseList("worldwide|around the world").map((phrase) => [phrase, ["us", "eu"]] as const),
 ];
 
-/** An adjective needs people or an organization beside it: a French novel is no place. */
+/** Adjectives that need people or an organization beside them: a French novel is no place. */
 export const OF_THE_EEA_BY_ADJECTIVE = pair(
   "european french german italian dutch spanish austrian belgian bulgarian croatian czech danish estonian " +
     "finnish greek hungarian irish latvian lithuanian maltese portuguese romanian slovak slovenian swedish " +

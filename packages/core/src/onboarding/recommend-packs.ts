@@ -19,13 +19,12 @@ export interface Situation {
   readonly data_classes?: readonly string[] | undefined;
 }
 
-/** One pack and the words that led to it. */
 export interface PackRecommendation {
   readonly pack: string;
   readonly because: string;
 }
 
-/** Words as the customer wrote them, and their origin. */
+/** Words as the customer wrote them. */
 interface Evidence {
   readonly words: readonly string[];
   readonly from: string;
@@ -41,10 +40,9 @@ const words_shown_max = 6;
 const word_chars_shown_max = 40;
 /** Tools below this confidence, such as one that clicks in a browser, do not count for packs on systems. */
 const system_confidence_min = 0.7;
-/** Longer phrases first: New England is not England. */
 const BY_LENGTH = [...PLACES].sort(([a], [b]) => b.split(" ").length - a.split(" ").length || b.length - a.length);
 
-/** Returns the words at these places in text order, without places inside others. */
+/** Returns words in text order, without places inside others. */
 const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
   const outer = found.filter(
     ([first, last], n) =>
@@ -58,7 +56,7 @@ const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
   return [...new Set(written)].slice(0, words_shown_max);
 };
 
-/** Returns the places that a text names. A denied United States is elsewhere; other denied places are ignored. */
+/** Returns the places in a text. A denied United States is elsewhere; other denied places are ignored. */
 const placesIn = (reading: Reading, from: string): Located => {
   const claimed = new Set<number>();
   const found: { at: Found; places: readonly Place[] }[] = [];
@@ -75,7 +73,7 @@ const placesIn = (reading: Reading, from: string): Located => {
   return { from, reading, found };
 };
 
-/** Returns the places of regions: `US-CA`, `Texas`, `DE`, `eu-west-1`, `worldwide`. An unknown region is elsewhere. */
+/** Reads `US-CA`, `Texas`, `DE`, `eu-west-1`, `worldwide`. An unknown region is elsewhere. */
 const placesOfRegions = (regions: readonly string[]): Located => {
   const upper = regions.map((region) => region.trim().replace(/\b[a-z]{2}(?=$|[^a-z])/g, (code) => code.toUpperCase()));
   const located = placesIn(read(upper.join(", ")), "among the regions");
@@ -92,7 +90,7 @@ const placesOfRegions = (regions: readonly string[]): Located => {
   return { ...located, found };
 };
 
-/** A law applies where its home is named. Without any place, US laws apply. */
+/** US laws apply if the customer names no place. */
 const applies = (home: Home | undefined, places: ReadonlySet<Place>): boolean =>
   home === undefined || places.has(home) || (home === "us" && places.size === 0);
 
@@ -106,7 +104,7 @@ const hits = (reading: Reading, { names, phrases, pairs = [] }: PackSignals, fit
 };
 
 const verbsFor = ({ pack, actions }: PackSignals, tools: readonly ToolAction[]): string[] => {
-  // Provenance is for tools that read texts of others, beside tools that change something.
+  // Provenance needs tools that read texts of others, beside tools that change something.
   if (pack === "provenance" && tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified"))
     return tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb);
   return tools

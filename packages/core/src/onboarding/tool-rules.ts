@@ -2,15 +2,15 @@
 import type { ActionType } from "@countersign/contract";
 import { stem } from "./words.ts";
 
-/** By stem. */
+/** Words by stem. */
 export type Words = ReadonlyMap<string, string>;
 
-/** If `beside` is not empty, one of those words must be next to the word. */
+/** If `beside` is not empty, one of its words must be next to the word. */
 export interface WordRule<Meaning extends string = ActionType> {
   readonly means: Meaning;
   readonly words: Words;
   readonly beside: Words;
-  /** False: the words have other meanings too, so a person must confirm. */
+  /** False: a person must confirm, because the words have other meanings. */
   readonly sure: boolean;
 }
 
@@ -29,8 +29,8 @@ const rule = ruleOf(true);
 const maybe = ruleOf(false);
 
 /**
- * A verb with its object. The first matching rule decides. Stricter rules (money, rights, code) come before rules on
- * records, so doubt falls on the stricter side.
+ * The first matching rule decides. Stricter rules (money, rights, code) come first, so doubt falls on the stricter
+ * side.
  */
 export const objectRules: readonly WordRule[] = [
   maybe("payment.refund", "issue", "credit"),
@@ -202,7 +202,7 @@ export const verbRules: readonly WordRule[] = [
   maybe("data.read", "open"),
 ];
 
-/** Verbs of rules on records, without "store" and "log", which record a past event. */
+/** Verbs without "store" and "log", which record a past event. */
 const verbsOn = (type: string): string =>
   verbRules
     .filter(({ means }) => means.startsWith(type))
@@ -228,7 +228,7 @@ export const nameRules: readonly WordRule[] = [
   maybe("communication.chat", making, "message"),
 ];
 
-/** Verbs that are often nouns. In second place they are nouns: update_phone_number. */
+/** Verbs that are nouns in second place: update_phone_number. */
 export const nounVerbs: Words = words(
   "phone text email mail message comment tweet dm bill order release issue file record copy post " +
     "request process log book cash lock",
@@ -237,15 +237,15 @@ export const nounVerbs: Words = words(
 /** Nouns before a reading verb: charge_list. */
 export const nounsBeforeReading: Words = new Map([...nounVerbs, ...words("charge refund export backup call transfer")]);
 
-/** Reading verbs that are often nouns. Before an acting verb at the end they are nouns: status_update. */
+/** Reading verbs that are nouns before an acting verb at the end: status_update. */
 export const readingNouns: Words = words(
   "list count status history search view query check show scan look load download screenshot read preview",
 );
 
-/** Never verbs before another verb: history_export. */
+/** Words that are no verbs before another verb: history_export. */
 export const neverVerbs: Words = words("status history screenshot");
 
-/** Hardly ever nouns. At the name's end they follow their object: db_backup_restore. */
+/** Verbs that follow their object at the name's end: db_backup_restore. */
 export const lastVerbs: Words = words(
   "update set push reset clear rebuild write add append delete remove create insert send cancel restore restart " +
     "deactivate disable enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",
@@ -254,10 +254,10 @@ export const lastVerbs: Words = words(
 /** Nouns after a reading verb: get_update_history reads. */
 export const nounsAfterReading: Words = words("update set run");
 
-/** Join two actions of one tool: check_and_pay. */
+/** Words between two actions of one tool: check_and_pay. */
 export const joints: Words = words("and or then n");
 
-/** Data classes by words. Some words need another beside them: a health check is no health record. */
+/** Some words need another beside them: a health check is no health record. */
 export const dataClassRules: readonly WordRule<string>[] = [
   rule("phi", "patient diagnosis medical prescription medication clinical ehr emr phi icd fhir"),
   rule("phi", "health", "record patient insurance plan member information condition medical"),
@@ -291,7 +291,6 @@ export const dataClassRules: readonly WordRule<string>[] = [
   ),
 ];
 
-/** Objects of reading tools whose texts third parties wrote. */
 export const thirdPartyWords: Words = words(
   "email mail inbox web webpage url website page search ticket review comment message channel file " +
     "document attachment feed rss browse scrape calendar invoice",

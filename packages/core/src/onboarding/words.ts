@@ -1,27 +1,26 @@
 import { clipText } from "../values/clip-text.ts";
 
-/** Longer texts are cut, to bound the work. */
+/** Bounds the work. */
 export const text_chars_max = 20_000;
 
-/** Where camelCase splits. "PDFs" and "10K" are one word. */
+/** Splits camelCase, but not "PDFs" and "10K". */
 const camelPattern =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s(?![\p{L}\p{N}]))/gu;
 
-/** Words such as "doesn't", "U.S.", "-free" (of "PHI-free"). */
+/** Matches words such as "doesn't", "U.S.", and "-free" (of "PHI-free"). */
 const wordPattern = /-free(?![\p{L}\p{N}])|(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 export const phraseList = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
-/** Without apostrophes and points, with its place. */
 export interface Word {
   readonly written: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns the words as written, without punctuation. `camel` splits camelCase: "sendEmail_v2" is send, Email, v2. */
+/** Returns words without punctuation. `camel` splits camelCase: "sendEmail_v2" is send, Email, v2. */
 export const wordsIn = (text: string, camel: boolean): readonly Word[] => {
   const found: Word[] = [];
   for (const match of text.slice(0, text_chars_max).matchAll(wordPattern)) {
@@ -35,7 +34,6 @@ export const wordsIn = (text: string, camel: boolean): readonly Word[] => {
   return found;
 };
 
-/** Returns the words in lower case, camelCase split. */
 export const wordsOf = (text: string): readonly string[] =>
   wordsIn(text, true).map(({ written }) => written.toLowerCase());
 
@@ -48,14 +46,14 @@ export const stem = (word: string): string => {
     : word;
 };
 
-/** Returns the forms of a verb: call, calling, called. `stem` handles the third person. */
+/** Returns call, calling, called. `stem` handles the third person. */
 export const verbForms = (verb: string): readonly string[] => {
   if (verb.endsWith("e")) return [verb, `${verb.slice(0, -1)}ing`, `${verb}d`];
   if (/[^aeiou]y$/.test(verb)) return [verb, `${verb}ing`, `${verb.slice(0, -1)}ied`];
   return [verb, `${verb}ing`, `${verb}ed`];
 };
 
-/** Returns at most `chars_max` characters, with an ellipsis if cut. Never cuts a surrogate pair. */
+/** Ends with an ellipsis if cut. Never cuts a surrogate pair. */
 export const shorten = (text: string, chars_max: number): string => {
   return text.length <= chars_max ? text : `${clipText(text, chars_max - 1)}…`;
 };

@@ -5,21 +5,18 @@ import { finish } from "../policy/expressions.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { namesOf, nodesOf } from "../policy/nodes-of.ts";
 
-/** Names of rules, sorted, by what they name. */
 type Readers = ReadonlyMap<string, readonly string[]>;
 
 export interface ActionCoverage {
-  /** By action type, in contract order: rules that are evaluated for it and name it or a prefix of it. */
+  /** By action type, in contract order: rules that are evaluated for it and name it or a prefix. */
   readonly types: Readers;
-  /** By data class: the contract's, in order, then others. */
+  /** By data class: the contract's in order, then others. */
   readonly classes: Readers;
   /** By parameter, sorted. */
   readonly params: Readers;
 }
 
-/**
- * Returns the rules that name action types, data classes and parameters. Rules without a type may apply to all types.
- */
+/** Rules without a type may apply to all types. */
 export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage => {
   const known = Object.keys(actionTypes);
   const { naming } = finish(

@@ -9,7 +9,7 @@ import type { PolicyDocument } from "../policy/document.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { mentionsOf } from "../policy/fact-paths.ts";
 
-/** Returns the rules, sorted, that read each fact of the contract, by `category.field` in contract order. */
+/** Returns the rules by `category.field` in contract order; rules sorted. */
 export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<string, readonly string[]> => {
   const readers = new Map<string, string[]>();
   for (const category of factCategoryNames) {
@@ -22,7 +22,7 @@ export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<stri
   return readers;
 };
 
-/** Returns the facts that a rule may read, as `category.field`; a whole category as `category.*`. */
+/** Returns `category.field`; a whole category as `category.*`. */
 export const factsReadBy = (rule: PolicyDocument): ReadonlySet<string> =>
   new Set(expressionsIn(rule).flatMap((source) => [...mentionsOf(source).facts]));
 
@@ -31,7 +31,7 @@ interface CoveringPack {
   readonly facts_from: FactsFrom;
 }
 
-/** Returns the highest assurance that packs require for a fact; null if no rule reads it. */
+/** Returns null if no rule reads the fact. */
 const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null => {
   const [category = ""] = path.split(".");
   const asked = packs

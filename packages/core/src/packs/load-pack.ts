@@ -17,8 +17,8 @@ export interface CaseResult {
 }
 
 /**
- * Decides every case with its rule alone. A case that expects more than approve must also find its rule among the
- * reasons. Claims in payload.content count as attested.
+ * Decides every case with its rule alone. A case that expects more than approve must find its rule among the reasons.
+ * Claims in payload.content count as attested.
  */
 export const runPackCases = (pack: ParsedPack): CaseResult[] => {
   const sets = new Map<string, PolicySet>();

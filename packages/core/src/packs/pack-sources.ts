@@ -3,14 +3,13 @@ import type { PolicyDocument } from "../policy/document.ts";
 
 export type PackRules = ReadonlyMap<string, { readonly rules: readonly PolicyDocument[] }>;
 
-/** Returns the distinct names that are packs, sorted. */
+/** Returns distinct names, sorted. */
 export function knownPacks(packs: PackRules, names: readonly string[]): string[] {
   return [...new Set(names)].filter((name) => packs.has(name)).sort();
 }
 
 export const packRuleId = (rule: string): string => `pol_${rule}`;
 
-/** Returns the enabled rules of these packs as live policies. */
 export function packSources(
   packs: PackRules,
   names: readonly string[],

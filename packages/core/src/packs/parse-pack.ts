@@ -9,7 +9,6 @@ import { parseTimestampUs } from "../time.ts";
 import { factsReadBy } from "./coverage.ts";
 import { packCaseSchema, packSchema } from "./schema.ts";
 
-/** Texts of one pack's files. */
 export interface PackFiles {
   /** Must be the name of the pack. */
   readonly folder: string;
@@ -26,7 +25,7 @@ export interface PackDiagnostic extends PolicyDiagnostic {
   readonly file: string;
 }
 
-/** Tests one rule alone. */
+/** A case tests one rule alone. */
 export interface PackCase {
   readonly rule: string;
   readonly name: string;
@@ -48,7 +47,7 @@ export interface ParsedPack {
   readonly version: string;
   readonly verified_on: string;
   readonly on_at_quickstart: boolean;
-  /** Assurance that the rules' facts need. Informative: membranes and policies decide what counts. */
+  /** For information: membranes and policies decide what counts. */
   readonly facts_from: FactsFrom;
   readonly rules: readonly PolicyDocument[];
   readonly cases: readonly PackCase[];
@@ -69,8 +68,8 @@ export interface PackParsing {
 }
 
 /**
- * Reads and checks the manifest, every policy and every case of a pack. Returns all findings and never throws.
- * `loadPack` also runs the cases.
+ * Checks the manifest, every policy and every case. Returns all findings and never throws. `loadPack` also runs the
+ * cases.
  */
 export const parsePack = (files: PackFiles): PackParsing => {
   const diagnostics: PackDiagnostic[] = [];
@@ -144,9 +143,7 @@ const readPolicies = (files: PackFiles, diagnostics: PackDiagnostic[]): Readonly
   return documents;
 };
 
-/**
- * Finds policies that only the manifest or only the folder has, and `suppresses` that names a policy of another pack.
- */
+/** Finds policies that only the manifest or only the folder has, and `suppresses` of another pack's policy. */
 const checkList = (
   files: PackFiles,
   { spec }: Manifest,
@@ -183,7 +180,6 @@ const checkList = (
   }
 };
 
-/** Finds facts that policies read but the manifest does not list. */
 const checkNeeds = (
   { spec }: Manifest,
   documents: ReadonlyMap<string, PolicyDocument>,
@@ -198,7 +194,7 @@ const checkNeeds = (
   }
 };
 
-/** Locates one line of JSON, without columns. Reading 600 cases as YAML took 250 ms of every start. */
+/** Locates lines only, no columns. Reading 600 cases as YAML took 250 ms of every start. */
 const locateLine = (text: string, line: number): Located => {
   const placeOf = () => ({ line, column: null });
   try {

@@ -1,8 +1,8 @@
 import { Duration, Timestamp } from "@countersign/cel";
 
 /**
- * Returns a value of an expression as JSON, with timestamps and durations as text. Undefined for a number that is not
- * finite, bytes, a map with keys other than texts, or a text with NUL, which PostgreSQL refuses.
+ * Returns a value of an expression as JSON. Undefined for a number that is not finite, bytes, a map with keys other
+ * than texts, or a text with NUL, which PostgreSQL refuses.
  */
 export function jsonValue(value: unknown): unknown {
   switch (typeof value) {
@@ -39,7 +39,7 @@ export function isJsonLarger(value: unknown, bytes_max: number): boolean {
   return jsonRoom(value, bytes_max) < 0;
 }
 
-/** Returns `bytes_max` minus the size of the value's JSON. Stops when the result is negative. */
+/** Returns `bytes_max` minus the size of the value's JSON. Stops when negative. */
 export function jsonRoom(value: unknown, bytes_max: number): number {
   let left = bytes_max;
   const pending: unknown[] = [value];

@@ -1,7 +1,6 @@
 /**
- * Yields the lines of a UTF-8 text that comes in pieces, without `\n` or `\r\n`. Rejects if the source rejects or the
- * text is not UTF-8. Replaces Node's `readline`, which also breaks at U+2028 and U+2029, and waits forever for a stream
- * that failed while nobody read.
+ * Yields the lines of a UTF-8 text that comes in pieces. Rejects if the source rejects or the text is not UTF-8. Node's
+ * `readline` also breaks at U+2028 and U+2029, and waits forever for a stream that failed while nobody read.
  */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -6,7 +6,7 @@ import { parseItems } from "./parse-items.ts";
 
 const items_max = 50;
 
-/** Reads all steps. `turns` counts the pauses for other work. */
+/** `turns` counts the pauses for other work. */
 function read(text: string | Buffer) {
   const steps = parseItems(Buffer.from(text), "intents", items_max);
   for (let turns = 0; ; turns += 1) {

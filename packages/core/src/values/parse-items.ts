@@ -3,17 +3,16 @@ import { limits } from "@countersign/contract";
 import { Fault, faultAt } from "../fault.ts";
 import { type JsonInParts, parseInParts } from "./parse-json.ts";
 
-/** Minimum bytes of one step. */
 const step_bytes_min = 16_384;
 
 /**
- * Reads a JSON object whose member `name` is a list, item by item. Each item has the limits of a body; one that is too
- * large fails alone, when examined. Yields after each step so that other work can run. Faults: as `parseInParts`;
- * invalid_request if the list has more than `items_max` items.
+ * Reads a JSON object whose member `name` is a list. Each item has the limits of a body; one that is too large fails
+ * alone, when examined. Yields after each step so that other work can run. Faults: as `parseInParts`; invalid_request
+ * if the list has more than `items_max` items.
  */
 export function* parseItems(bytes: Buffer, name: string, items_max: number): Generator<void, JsonInParts> {
   const start = isUtf8(bytes) ? listStart(bytes, name) : null;
-  // `parseInParts` reports the problem of any other form.
+  // `parseInParts` reports the problem.
   if (start === null) return parseInParts(bytes, limits.json_depth_max);
   const items: unknown[] = [];
   const examiners = new Map<unknown, JsonInParts["examine"]>();
@@ -23,7 +22,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
     if (items.length === items_max)
       throw faultAt("invalid_request", `/${name}`, "too_long", `Send at most ${items_max} items.`);
     const end = endOfValue(bytes, at);
-    // The text between two commas may be empty. Parsing must refuse it.
+    // Parsing must refuse an empty text between two commas.
     const { value, examine } = parseItem(end === at ? Buffer.from(" ") : bytes.subarray(at, end));
     items.push(value);
     examiners.set(value, examine);
@@ -42,7 +41,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
   return { value, examine: (item) => examiners.get(item)?.(item) ?? [] };
 }
 
-/** Reads one item. An item with too many values becomes an empty object, and its examination throws. */
+/** An item with too many values becomes an empty object, and its examination throws. */
 function parseItem(bytes: Buffer): JsonInParts {
   try {
     const { value, examine } = parseInParts(bytes, limits.batch_json_depth_max);
@@ -75,7 +74,7 @@ const closing_bracket = 0x5d;
 const opening_brace = 0x7b;
 const closing_brace = 0x7d;
 
-/** Returns where the list of member `name` begins, after its bracket. Null for another form. */
+/** Returns the place after the list's opening bracket. Null for another form. */
 function listStart(bytes: Buffer, name: string): number | null {
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== opening_brace) return null;
@@ -98,14 +97,13 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Returns the place after the text that begins at `from` with its quote. */
 function endOfText(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
   return at + 1;
 }
 
-/** Returns the place of the comma or closing bracket after the value at `from`, or the end of the bytes. */
+/** Returns the place of the comma or closing bracket, or the end of the bytes. */
 function endOfValue(bytes: Buffer, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at++) {

@@ -1,4 +1,4 @@
-/** Parses bytes from callers into a JSON value that later code can trust. */
+/** Parses bytes from callers into JSON that later code can trust. */
 import { isUtf8 } from "node:buffer";
 import { isExactNumber, limits, type Problem } from "@countersign/contract";
 import { Fault } from "../fault.ts";
@@ -17,10 +17,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 export interface JsonInParts {
   readonly value: unknown;
-  /**
-   * Returns the problems of one part, for which `parseJson` answers invalid_request. Faults: invalid_json (too many
-   * levels).
-   */
+  /** Returns the problems for which `parseJson` answers invalid_request. Faults: invalid_json (too many levels). */
   readonly examine: (part: unknown) => readonly Problem[];
 }
 
@@ -48,8 +45,7 @@ export function parseInParts(
     throw notJson("The body is not one JSON text.", cause);
   }
   if (members !== membersOf(value)) throw notJson(twiceMessage(bytes));
-  // Without \u escapes there is no NUL or lone surrogate, and a forbidden key is unescaped. Two fast searches are then
-  // enough for most bodies.
+  // Without \u escapes there is no NUL or lone surrogate. Two fast searches are then enough.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
   if (inexact.length > 0) value = JSON.parse(marked(bytes, inexact));
@@ -65,14 +61,14 @@ function tooDeep(depth_max: number): Fault {
 }
 
 /**
- * Larger texts are measured before JSON.parse, because 8 MiB of `[` or `{},` would block the thread for seconds.
- * Smaller bodies are parsed first, so that the items of a batch fail separately.
+ * Larger texts are measured first, because 8 MiB of `[` or `{},` would block the thread for seconds. Smaller bodies are
+ * parsed first, so that the items of a batch fail separately.
  */
 const small_bytes_max = 16_384;
 
 /**
- * Refuses a text with too many levels or values, by the brackets and commas outside of strings. A third of JSON.parse's
- * time. Returns the number of members, and the places of numbers that a double cannot represent exactly.
+ * Refuses a text with too many levels or values, in a third of JSON.parse's time. Returns the number of members, and
+ * the places of numbers that a double may not represent exactly.
  */
 function measureShape(
   bytes: Buffer,
@@ -128,10 +124,9 @@ function isOfNumber(byte = 0): boolean {
   return startsNumber(byte) || byte === 0x2e || byte === 0x2b || byte === 0x65 || byte === 0x45;
 }
 
-/** A double represents fifteen digits exactly. */
 const held_chars_max = 15;
 
-/** Returns true if a double represents the number at this place exactly. Parsing refuses other texts. */
+/** A double represents fifteen digits exactly. */
 function isHeld(bytes: Buffer, from: number, to: number): boolean {
   if (to - from <= held_chars_max && !hasExponent(bytes, from, to)) return true;
   return isExactNumber(bytes.toString("latin1", from, to));
@@ -145,24 +140,18 @@ function hasExponent(bytes: Buffer, from: number, to: number): boolean {
 /** Replaces a number that a double cannot represent exactly. The rounded number could be mistaken for another. */
 const inexact_mark = Number.NEGATIVE_INFINITY;
 
-/**
- * Returns the text with the numbers at these places replaced: by one that parses as `inexact_mark`, or as infinity if
- * too large.
- */
+/** Returns the text with these numbers replaced by `inexact_mark`, or by infinity if too large. */
 function marked(bytes: Buffer, places: readonly Place[]): string {
   const copy = Buffer.from(bytes);
   for (const { from, to } of places) {
     const is_finite = Number.isFinite(Number(bytes.toString("latin1", from, to)));
-    // Both fit, because the shortest numbers of their kind are 1e-324 and 2e308.
+    // Both fit: the shortest numbers of their kind are 1e-324 and 2e308.
     copy.fill(" ", from, to).write(is_finite ? "-1e999" : "1e999", from, "latin1");
   }
   return copy.toString("utf8");
 }
 
-/**
- * Counts the members of all objects in a value. Not recursive, because a small text may be nested thousands of levels
- * deep.
- */
+/** Not recursive, because a small text may be nested thousands of levels deep. */
 function membersOf(value: unknown): number {
   let members = 0;
   const within = [value];
@@ -183,8 +172,8 @@ function membersOf(value: unknown): number {
 }
 
 /**
- * Returns the message for a name that occurs twice in one object. JSON.parse takes the last value, other programs the
- * first. So the caller could execute another action than the decided one.
+ * Reports a name that occurs twice. JSON.parse takes the last value, other programs the first, so the caller could
+ * execute another action than the decided one.
  */
 function twiceMessage(bytes: Buffer): string {
   const objects: Set<string>[] = [];
@@ -235,8 +224,8 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
 }
 
 /**
- * Returns the values that no body may contain. `__proto__` would change prototypes. PostgreSQL cannot store NUL and
- * lone surrogates. Numbers beyond a double would become null, inexact ones would be rounded.
+ * Finds values that no body may contain. `__proto__` would change prototypes. PostgreSQL cannot store NUL and lone
+ * surrogates. Numbers beyond a double would become null, inexact ones would be rounded.
  */
 function problemsOf(body: unknown): Problem[] {
   const problems: Problem[] = [];
@@ -264,7 +253,6 @@ function problemsOf(body: unknown): Problem[] {
 
 const inexact = "Send this number as a text: it has more digits than a number keeps, and would be rounded.";
 
-/** Returns a name as one part of a JSON Pointer, clipped to 200 characters. */
 export function pointerPart(name: string): string {
   return pointerToken(clipText(name, 200));
 }

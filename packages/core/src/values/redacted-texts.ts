@@ -6,7 +6,7 @@ export const redacted_text = "[redacted]";
 /** Finds redacted texts, and redacted numbers in another grouping or case. */
 class RedactedTextFinder {
   private readonly texts: TextFinder;
-  /** Finds redacted numbers without grouping. Null: none. Undefined: not built yet. */
+  /** Null: none. Undefined: not built yet. */
   private numbers: TextFinder | null | undefined;
   private readonly redacted: readonly string[];
 
@@ -15,7 +15,6 @@ class RedactedTextFinder {
     this.texts = new TextFinder(redacted);
   }
 
-  /** Returns true for a redacted text in the same spelling. */
   isIn(text: string): boolean {
     return this.texts.isIn(text);
   }
@@ -35,23 +34,19 @@ class RedactedTextFinder {
   }
 }
 
-/** Returns true if a JSON value contains one of these texts, in a text or a number. */
 export function holdsAnyText(value: unknown, texts: readonly string[]): boolean {
   if (texts.length === 0) return false;
   const finder = finderOf(texts);
   return [...textsOf(value)].some((text) => finder.isIn(text));
 }
 
-/**
- * Returns the value with these texts replaced by `mark` in texts, numbers (in any grouping or case) and keys. Keys that
- * become equal get a number.
- */
+/** Replaces these texts in texts, numbers (in any grouping or case) and keys. Keys that become equal get a number. */
 export function withoutTexts<T>(value: T, texts: readonly string[], mark = redacted_text): T {
   if (texts.length === 0) return value;
   return without(value, finderOf(texts), mark) as T;
 }
 
-/** Cached, because one decision searches the same texts for each reason and message. */
+/** One decision searches the same texts for each reason and message. */
 const finders = new WeakMap<readonly string[], RedactedTextFinder>();
 
 function finderOf(texts: readonly string[]): RedactedTextFinder {

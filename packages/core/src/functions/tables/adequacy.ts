@@ -1,4 +1,3 @@
-/** A country to which data may go without a transfer mechanism, and the legal act. */
 export interface TransferCountry {
   readonly country: string;
   readonly source: string;
@@ -9,7 +8,7 @@ const row = (country: string, source: string): TransferCountry => ({ country, so
 
 /**
  * Countries with a full adequacy decision (GDPR Art. 45), by ISO 3166-1 alpha-2 code. Not the United States: its
- * decision covers only recipients certified under the Data Privacy Framework.
+ * decision covers only certified recipients.
  */
 export const adequateCountries: readonly TransferCountry[] = [
   row("AD", "Decision 2010/625/EU"),
@@ -32,14 +31,14 @@ export const adequateCountries: readonly TransferCountry[] = [
 const EU_MEMBERS = "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split(" ");
 const EFTA_MEMBERS = "IS LI NO".split(" ");
 
-/** European Economic Area. Transfers within it are not third-country transfers. */
+/** Transfers within the EEA are not third-country transfers. */
 export const eeaCountries: readonly TransferCountry[] = [
   ...EU_MEMBERS.map((country) => row(country, "Treaty on European Union Art. 52; GDPR Art. 3")),
   ...EFTA_MEMBERS.map((country) => row(country, "EEA Joint Committee Decision 154/2018")),
 ];
 
 /**
- * Mechanisms of GDPR Chapter V by their squashed spellings. Includes derogations of Art. 49; counsel must check whether
+ * Mechanisms of GDPR Chapter V, letters and digits only. Includes derogations of Art. 49; counsel must check whether
  * one applies.
  */
 export const transferMechanisms: ReadonlyMap<string, string> = new Map([
@@ -76,7 +75,7 @@ export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, "GDPR Art. 49(1)"] as const),
 ]);
 
-/** Squashed spellings of the EU-US Data Privacy Framework. Valid for the United States only. */
+/** Letters and digits only. Valid for the United States only. */
 export const dataPrivacyFramework: ReadonlySet<string> = new Set([
   "dpf",
   "euusdpf",

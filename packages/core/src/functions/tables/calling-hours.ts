@@ -1,7 +1,7 @@
 /** Permitted hours, both ends inclusive: `[8, 19]` is 08:00 to 19:59. `null`: none on that day. */
 export type DayHours = readonly [first: number, last: number] | null;
 
-/** One state's week, Sunday first, with its law and the date of the last check. */
+/** The week begins on Sunday. `verified_on` is the date of the last check. */
 export interface StateCallingHours {
   readonly state: string;
   readonly week: readonly [DayHours, DayHours, DayHours, DayHours, DayHours, DayHours, DayHours];
@@ -9,7 +9,7 @@ export interface StateCallingHours {
   readonly verified_on: string;
 }
 
-/** Federal window, recipient's local time: 08:00 to 20:59 (47 CFR 64.1200(c)(1)). */
+/** 08:00 to 20:59 at the recipient's place (47 CFR 64.1200(c)(1)). */
 export const federalWindow: readonly [first: number, last: number] = [8, 20];
 
 const everyDay = (hours: DayHours): StateCallingHours["week"] => [hours, hours, hours, hours, hours, hours, hours];
@@ -31,8 +31,7 @@ const row = (state: string, week: StateCallingHours["week"], source: string): St
 
 /**
  * States stricter than the federal window. If a state restricts only some kinds of caller or device, the row has the
- * strictest hours, because an agent's calls are automated. State holidays are missing. A starting point for counsel,
- * not legal advice.
+ * strictest hours, because an agent's calls are automated. State holidays are missing. Not legal advice.
  */
 export const callingHours: readonly StateCallingHours[] = [
   row("AL", sundayOr(null, [8, 19]), "Ala. Code 8-19A and 8-19C; Alabama PSC telephone solicitation rules"),

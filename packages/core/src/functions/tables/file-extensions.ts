@@ -1,6 +1,6 @@
 /**
- * File endings that are not top-level domains: `report.pdf` is a file, not an address. Endings that are both (`md`,
- * `sh`, `zip`) are missing, because they can lead to a host. Checked against the root zone of 2026-11-18.
+ * Endings of files that are not addresses: `report.pdf`. Endings that are also top-level domains (`md`, `sh`, `zip`)
+ * are missing, because they can lead to a host. Checked against the root zone of 2026-11-18.
  */
 export const fileExtensions: ReadonlySet<string> = new Set(
   (
