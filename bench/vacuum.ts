@@ -1,6 +1,6 @@
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** As autovacuum would later. */
+/** Vacuums at once, as autovacuum would do later. */
 export async function vacuum(connection: ConnectionOptions, tables: string): Promise<void> {
   const client = await openClient(connection, "bench");
   try {

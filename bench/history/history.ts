@@ -15,8 +15,8 @@ const rows_at_once = 20_000;
 const [blocked, escalated, in_shadow] = [10, 2, 1];
 
 /**
- * Copies one decision over the last 30 days. All but the newest reviews are closed. Shadow decisions are early only,
- * and those of `agent` at the beginning.
+ * Copies one decision over the last 30 days. All but the newest reviews are closed. Shadow decisions and those of
+ * `agent` are only at the beginning.
  */
 export async function copyHistory(
   { db, connection, clock }: OpenedDatabase,

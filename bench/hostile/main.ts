@@ -1,6 +1,6 @@
 /**
- * One key sends a hundred large bodies at once. Prints for each shape how long another organization's small actions and
- * /healthz waited, without and with them.
+ * Sends a hundred large bodies at once with one key. Prints for each shape how long another organization's small
+ * actions and /healthz waited, without and with them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

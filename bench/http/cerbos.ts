@@ -82,7 +82,7 @@ export async function startCerbos(directory: string): Promise<Started> {
   });
 }
 
-/** At WARN Cerbos prints nothing when it is up. */
+/** Reads the kernel's sockets, because Cerbos prints nothing at WARN. */
 function listens(port: number): boolean {
   const hex = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`;
   return readFileSync("/proc/net/tcp", "utf8").includes(hex);

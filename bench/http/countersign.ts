@@ -81,7 +81,7 @@ function writePack(directory: string): string {
   return packs;
 }
 
-/** Empty database, a live key, one live membrane with the pack. */
+/** Starts with an empty database, a live key, and one live membrane with the pack. */
 export async function startCountersign(directory: string): Promise<CountersignTarget> {
   const server = await startService({
     data_dir: join(directory, "data"),

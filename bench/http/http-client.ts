@@ -1,6 +1,6 @@
 /**
- * One raw socket, one request in flight, prepared bytes. node:http and undici cost as much per request as the server,
- * so on two cores they would measure the client.
+ * HTTP/1.1 client: one raw socket, one request in flight, prepared bytes. node:http and undici cost as much per request
+ * as the server, so on two cores they would measure the client.
  */
 import { connect, type Socket } from "node:net";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { LoadMessage, LoadOrder, LoadResult } from "./load.ts";
 import { cpuOf, machineBusyMs } from "./processes.ts";
 
-/** CPU in cores (1 = one core busy all the time). `cpu_others` is other programs. */
+/** CPU is in cores (1 = one core busy all the time). `cpu_others` is that of other programs. */
 export interface Measured extends LoadResult {
   readonly answers_per_s: number;
   readonly cpu_server: number;

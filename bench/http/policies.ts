@@ -97,7 +97,7 @@ export interface BenchPayment {
   readonly verdict: "approve" | "block";
 }
 
-/** 58 pass, six are blocked. None is escalated, because the review queue would soon refuse all. */
+/** 58 payments pass, six are blocked. None is escalated, because the review queue would soon be full. */
 export const payments: readonly BenchPayment[] = Array.from({ length: 64 }, (_, n) => {
   const amount_usd = 20.5 + n * 7;
   const params = { amount_usd, country: "DE", memo: `Invoice ${1000 + n}`, tier: "internal" };

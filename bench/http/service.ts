@@ -9,7 +9,7 @@ export interface ServiceOrder {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** As a user starts it, on embedded PostgreSQL with fsync, but without rate limits. */
+/** Starts the service as a user does, on embedded PostgreSQL with fsync, but without rate limits. */
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,

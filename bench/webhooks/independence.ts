@@ -13,7 +13,7 @@ const beat_ms = 100;
 const decided = ["decision.approved", "decision.blocked", "decision.escalated"] as const;
 
 export async function independence(stage: Stage, backlog: number, rounds: number) {
-  /** One intent every 100 ms. */
+  /** Submits one intent every 100 ms. */
   async function watch({ client }: Organization, paths: readonly string[], beats: number): Promise<number[]> {
     const sent: number[] = [];
     const counts = () => paths.map((path) => stage.note().paths[path]?.length ?? 0);

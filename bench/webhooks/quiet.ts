@@ -1,4 +1,4 @@
-/** Deliveries per second of many organizations with a few events and one fast receiver each. */
+/** Measures deliveries per second of many organizations with a few events and one fast receiver each. */
 import { cpuOf } from "../http/processes.ts";
 import { median } from "../median.ts";
 import { arrivals, draftOf, type Stage } from "./stage.ts";

@@ -1,4 +1,4 @@
-/** HTTPS receiver with keep-alive. Answers 204, but never under `/dead`. */
+/** HTTPS receiver with keep-alive. Answers 204, but never answers under `/dead`. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "../../packages/server/src/testing/network/certificates.ts";

@@ -1,6 +1,6 @@
 /**
- * Deliveries per second to fast HTTPS receivers with keep-alive, beside a bare undici loop with the same bytes. Also
- * measures processor time, and the latency of decisions during a drain.
+ * Measures deliveries per second to fast HTTPS receivers with keep-alive, beside a bare undici loop with the same
+ * bytes. Also measures processor time, and the latency of decisions during a drain.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { deliveryHeaders } from "@countersign/core";

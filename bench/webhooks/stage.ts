@@ -15,8 +15,8 @@ import type { ReceiverNote } from "./receiver.ts";
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
- * The service from the build, on embedded PostgreSQL with fsync. Every attempt is claimed and settled, and has an audit
- * row.
+ * Starts the service from the build, on embedded PostgreSQL with fsync. Every attempt is claimed and settled, and has
+ * an audit row.
  */
 export async function openStage() {
   const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));

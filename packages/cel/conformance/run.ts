@@ -12,7 +12,6 @@ export interface FileTally {
 export interface Tally {
   readonly files: readonly FileTally[];
   readonly failures: readonly { readonly test: string; readonly expr: string; readonly why: string }[];
-  /** Skipped tests by reason. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 

@@ -73,7 +73,7 @@ export function specTests(): SpecTest[] {
   return found;
 }
 
-/** Depends on the test's content, never on its name. */
+/** Returns why a test is skipped, or null. Depends on the test's content, never on its name. */
 export function skipReason(test: SpecTest): string | null {
   if (test.file === "block_ext") return "cel.block is written by optimizers, not by people";
   const { file: _file, section: _section, name: _name, ...used } = test;

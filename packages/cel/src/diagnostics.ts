@@ -66,12 +66,12 @@ export function diagnostic(source: string, finding: Finding): Diagnostic {
   };
 }
 
-/** Renders a diagnostic as text: message, position, source line with caret, expected tokens, help. */
+/** Renders message, position, source line with caret, expected tokens and help. */
 export function formatDiagnostic(source: string, d: Diagnostic): string {
   const lineStart = source.lastIndexOf("\n", d.start - 1) + 1;
   const newline = source.indexOf("\n", lineStart);
   const lineEnd = newline < 0 ? source.length : newline;
-  // A line may have 16 KiB.
+  // A line may have 16 KiB, so only a part is shown.
   const from = d.start - lineStart > 80 ? d.start - 60 : lineStart;
   const to = Math.min(lineEnd, Math.max(from + 100, Math.min(d.end, d.start + 40) + 20));
   const before = (from > lineStart ? "…" : "") + printable(source.slice(from, d.start));
@@ -122,7 +122,7 @@ function codePoints(text: string, from = 0, to = text.length): number {
   return n;
 }
 
-/** One column per code point, because control and bidi characters must not move the caret. */
+/** Returns one column per code point, because control and bidi characters must not move the caret. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) =>
     c === "\t" || c === "\r" ? " " : "\u00b7",

@@ -52,7 +52,7 @@ export interface EnvironmentOptions {
   readonly functions?: readonly HostFunction[];
   /** Names are looked up inside this dotted prefix first. */
   readonly container?: string;
-  /** Its programs share evaluations with this environment. */
+  /** Programs of `beside` share evaluations with this environment. */
   readonly beside?: Environment;
   /**
    * An environment with common programs, compiled once. Evaluations may run them; `base` does not see this
@@ -151,9 +151,10 @@ export class Environment {
 
   /**
    * Begins an evaluation of several programs, also those `beside`, with one `now` and one budget (default 100,000
-   * units). The bindings must not change until the last program is done, because reads are cached. `declared` lists
-   * paths with one type in this evaluation, such as `params.amount`. Comparing one with a value of another kind is
-   * unknown.
+   * units). The bindings must not change until the last program is done, because reads are cached.
+   *
+   * `declared` lists paths with one type only in this evaluation, such as `params.amount`. Comparing one with a value
+   * of another kind is unknown.
    */
   begin(
     bindings: Readonly<Record<string, unknown>>,
@@ -182,7 +183,7 @@ export class Environment {
   }
 }
 
-/** Adds the standard library, the extensions, and `now` unless the host declares it. */
+/** Returns an environment with the standard library, the extensions, and `now` unless the host declares it. */
 export function environment(options: EnvironmentOptions = {}): Environment {
   return new Environment(options);
 }

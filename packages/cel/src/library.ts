@@ -14,7 +14,7 @@ export interface CallContext {
 }
 
 /**
- * `undefined`: no overload accepts these arguments, and the caller makes it an unknown that names the argument at
+ * Returns undefined if no overload accepts these arguments. The caller makes it an unknown that names the argument at
  * fault. May return an `Unknown` or a `Failure`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: implementations narrow their own arguments

@@ -32,7 +32,6 @@ export type Result =
     }
   | { readonly kind: "error"; readonly message: string };
 
-/** Units of an evaluation without a shared budget. */
 export const budget_default = 100_000;
 
 const TRUE: Result = Object.freeze({ kind: "value", value: true });
@@ -50,7 +49,7 @@ export class Program {
   private readonly wanted: Type | null;
   private readonly takesBool: boolean;
   private readonly prefixes: Prefixes;
-  /** Uses slots of `prefixes` below this number. */
+  /** The program uses slots of `prefixes` below this number. */
   private readonly reach: number;
 
   constructor(ast: Ast, checked: Checked, wanted: Type | null, prefixes: Prefixes) {
@@ -95,7 +94,7 @@ export class Program {
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
     const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
-    // Null only if the whole expression reads a null fact, as for a binding.
+    // A lazy variable, like a binding, is null only if its whole expression reads a null fact.
     const value = found instanceof NullFact && !this.code.fromBindings ? new Unknown(found.causes) : found;
     if (this.wanted === null || (this.takesBool && (value === true || value === false))) return value;
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);

@@ -20,7 +20,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Counts insert, delete, replace, and swap of neighbours, up to `limit`. */
+/** Counts insertions, deletions, replacements, and swaps of neighbours, up to `limit`. */
 function distance(a: string, b: string, limit: number): number {
   let previous: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -1,7 +1,7 @@
 import type { Random } from "./random.ts";
 
 /**
- * Left out, because the other engine differs:
+ * Generated expressions omit cases in which the other engine differs:
  * - `timestamp(int)`: seconds here, milliseconds there;
  * - `double("abc")`, `int("")`, `uint("")`, `duration("")`: errors here, NaN and 0 there;
  * - `string()` of fractions of a second: `0.5s` here as in Go, `0.500s` there;

@@ -1,7 +1,8 @@
 /**
- * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]` Parses N random inputs (default
- * 1,000,000) and compares N expressions (default 100,000) with @bufbuild/cel. Exits with 1 at the first disagreement,
- * error other than `CelSyntaxError`, or input that takes more than 50 ms three times.
+ * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`
+ *
+ * Parses N random inputs (default 1,000,000) and compares N expressions (default 100,000) with @bufbuild/cel. Exits
+ * with 1 at the first disagreement, error other than `CelSyntaxError`, or input that takes more than 50 ms three times.
  */
 import { parseArgs } from "node:util";
 import { CelSyntaxError, DYN, environment, parse } from "../src/index.ts";

@@ -187,7 +187,6 @@ function wrongArguments(
       help: `write ${help}`,
     });
   }
-  // The first argument that fits no overload.
   const at = args.findIndex(
     (_, i) =>
       !sized.some((o) =>

@@ -19,7 +19,7 @@ export interface Declarations {
   readonly roots: ReadonlySet<string>;
 }
 
-/** By node id, for the compiler. */
+/** Findings, and the compiler's input by node id. */
 export interface Checked {
   readonly type: Type;
   readonly diagnostics: readonly Diagnostic[];
@@ -35,7 +35,7 @@ export interface Checked {
 
 const findings_max = 200;
 
-/** See `patternWork`. */
+/** Sums `patternWork` over literal patterns. */
 export interface PatternMeter {
   work: number;
 }
@@ -99,7 +99,7 @@ export class Checker {
     return ERROR;
   }
 
-  /** Reports problems inside the expression and continues. */
+  /** Returns the type of an expression. Reports problems and continues. */
   visit(e: Expr, scope: Local | null, guards: Guards): Type {
     const type = this.infer(e, scope, guards);
     this.types[e.id] = type;
@@ -240,7 +240,7 @@ export class Checker {
     return joined ?? this.unify.unknownType();
   }
 
-  /** Returns null for no common type. An int literal beside a double becomes a double. */
+  /** Returns the common type, or null. An int literal beside a double becomes a double. */
   private joined(a: Expr, x: Type, b: Expr, y: Type): Type | null {
     const found = this.unify.join(x, y);
     if (found !== null) return found;

@@ -5,7 +5,7 @@ export type Guards = ReadonlySet<string>;
 
 export const NO_GUARDS: Guards = new Set();
 
-/** By `has`, `!= null`, `!`, `&&` and `||`. */
+/** Returns what `has`, `!= null`, `!`, `&&` and `||` prove if `expr` equals `truth`. */
 export function guardsOf(expr: Expr, truth: boolean): Guards {
   switch (expr.kind) {
     case "has":

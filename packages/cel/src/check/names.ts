@@ -6,7 +6,7 @@ import type { Guards } from "./guards.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DYN, type Field, optionalOf, STRING, type Type } from "./type.ts";
 
-/** Inside `has`, `.?` and functions that accept unknown arguments. */
+/** Guards inside `has`, `.?` and functions that accept unknown arguments. */
 export const ALL_GUARDED: Guards = new Set(["*"]);
 
 export function checkName(c: Checker, e: Ident, scope: Local | null): Type {

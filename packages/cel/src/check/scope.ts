@@ -21,7 +21,7 @@ export function slotsUsed(scope: Local | null): number {
   return scope === null ? 0 : scope.slot + 1;
 }
 
-/** Most specific first: in `a.b`, `x` is `a.b.x`, `a.x`, `x`. */
+/** Returns full names, most specific first: in `a.b`, `x` is `a.b.x`, `a.x`, `x`. */
 export function candidates(container: string, name: string): string[] {
   const found: string[] = [];
   for (let c = container; c !== ""; c = c.includes(".") ? c.slice(0, c.lastIndexOf(".")) : "")

@@ -58,7 +58,7 @@ export function opaque(name: string, ...parameters: Type[]): Type {
   return { kind: "opaque", name, parameters };
 }
 
-/** A type parameter of a function. The same letter means the same type. */
+/** Returns a type parameter of a function. The same letter means the same type. */
 export function parameter(name: string): Type {
   return { kind: "parameter", name };
 }
@@ -76,7 +76,7 @@ export function objectOf(
   return { kind: "object", name: options.name ?? "object", fields: table, rest };
 }
 
-/** As CEL writes it: `map(string, dyn)`. */
+/** Returns the type as CEL writes it: `map(string, dyn)`. */
 export function typeName(t: Type): string {
   switch (t.kind) {
     case "list":

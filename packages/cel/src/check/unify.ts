@@ -27,12 +27,12 @@ export class Substitution {
     return types.map(rename);
   }
 
-  /** The element type of an empty list. */
+  /** Returns the element type of an empty list. */
   unknownType(): Type {
     return { kind: "parameter", name: `_${this.fresh++}` };
   }
 
-  /** Binds parameters only if `from` fits. */
+  /** Returns whether `from` fits, and binds parameters only then. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
     if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;

@@ -8,7 +8,7 @@ import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 import { field, isRisky, NOT_A_MAP, type Path } from "./paths.ts";
 
-/** For operands other than plain paths into the bindings. */
+/** Compiles `operand.key` for operands other than plain paths into the bindings. */
 export function select(operand: Code, key: string, type: Type): Code {
   const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
   const risky = isRisky(key);
@@ -52,13 +52,13 @@ export function selectOptional(operand: Code, key: string, type: Type): Code {
   return code({ run, cost: operand.cost + 1, type, describe, handsOn });
 }
 
-/** An optional of null has no fields, which is an error. */
+/** Returns a field of an optional. An optional of null has no fields, which is an error. */
 function below(o: Optional, key: string, operand: Code, f: Frame): Value {
   if (!o.present) return o;
   return o.held === null ? blame(null, operand, f) : optionalField(o.held, key, operand, f);
 }
 
-/** Absent for a missing field or JSON null, unknown for an unknown field. */
+/** Returns absent for a missing field or JSON null, unknown for an unknown field. */
 function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   const v = selectValue(o, key, operand, f);
   if (isAbsence(v)) return Optional.NONE;
@@ -66,7 +66,7 @@ function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   return v === null && isRecord(o) ? Optional.NONE : Optional.of(v);
 }
 
-/** False if the field, or a container above it, is missing or null. */
+/** Compiles `has(operand.key)`: false if the field, or a container above it, is missing or null. */
 export function has(operand: Code, key: string, type: Type, describe: (f: Frame) => string): Code {
   const risky = isRisky(key);
   const run: Run = (f) => {
@@ -83,7 +83,8 @@ export function has(operand: Code, key: string, type: Type, describe: (f: Frame)
 }
 
 /**
- * `has` of a path: looks up the field's object once per evaluation. `general` is the ordinary form, for unusual values.
+ * Compiles `has` of a path, which looks up the field's object once per evaluation. `general` is the ordinary form, for
+ * unusual values.
  */
 export function hasPath(path: Path, general: () => Code, type: Type, describe: (f: Frame) => string): Code {
   let unusual: Code | null = null;
@@ -158,7 +159,7 @@ function position(k: Value): number | null {
   return k instanceof Uint ? Number(k.unsigned) : null;
 }
 
-/** Omits longer names, because each missing fact would copy them again. */
+/** Longer names are omitted, because each missing fact would copy them. */
 const name_max = 1_024;
 
 function suffix(k: Value): string {

@@ -69,7 +69,7 @@ function doubles(x: number, op: Arithmetic, y: number): Value {
   return op === "+" ? x + y : op === "-" ? x - y : op === "*" ? x * y : x / y;
 }
 
-/** Undefined if the operation does not exist. */
+/** Returns undefined if the operation does not exist. */
 function compute(x: Value, op: Arithmetic, y: Value, f: Frame): Value | undefined {
   const bad = combine([x, y]);
   if (bad !== null) return bad;

@@ -27,7 +27,7 @@ export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, 
   return code({ run, small, cost, type, describe });
 }
 
-/** For library functions, which check types themselves. */
+/** Calls a library function, which checks types itself. */
 function strict(f: FunctionDeclaration, implementation: Implementation, args: readonly Code[]): Run {
   const finish = (found: Value | undefined, values: readonly Value[], frame: Frame): Value => {
     if (frame.left < 0) return SPENT;
@@ -65,7 +65,7 @@ function strict(f: FunctionDeclaration, implementation: Implementation, args: re
   };
 }
 
-/** For functions whose first argument may make the others unnecessary (`orValue`). */
+/** Calls a function whose first argument may make the others unnecessary (`orValue`). */
 function deciding(
   f: FunctionDeclaration,
   decides: (first: Value) => Value | undefined,
@@ -85,7 +85,7 @@ function deciding(
   };
 }
 
-/** For host functions that accept unknown arguments. Only a spent budget prevents the call. */
+/** Calls a host function that accepts unknown arguments, unless the budget is spent. */
 function total(f: FunctionDeclaration, args: readonly Code[]): Run {
   const implementation = f.implementation;
   const [a, b] = args as [Code, Code];
@@ -116,13 +116,13 @@ function parameterAt(f: FunctionDeclaration, o: Overload, i: number): Type {
   return o.parameters[f.variadic ? Math.min(i, last) : i] as Type;
 }
 
-/** A declared double arrives as a number. */
+/** Converts a declared double to a number. */
 function forHost(v: Value, declared: Type): Value {
   if (declared.kind !== "double") return v;
   return typeof v === "bigint" ? Number(v) : v instanceof Uint ? Number(v.unsigned) : v;
 }
 
-/** Whole numbers become ints where int is declared. */
+/** Converts whole numbers to ints where int is declared. */
 function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   if (found === undefined) throw new TypeError(`the host function ${f.name} returned nothing`);
   if (typeof found === "number" && f.overloads[0]?.result.kind === "int" && Number.isSafeInteger(found))

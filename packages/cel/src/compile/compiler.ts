@@ -160,7 +160,6 @@ class Compiler {
     });
   }
 
-  /** Compiles a name, or a chain of selections that one step can read. */
   private path(e: Expr, type: Type): Code | null {
     const found = this.chain(e);
     if (found === null) return null;
@@ -168,7 +167,6 @@ class Compiler {
     return made === null ? null : this.coerce({ ...made, cost: found.keys.length + 1 }, type);
   }
 
-  /** Returns null if the expression is no chain of plain selections. */
   private chain(e: Expr): { reference: Reference; keys: string[] } | null {
     const keys: string[] = [];
     for (let at = e; ; at = at.operand) {
@@ -215,7 +213,7 @@ class Compiler {
   }
 
   private pathOf(root: string, keys: readonly string[]): Path {
-    // Not the text `a.b.c`, because a quoted field may contain a dot.
+    // The text `a.b.c` is ambiguous, because a quoted field may contain a dot.
     const key = `${root}\0${keys.join("\0")}`;
     const known = this.paths.get(key);
     if (known !== undefined) return known;
@@ -247,7 +245,7 @@ class Compiler {
     });
   }
 
-  /** JSON has no ints. Where int is declared, a whole number becomes an int; a fraction has the wrong type. */
+  /** Converts whole numbers to ints where int is declared, because JSON has no ints. A fraction has the wrong type. */
   private coerce(c: Code, type: Type): Code {
     if ((type.kind !== "int" && type.kind !== "uint") || !c.fromBindings) return c;
     const inner = c.run;
@@ -266,7 +264,7 @@ class Compiler {
   }
 }
 
-/** The instant of the decision, unless the host binds `now`. */
+/** Returns the instant of the decision, unless the host binds `now`. */
 function readNow(read: Run): Run {
   return (f) => {
     if (Object.hasOwn(f.bindings, "now")) return read(f);

@@ -65,7 +65,6 @@ function slow(x: Value, y: Value, a: Code, b: Code, sign: boolean, f: Frame): Va
   return f.left < 0 ? SPENT : same === sign;
 }
 
-/** Returns why an operand cannot be compared, or null. */
 function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | null {
   if (x instanceof NonValue) return x as Unknown | Failure;
   if (!a.fromBindings || other.constant === null) return null;
@@ -73,7 +72,6 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
   return contradicts(x, a.type) ? unknown(a.describe(f), "type") : null;
 }
 
-/** Returns why two values of different kinds cannot be compared, or null. */
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
   if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
   const [typed, other] = isTyped(a, f) ? [a, b] : [b, a];
@@ -87,7 +85,7 @@ function isTyped(node: Code, f: Frame): boolean {
   return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
 
-/** All numbers have one kind. */
+/** Returns one kind for all numbers. */
 function kindOf(x: Value): string {
   if (typeof x === "bigint" || x instanceof Uint) return "number";
   if (typeof x !== "object") return typeof x;
@@ -114,7 +112,6 @@ function merged(a: Unknown | Failure | null, b: Unknown | Failure | null): Unkno
   return a === null ? b : b === null ? a : merge(a, b);
 }
 
-/** Finds unknown markers in two compared containers. */
 function markers(x: Value, y: Value, f: Frame): Unknown | Failure | null {
   if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return null;
   return merged(marker(x, f), marker(y, f));

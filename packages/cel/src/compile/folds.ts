@@ -64,7 +64,7 @@ function place(f: Frame, slot: number, steps: Steps, i: number): void {
   }
 }
 
-/** `all` (decisive false) and `exists` (decisive true), three-valued like `&&` and `||`. */
+/** Compiles `all` (decisive false) and `exists` (decisive true), three-valued like `&&` and `||`. */
 function decide(range: Code, body: Code, slot: number, two: boolean, decisive: boolean): Run {
   const test = body.run;
   const cost = body.cost + 1;
@@ -191,7 +191,7 @@ export function bind(value: Code, body: Code, slot: number, type: Type, describe
   return code({ run, cost: value.cost + body.cost + 1, type, describe });
 }
 
-/** `optMap`, and `optFlatMap`, whose body returns an optional. */
+/** Compiles `optMap`, and `optFlatMap`, whose body returns an optional. */
 export function optionalMap(
   target: Code,
   body: Code,

@@ -8,7 +8,6 @@ export type Now = Timestamp | Date | number;
 
 const NO_LOCALS: Value[] = [];
 
-/** A JSON object whose fields may be read directly. */
 export type Plain = { readonly [key: string]: Value };
 
 /** State of one evaluation, or of all evaluations of a decision over the same bindings. */
@@ -16,7 +15,7 @@ export class Frame implements CallContext {
   /** Budget in units. Below zero, the evaluation stops. */
   left: number;
   readonly bindings: Readonly<Record<string, unknown>>;
-  /** Variables of comprehensions and binds, by slot. */
+  /** By slot. */
   locals: Value[];
   /** By slot, the position of its comprehension. Used only to name missing facts. */
   positions: Value[];

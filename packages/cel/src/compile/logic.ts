@@ -6,8 +6,8 @@ import type { Frame } from "./frame.ts";
 import type { Path } from "./paths.ts";
 
 /**
- * `&&` (`decisive` false) or `||` (`decisive` true). One decisive operand gives the result. Otherwise any unknown
- * operand makes it unknown, with all causes.
+ * Compiles `&&` (`decisive` false) or `||` (`decisive` true). One decisive operand gives the result. Otherwise any
+ * unknown operand makes the result unknown, with all causes.
  */
 export function logic(written: readonly Code[], decisive: boolean, describe: (f: Frame) => string): Code {
   const args = decisive ? written : fuse(written);

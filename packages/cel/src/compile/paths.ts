@@ -67,7 +67,6 @@ export class Path {
     this.slot = prefixes.slot(root, above);
   }
 
-  /** Returns the plain object that would hold the field, or null. */
   owner(f: Frame): Plain | null {
     const known = f.prefixes;
     if (known === null) return this.find(f);
@@ -153,7 +152,7 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
 
 export const NOT_A_MAP = Symbol("not a map");
 
-/** Undefined if absent, `NOT_A_MAP` if the value is not a map. */
+/** Returns undefined if the field is absent, `NOT_A_MAP` if the value is not a map. */
 export function field(value: Value, key: string): Value | undefined | typeof NOT_A_MAP {
   if (isRecord(value)) return Object.hasOwn(value, key) ? value[key] : undefined;
   return value instanceof CelMap ? mapGet(value, key) : NOT_A_MAP;

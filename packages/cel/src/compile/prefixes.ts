@@ -8,7 +8,6 @@ const prefixes_max = 256;
 export class Prefixes {
   private readonly slots = new Map<string, number>();
   private readonly base: Prefixes | null;
-  /** Slots of `base` when this table was created. */
   private readonly inherited: number;
 
   constructor(base: Prefixes | null = null) {
@@ -20,7 +19,7 @@ export class Prefixes {
     return this.inherited + this.slots.size;
   }
 
-  /** -1 if the table is full. */
+  /** Returns -1 if the table is full. */
   slot(root: string, keys: readonly string[]): number {
     const key = keys.length === 0 ? root : `${root}\0${keys.join("\0")}`;
     const found = this.find(key);

@@ -24,7 +24,6 @@ export interface Estimate {
   readonly size: Size;
 }
 
-/** Returns upper bounds for the binding at a path. */
 export type SizeOf = (names: readonly string[]) => Size;
 
 /** `naming` is the cost of the node's name in a reason, which only indexing by an expression has. */
@@ -34,9 +33,7 @@ interface Node {
   readonly naming: number;
   /** The sure kind. `bare` is a bool or null. Searches look only inside `any`. */
   readonly kind: "number" | "text" | "bare" | "any";
-  /** The sure kind of a list's entries. */
   readonly entries: "number" | "text" | "bare" | "any";
-  /** True for an entry of a container of scalars. */
   readonly scalar?: boolean;
 }
 
@@ -156,7 +153,6 @@ class Estimator {
     }
   }
 
-  /** A local variable and its fields, or a path into the bindings. */
   private read(e: Expr, names: readonly string[], locals: Locals): Node {
     const local = locals.get(names[0] as string);
     const units = names.length;
@@ -339,7 +335,6 @@ function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind
   return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
 }
 
-/** Returns true if searches do not look inside the entries. */
 function holdsScalars({ entries, size }: Node): boolean {
   return entries !== "any" || size.scalars === true;
 }
@@ -360,7 +355,6 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** `made` is the size of all steps' results. */
 function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
   switch (e.macro) {
     case "all":

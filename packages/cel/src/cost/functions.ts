@@ -3,7 +3,7 @@ import type { Expr } from "../syntax/ast.ts";
 import { chars_a_unit } from "../value/equal.ts";
 import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
-/** Without the call's own node. */
+/** Estimate without the call's own node. */
 export interface CallEstimate {
   readonly work: number;
   readonly size: Size;
@@ -14,7 +14,6 @@ const free = (size: Size): CallEstimate => ({ work: 0, size });
 /** Length of the longest number, time or type name. */
 const scalar_chars = 64;
 
-/** Maximum instructions of a compiled pattern. */
 const PROGRAM_MAX = pattern_max * 1_000;
 
 /**

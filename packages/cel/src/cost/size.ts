@@ -46,7 +46,7 @@ export function either(a: Size, b: Size, { most }: Bounds): Size {
   };
 }
 
-/** A container of these parts, each at most once. */
+/** Returns a container of these parts, each at most once. */
 export function containing(parts: readonly Size[], { most }: Bounds): Size {
   return {
     chars: most(0, ...parts.map((p) => p.chars)),
@@ -56,7 +56,7 @@ export function containing(parts: readonly Size[], { most }: Bounds): Size {
   };
 }
 
-/** The contents of a container as one value. No sum of its entries' bounds is larger. */
+/** Returns the contents of a container as one value. No sum of its entries' bounds is larger. */
 export function merged({ values, text }: Size): Size {
   return { chars: text, items: values, values, text };
 }

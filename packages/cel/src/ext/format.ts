@@ -11,7 +11,7 @@ const clausePattern = /%(?:\.([0-9]+))?(.?)/gsu;
 
 class Misfit extends Error {}
 
-/** `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
+/** Supports `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
 export function format(text: string, args: readonly Value[], call: CallContext): Value {
   let next = 0;
   let bad: Value | null = null;
@@ -94,7 +94,6 @@ function fixed(x: number, digits: number): string {
   return isEven(cut) ? cut : rounded === cut ? away(x, digits) : rounded;
 }
 
-/** Returns the neighbour of a tie that is further from zero. */
 function away(x: number, digits: number): string {
   return (x + Math.sign(x) * 10 ** -(digits + 1)).toFixed(digits);
 }

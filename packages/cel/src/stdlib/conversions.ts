@@ -23,7 +23,7 @@ function unsigned(n: bigint): Value {
 
 function toInt(x: Value): Value | undefined {
   if (typeof x === "bigint") return x;
-  // Exclusive bounds, because the double -2^63 may be a rounded smaller number (cel-spec `conversions`).
+  // The double -2^63 may be a rounded smaller number, so both bounds are exclusive (cel-spec `conversions`).
   if (typeof x === "number") return x > -two_63 && x < two_63 ? BigInt(Math.trunc(x)) : outOfRange("int");
   if (typeof x === "string") return /^[+-]?[0-9]{1,30}$/.test(x) ? inRange(BigInt(x.replace(/^\+/, ""))) : notA("int");
   if (x instanceof Uint) return inRange(x.unsigned);

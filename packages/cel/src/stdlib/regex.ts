@@ -19,7 +19,6 @@ export const pattern_work_max = 100_000;
 const named_class = 200;
 const folded_each = 15;
 
-/** The last character with another case. */
 const folded_last = 0x1e943;
 
 /**
@@ -32,7 +31,7 @@ export function patternWork(source: string): number {
   return writtenOut(source) + named * named_class + folded / folded_each;
 }
 
-/** Includes every dash, so that no prefix can hide a range. */
+/** Sums over every dash, so that no prefix can hide a range. */
 function spanned(source: string): number {
   let characters = 0;
   for (const [, from = "", to = ""] of source.matchAll(/(?<=(\\x\{[0-9a-f]+\}|.))-(?=(\\x\{[0-9a-f]+\}|.))/gisu))
@@ -48,14 +47,13 @@ function codeOf(character: string): number {
 const tokenPattern =
   /(\\Q.*?(?:\\E|$)|\(\?[a-zA-Z-]+\))|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d{1,9})(?:,(\d{0,9}))?\}|./gsu;
 
-/** Rarely too low. A count multiplies the preceding item and all counts inside it. */
+/** Estimates RE2 instructions, rarely too low. A count multiplies the preceding item and all counts inside it. */
 function writtenOut(source: string): number {
   const outer: number[] = [];
   let before = 0;
   let last = 0;
   for (const [token, aside, least, most] of source.matchAll(tokenPattern)) {
     if (least !== undefined) last = (last + 1) * Math.max(1, Number(least), Number(most ?? 0));
-    // A following count may apply to the item before these.
     else if (aside !== undefined) last += aside.length;
     else if (token === "*" || token === "+" || token === "?") last += 1;
     else if (token === ")") {
@@ -94,7 +92,6 @@ export function pattern(source: string): RE2JS | null {
   return compiled;
 }
 
-/** Characters of a pattern. */
 export const pattern_max = 1_000;
 
 /** Compiling grows with the program, matching with program times text. */

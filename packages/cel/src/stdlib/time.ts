@@ -9,7 +9,7 @@ import { zoneOffset } from "./zones.ts";
 const OF_TIMESTAMP: readonly Overload[] = [overload(INT, TIMESTAMP), overload(INT, TIMESTAMP, STRING)];
 const OF_BOTH: readonly Overload[] = [...OF_TIMESTAMP, overload(INT, DURATION)];
 
-/** In a zone (default UTC). */
+/** Declares a function with a zone argument (default UTC). */
 function part(name: string, of: (local: Date) => number, ofDuration?: (d: Duration) => number): FunctionDeclaration {
   const read = (call: { charge(n: number): void }, t: Value, zone?: Value): number | Failure | undefined => {
     if (t instanceof Duration) return zone === undefined ? ofDuration?.(t) : undefined;

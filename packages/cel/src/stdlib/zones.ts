@@ -1,4 +1,4 @@
-/** Formatters are large. The oldest is dropped first. */
+/** Bounded, because formatters are large. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 const formatters_max = 32;
 

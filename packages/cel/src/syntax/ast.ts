@@ -151,7 +151,7 @@ export interface Ast {
   readonly nodes: number;
 }
 
-/** `a.b.c`, or null if the expression is no such chain. */
+/** Returns `a.b.c`, or null if the expression is no such chain. */
 export function dottedName(expr: Expr): string | null {
   let suffix = "";
   for (let e = expr; ; e = e.operand) {

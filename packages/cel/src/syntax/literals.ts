@@ -17,7 +17,8 @@ for (const c of "\\?\"'`") SIMPLE.set(c, c);
 const encoder = new TextEncoder();
 
 /**
- * Without quotes. In bytes, `\x` and octal escapes are bytes and all else is UTF-8. In strings they are code points.
+ * Decodes text without its quotes. In bytes, `\x` and octal escapes are bytes and all else is UTF-8. In strings they
+ * are code points.
  */
 export function decodeText(
   source: string,

@@ -16,7 +16,6 @@ export const MEMBER_MACROS: ReadonlyMap<string, string> = new Map([
   ["optFlatMap", "optional.optFlatMap(x, optional)"],
 ]);
 
-/** Returns null for a plain call. */
 export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: number): Expr | null {
   if (name.text !== "has") return null;
   const [target] = args;
@@ -32,7 +31,6 @@ export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: 
   return p.node({ kind: "has", target, start: name.start, end });
 }
 
-/** Returns null for a plain call. */
 export function memberMacro(
   p: Parser,
   target: Expr,

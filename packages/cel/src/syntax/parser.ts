@@ -42,7 +42,6 @@ function tooLong(source: string): boolean {
   return source.length > LIMITS.source_bytes || new TextEncoder().encode(source).length > LIMITS.source_bytes;
 }
 
-/** A Pratt parser. */
 export class Parser extends Cursor {
   whole(): Expr {
     if (this.peek().kind === "end")
@@ -68,7 +67,7 @@ export class Parser extends Cursor {
   }
 
   private binary(power: number): Expr {
-    // From first to last token, because operands omit the brackets around them.
+    // A node's place spans first to last token, because operands omit the brackets around them.
     const { start } = this.peek();
     let left = this.unary();
     for (;;) {

@@ -9,7 +9,7 @@ export interface Token {
   readonly value: null | boolean | number | bigint | string | Uint8Array;
 }
 
-/** They may be fields, but not names. */
+/** Reserved words may be fields, but not names. */
 export const RESERVED: ReadonlySet<string> = new Set(
   "as break const continue else for function if import let loop package namespace return var void while".split(" "),
 );

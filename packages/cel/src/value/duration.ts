@@ -8,7 +8,6 @@ export class Duration {
     this.nanos = nanos;
   }
 
-  /** Returns the CEL form: `3730s`, `-1.5s`. */
   toString(): string {
     const negative = this.seconds < 0 || this.nanos < 0;
     const fraction = this.nanos === 0 ? "" : `.${String(Math.abs(this.nanos)).padStart(9, "0").replace(/0+$/, "")}`;
@@ -30,7 +29,6 @@ const seconds_max = 315_576_000_000;
 /** Results of arithmetic must fit into an int64 of nanoseconds (cel-spec `timestamps`). */
 const nanos_max = 2n ** 63n - 1n;
 
-/** Returns null outside the range. */
 export function durationFromNanos(total: bigint): Duration | null {
   if (total > nanos_max || total < -nanos_max - 1n) return null;
   return new Duration(Number(total / 1_000_000_000n), Number(total % 1_000_000_000n));

@@ -8,10 +8,10 @@ export interface Charged {
   charge(units: number): void;
 }
 
-/** Shorter texts cost only their node. */
+/** Characters read for one unit. Shorter texts cost only their node. */
 export const chars_a_unit = 4_096;
 
-/** An agent may send a text of 1 MiB, and a loop may read it each time. */
+/** Charges because an agent may send a text of 1 MiB, and a loop may read it each time. */
 export function chargeForChars(chars: number, f: Charged): void {
   f.charge(Math.trunc(chars / chars_a_unit));
 }
@@ -90,14 +90,13 @@ function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean 
   return true;
 }
 
-/** Counts unusable entries, too. */
 export function mapSize(m: AnyMap): number {
   return m instanceof CelMap ? m.entries.size : Object.keys(m).length;
 }
 
 /**
- * Returns the keys that a map certainly has. Marked missing or null is absent, as for `has`. Another marker (stale)
- * makes the result unknown.
+ * Returns the keys that a map certainly has. A value marked missing or null makes its key absent, as for `has`. Another
+ * marker (stale) makes the result unknown.
  */
 export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   const keys = mapKeys(m);
@@ -123,7 +122,7 @@ export function mapKeys(m: CelMap | Readonly<Record<string, Value>>): Value[] {
   return m instanceof CelMap ? Array.from(m.entries.values(), ([key]) => key) : Object.keys(m);
 }
 
-/** Undefined if the key is absent or invalid. */
+/** Returns undefined if the key is absent or invalid. */
 export function mapGet(m: Value, key: Value): Value | undefined {
   if (m instanceof CelMap) {
     const k = mapKey(key);
@@ -133,8 +132,8 @@ export function mapGet(m: Value, key: Value): Value | undefined {
 }
 
 /**
- * NaN if an operand is NaN or not a number. int and uint compare exactly, but beside a double they are rounded to one
- * (`comparisons/lt_literal`).
+ * Returns NaN if an operand is NaN or not a number. int and uint compare exactly, but beside a double they are rounded
+ * to one (`comparisons/lt_literal`).
  */
 export function compareNumbers(a: Value, b: Value): number {
   const x = a instanceof Uint ? a.unsigned : a;
@@ -147,7 +146,7 @@ export function compareNumbers(a: Value, b: Value): number {
   return p < q ? -1 : p > q ? 1 : p === q ? 0 : Number.NaN;
 }
 
-/** By code point. UTF-16 order differs above U+FFFF. */
+/** Compares by code point. UTF-16 order differs above U+FFFF. */
 export function compareStrings(a: string, b: string, f: Charged): number {
   const n = Math.min(a.length, b.length);
   chargeForChars(n, f);
@@ -175,7 +174,6 @@ export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   return a.length - b.length;
 }
 
-/** Returns CEL's size of a string. */
 export function codePointCount(s: string): number {
   let n = s.length;
   for (let i = 0; i < s.length - 1; i++) {

@@ -18,7 +18,7 @@ class Stop extends Error {
  * other unknown makes the result unknown. Charges for text, because a container may repeat one long text.
  */
 export function toHost(value: Value, f: Charged): unknown {
-  // A thrown stack trace would cost 5 µs.
+  // Not thrown, because a stack trace costs 5 µs.
   if (value instanceof NonValue) return value;
   try {
     return copy(value, f, 0);
@@ -71,7 +71,7 @@ function copyMap(m: CelMap, f: Charged, depth: number): unknown {
   return new Map(entries);
 }
 
-/** `__proto__` is an ordinary key. */
+/** Makes `__proto__` an ordinary key. */
 function objectOf(entries: readonly (readonly [string, unknown])[]): object {
   const out: Record<string, unknown> = {};
   for (const [key, value] of entries) {

@@ -1,22 +1,22 @@
 /**
- * The engine searches for parts up to this length. It takes the product of both lengths: 32 s for 0.2 MB in 0.6 MB. An
- * agent may choose both.
+ * The engine searches for parts up to this length. For longer parts it can take the product of both lengths: 32 s for
+ * 0.2 MB in 0.6 MB. An agent may choose both.
  */
 const engine_max = 32;
 
-/** `text.indexOf(part, from)` in linear time. */
+/** Same as `text.indexOf(part, from)`, in linear time. */
 export function indexIn(text: string, part: string, from = 0): number {
   if (part.length <= engine_max) return text.indexOf(part, from);
   return part.length > text.length - from ? -1 : scan(text, part, bordersOf(part), from, text.length, false);
 }
 
-/** `text.lastIndexOf(part, at)` in linear time. */
+/** Same as `text.lastIndexOf(part, at)`, in linear time. */
 export function lastIndexIn(text: string, part: string, at: number): number {
   if (part.length <= engine_max) return text.lastIndexOf(part, at);
   return part.length > text.length ? -1 : scan(text, part, bordersOf(part), 0, at + part.length, true);
 }
 
-/** `text.split(by)` in linear time. */
+/** Same as `text.split(by)`, in linear time. */
 export function splitAt(text: string, by: string): string[] {
   if (by.length <= engine_max) return text.split(by);
   const pieces: string[] = [];
@@ -32,7 +32,7 @@ export function splitAt(text: string, by: string): string[] {
   return pieces;
 }
 
-/** The failure table of Knuth, Morris and Pratt. */
+/** Returns the failure table of Knuth, Morris and Pratt. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;

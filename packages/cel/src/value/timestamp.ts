@@ -10,7 +10,7 @@ export class Timestamp {
     this.nanos = nanos;
   }
 
-  /** RFC 3339 in UTC with the shortest fraction. */
+  /** Returns RFC 3339 in UTC with the shortest fraction. */
   toString(): string {
     const day = new Date(this.seconds * 1000).toISOString();
     const year = day.startsWith("+") || day.startsWith("-") ? day.slice(0, -5) : day.slice(0, 19);
@@ -81,7 +81,7 @@ function nanosOf(t: Timestamp): bigint {
   return BigInt(t.seconds) * 1_000_000_000n + BigInt(t.nanos);
 }
 
-/** Null outside the range. */
+/** Returns null outside the range. */
 export function moveTimestamp(t: Timestamp, d: Duration, sign: 1 | -1): Timestamp | null {
   let seconds = t.seconds + sign * d.seconds;
   let nanos = t.nanos + sign * d.nanos;
@@ -95,7 +95,7 @@ export function moveTimestamp(t: Timestamp, d: Duration, sign: 1 | -1): Timestam
   return timestampOf(seconds, nanos);
 }
 
-/** Null if nanoseconds do not fit into 64 bits. */
+/** Returns null if nanoseconds do not fit into 64 bits. */
 export function timeBetween(a: Timestamp, b: Timestamp): Duration | null {
   return durationFromNanos(nanosOf(a) - nanosOf(b));
 }

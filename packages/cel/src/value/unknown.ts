@@ -5,19 +5,19 @@
 export type Reason = "missing" | "null" | "stale" | "type" | "cost" | (string & {});
 
 export interface Cause {
-  /** `facts.identity.roles[2]`; empty for `cost`. */
+  /** For example `facts.identity.roles[2]`; empty for `cost`. */
   readonly path: string;
   readonly reason: Reason;
 }
 
-/** A loop could collect millions of causes. */
+/** Bounded, because a loop could collect millions of causes. */
 const causes_max = 64;
 
-/** One test distinguishes `Unknown` and `Failure` from values. */
+/** Base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
 export abstract class NonValue {}
 
 /**
- * The third truth value: an operand whose fact cannot be used. Immutable. Bindings may contain it anywhere; selecting
+ * An operand whose fact cannot be used: the third truth value. Immutable. Bindings may contain it anywhere; selecting
  * through it extends its path.
  */
 export class Unknown extends NonValue {
@@ -68,7 +68,7 @@ export function isAbsence(v: unknown): boolean {
   return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
 }
 
-/** An unknown outweighs a failure, because its fact might make the failure irrelevant. */
+/** Keeps the unknown, because its fact might make the failure irrelevant. */
 export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Failure {
   // After a spent budget, other causes are accidental.
   if (a === SPENT || b === SPENT) return SPENT;

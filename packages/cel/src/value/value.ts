@@ -4,8 +4,8 @@ import type { Timestamp } from "./timestamp.ts";
 import type { Failure, Unknown } from "./unknown.ts";
 
 /**
- * double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain object (from bindings) or
- * a `CelMap` (from a literal).
+ * Value of an expression: double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain
+ * object (from bindings) or a `CelMap` (from a literal).
  */
 export type Value =
   | null
@@ -60,7 +60,7 @@ export class Optional {
   }
 }
 
-/** 1, 1u and 1.0 are one key. */
+/** Normalized: 1, 1u and 1.0 are one key. */
 export type MapKey = string | boolean | number | bigint;
 
 /** A map made by an expression. Keys are strings, bools and numbers, in source order. */
@@ -72,7 +72,7 @@ export class CelMap {
   }
 }
 
-/** Null for an invalid key (a fraction, null, a list). */
+/** Returns null for an invalid key (a fraction, null, a list). */
 export function mapKey(key: Value): MapKey | null {
   switch (typeof key) {
     case "string":
