@@ -37,7 +37,7 @@ function copy(v: Value, f: Charged, depth: number): unknown {
     case "function":
     case "symbol":
     case "undefined":
-      throw new Stop(new Failure("a binding holds something that is no value"));
+      throw new Stop(new Failure("a binding contains something that is not a value"));
     case "object":
       break;
     default:

@@ -115,7 +115,7 @@ describe("nextCallingWindow", () => {
     expect(nextCallingWindow(at(now), states, hour)).toBe(expected);
   });
 
-  test("the promised hour is permitted when it comes", () => {
+  test("the returned hour is permitted when it begins", () => {
     const start = at("2026-11-18T00:00:00Z");
     fc.assert(
       fc.property(

@@ -157,7 +157,7 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   if (match !== null) return said(match, 0.7, "in the name");
   const described = describedBy(told, false);
   if (described !== null) return said(described, 0.5, "in the description");
-  return { type: unknown, confidence: 0.1, because: "No word of the name or the description says what it does." };
+  return { type: unknown, confidence: 0.1, because: "No word of the name or the description is known." };
 };
 
 /** Splits the name of several actions: check_and_pay. */
@@ -177,7 +177,7 @@ const verdictOnParts = (parts: readonly Stems[], parameters: Stems): Verdict => 
   const [strictest] = all.filter(({ type }) => type !== unknown).sort((a, b) => rank(a) - rank(b));
   const known = all.every(({ type }) => type !== unknown);
   if (strictest === undefined || (strictest.type === "data.read" && !known))
-    return { type: unknown, confidence: 0.1, because: "The name says that it does several things, not all known." };
+    return { type: unknown, confidence: 0.1, because: "The name has several actions, and not all of them are known." };
   if (strictest.type === "data.read") return { ...strictest, confidence: 0.9 };
   const because = all.some(({ type }) => type === "data.read")
     ? `It reads, and more: ${strictest.because}`

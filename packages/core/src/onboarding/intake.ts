@@ -82,7 +82,7 @@ export const confirmSteps = (actions: readonly Proposed[]): string[] =>
   sureActions(actions).length === actions.length
     ? []
     : [
-        `Say in the membrane's action catalogue what these tools do, their names do not say it surely: ${unsureNames(actions)}.`,
+        `Add these tools to the membrane's action catalogue, because their names are ambiguous: ${unsureNames(actions)}.`,
       ];
 
 /** A catalogue has one entry for a verb. If tools of one name differ, none of them is sure. */
@@ -107,7 +107,7 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
     "Put verb, type, data_classes and parameters of each entry into your membrane's action_catalogue (PATCH /v1/membranes/{membrane_id}).";
   return sureActions(actions).length === actions.length
     ? [put]
-    : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];
+    : [`Confirm what these tools do, because their names are ambiguous: ${unsureNames(actions)}.`, put];
 };
 
 /** Recommends packs and proposes an action catalogue, with the words that led to each. Deterministic, no network. */
