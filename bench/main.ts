@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <name> [options]` runs `bench/<name>/main.ts` in a separate process. Every benchmark prints a table
- * and takes `--json FILE`. `--help` lists its options.
+ * `npm run bench -- <name> [options]` runs `bench/<name>/main.ts`. Every benchmark prints a table and takes `--json
+ * FILE`. `--help` lists options.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2);
 }
 
-// `execArgv` passes the TypeScript loader on to the child.
+// `execArgv` passes the TypeScript loader on.
 const child = spawn(process.execPath, [...process.execArgv, join(here, name, "main.ts"), ...args], {
   stdio: "inherit",
 });

@@ -1,6 +1,6 @@
 import { type ConnectionOptions, openClient } from "../packages/server/src/store/database/connection.ts";
 
-/** Lets the server vacuum and analyze after many inserts, as autovacuum does later by itself. */
+/** Vacuums at once, as autovacuum would do later. */
 export async function vacuum(connection: ConnectionOptions, tables: string): Promise<void> {
   const client = await openClient(connection, "bench");
   try {

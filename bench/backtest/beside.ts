@@ -1,6 +1,6 @@
 /**
- * Measures what a backtest costs concurrent decisions: the time of one decision, requested at a steady beat, without
- * and with a backtest over the API, in turn. The service is started as a user starts it, on the recorded past.
+ * Measures what a backtest costs concurrent decisions: the time of one decision at a steady rate, without and with a
+ * backtest, in turn.
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,6 @@ const beats_idle = 1_000;
 const at = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 
-/** Creates a key that may run backtests, for the organization of the recorded past. */
 export async function besideKey({ db, ids }: OpenedDatabase, org_id: string): Promise<string> {
   const key = {
     org_id,
@@ -32,7 +31,7 @@ export async function besideKey({ db, ids }: OpenedDatabase, org_id: string): Pr
   return api_key;
 }
 
-/** Starts the service on the data directory, measures and stops it. Times in milliseconds. */
+/** Times in milliseconds. */
 export async function beside(
   data_dir: string,
   api_key: string,
@@ -57,7 +56,6 @@ export async function beside(
       return taken.sort((a, b) => a - b);
     }
 
-    /** Returns the intents per second of one backtest. */
     async function replay(): Promise<number> {
       const began = performance.now();
       const { evaluated, reproduced } = await client.backtest({ window: { from, to } });

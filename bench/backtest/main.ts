@@ -1,8 +1,6 @@
 /**
- * Measures recorded intents per second of a backtest, end to end: from PostgreSQL with 50 policies to the figures, in
- * the threads that the service starts. Prints the elapsed time including the start of the threads, and this process's
- * processor time without it. The processor time is more reliable if other work runs on the machine. Also measures what
- * a backtest costs concurrent decisions.
+ * Measures recorded intents per second of a backtest with 50 policies. Elapsed time includes the start of the threads;
+ * processor time excludes it and is more reliable on a busy machine. Also measures the cost for concurrent decisions.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +46,7 @@ const log = {
 const stricter: Candidate = { thresholds: { escalate_at: 0.3, block_at: 0.8 } };
 
 const count = Number(options.intents);
-// The threads run the built program, as a user's do. The TypeScript loader costs them a second and 10 % of their speed.
+// The threads run the built program, because the TypeScript loader costs a second and 10 % of speed.
 const thread = new URL("../../packages/cli/dist/program/backtest-thread.js", import.meta.url);
 const rounds_wanted = Number(options.rounds);
 
@@ -81,7 +79,7 @@ async function speed(instance: OpenedDatabase, past: Past) {
     return { elapsed_ms, cpu_us: user + system };
   };
   try {
-    // Starting the threads costs the same for ten intents and for a million.
+    // Measures the start of the threads alone.
     const start = await run(null, 0, "1999-01-01T00:00:00Z", "1999-01-02T00:00:00Z");
     const report = [];
     for (const [name, candidate] of [
@@ -118,7 +116,7 @@ async function main(): Promise<void> {
     let report: object;
     if (options.scenario === "beside") {
       const api_key = await besideKey(instance, past.org_id);
-      await instance.close(); // The service starts its database itself.
+      await instance.close(); // The service opens the database itself.
       const terms = { intents: count, rounds: rounds_wanted, beat_ms: Number(options.beat) };
       report = await beside(data_dir, api_key, past, terms);
     } else report = await speed(instance, past).finally(() => instance.close());

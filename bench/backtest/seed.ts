@@ -1,7 +1,4 @@
-/**
- * Creates an organization with a recorded past directly in the database, so that its figures do not depend on the code
- * of decisions.
- */
+/** Writes a recorded past into the database, so that the figures do not depend on the code of decisions. */
 import { factCategoryNames, type Membrane } from "@countersign/contract";
 import {
   compilePolicySet,
@@ -24,22 +21,20 @@ import { vacuum } from "../vacuum.ts";
 
 const rows_at_once = 1_000;
 
-/** The recorded past. */
 export interface Past {
   readonly org_id: string;
   readonly from: string;
   readonly to: string;
   readonly verdicts: Readonly<Record<string, number>>;
-  /** The size of one row in the database. */
   readonly row_bytes: number;
 }
 
-/** Records `count` payments, a millisecond apart, under 50 policies of the organization's own. Ten of them match. */
+/** Payments are a millisecond apart. Ten of the 50 policies match. */
 export async function recordPast({ db, clock, connection, ids }: OpenedDatabase, count: number): Promise<Past> {
   const org_id = ids.next("organization");
   const about = { org_id, name: "Bench", email: null, description: "A recorded past.", actor: "bench" };
   const created = await db.system((query) => createOrganization({ clock, ids }, query, about));
-  // The recorded facts are the agents' own reports, and all of them count.
+  // All recorded facts are the agents' own reports.
   const membrane: Membrane = { ...(created as Membrane), packs: [], facts_from: {}, status: "live" };
   const { membrane_id } = membrane;
   const begin_us = clock.now_us() - count * 1_000;
@@ -144,7 +139,7 @@ function rowOf(
     policy_set: { version: 1, sha256: content.policy_set.sha256 },
     timestamp: created_at,
   };
-  // Written by hand, because the documents must have the same bytes as those of a submission.
+  // Written by hand, because the documents must have the same bytes as a submission's.
   const plain = { intent_id, decision_id, agent_id: agent.id, verdict: content.verdict, at: created_at };
   const documents = [
     `"intent":${JSON.stringify({ submitted: input.intent, decided_as, attested: false })}`,

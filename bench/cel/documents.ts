@@ -1,6 +1,6 @@
 import type { Subject } from "./policies.ts";
 
-/** Returns a small seeded generator (mulberry32), so that the documents are the same on every machine. */
+/** Seeded generator (mulberry32): the documents are the same on every machine. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -124,7 +124,7 @@ const FACTS: Readonly<Record<string, Choices>> = {
   },
 };
 
-/** Returns fact documents of varied shape. Each field exists with a probability of 70 %. */
+/** Each field exists with a probability of 70 %. */
 export function documents(count: number): Subject[] {
   const random = generator(20261121);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;

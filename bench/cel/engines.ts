@@ -6,17 +6,16 @@ import { Environment } from "@marcbachmann/cel-js";
 import type { BenchPolicy, Subject } from "./policies.ts";
 import { toCedar, toZen } from "./translate.ts";
 
-/** Evaluates the whole policy set for a document: for each policy whether it fires. */
+/** Returns for each policy whether it fires. */
 export interface Engine {
   readonly name: string;
   readonly evaluate: (document: Subject) => readonly boolean[] | Promise<readonly boolean[]>;
-  /** Parses and compiles one condition. Null: the engine takes the set as a whole. */
+  /** Null if the engine takes the set as a whole. */
   readonly compileOne: ((source: string) => unknown) | null;
 }
 
 const VARIABLES = ["agent", "action", "params", "facts"] as const;
 
-/** Returns all engines for these policies, the hand-written closures first. */
 export function engines(policies: readonly BenchPolicy[]): Engine[] {
   return [
     handWritten(policies),

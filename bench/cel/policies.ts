@@ -1,6 +1,6 @@
 /* biome-ignore-all format: a table of one policy per line */
 
-/** The parts of an intent that the benchmark's policies read. Every category object exists; fields may be absent. */
+/** Every category exists; fields may be absent. */
 export interface Subject {
   readonly agent: { readonly id: string; readonly team: string };
   readonly action: { readonly type: string };
@@ -11,7 +11,6 @@ export interface Subject {
 // biome-ignore lint/suspicious/noExplicitAny: the hand-written closures read JSON as people write them
 type Facts = Readonly<Record<string, any>>;
 
-/** One policy: its condition in CEL, and the same by hand in JavaScript. */
 export interface BenchPolicy {
   readonly name: string;
   readonly cel: string;
@@ -24,7 +23,6 @@ type Any = any;
 
 const policy = (name: string, cel: string, js: (s: Any) => boolean): BenchPolicy => ({ name, cel, js });
 
-/** Fifty conditions as an organization would write them: guarded facts, lists, prefixes, thresholds, combinations. */
 export const POLICIES: readonly BenchPolicy[] = [
   policy("wire-over-delegation", "action.type == \"payment.transfer\" && has(params.amount_usd) && has(facts.organizational.delegation_limit_usd) && params.amount_usd > facts.organizational.delegation_limit_usd", (s) => s.action.type === "payment.transfer" && s.params.amount_usd !== undefined && s.facts.organizational.delegation_limit_usd !== undefined && s.params.amount_usd > s.facts.organizational.delegation_limit_usd),
   policy("delegation-unknown", "action.type in [\"payment.transfer\", \"payment.refund\", \"payment.charge\"] && !has(facts.organizational.delegation_limit_usd) && !has(facts.identity.delegation_limit_usd)", (s) => (s.action.type === "payment.transfer" || s.action.type === "payment.refund" || s.action.type === "payment.charge") && s.facts.organizational.delegation_limit_usd === undefined && s.facts.identity.delegation_limit_usd === undefined),

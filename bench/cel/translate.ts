@@ -1,11 +1,10 @@
 import { type Expr, parse } from "@countersign/cel";
 
-/** Returns the Cedar condition of a CEL expression, for the part of CEL that the benchmark uses. */
+/** Translates only the part of CEL that the benchmark uses. */
 export function toCedar(source: string): string {
   return cedar(parse(source).root);
 }
 
-/** Returns the ZEN expression of a CEL expression, for the part of CEL that the benchmark uses. */
 export function toZen(source: string): string {
   return zen(parse(source).root);
 }

@@ -11,12 +11,10 @@ import {
   plainMembrane,
 } from "@countersign/core";
 
-/** The clock of the benchmark. */
 const now_us = 1_795_024_800_000_000;
 
 const intents_count = 64;
 
-/** Returns a live policy set of these documents. */
 export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   const policies = documents.map((document, index) => ({
     policy_id: `pol_${index}`,
@@ -28,7 +26,6 @@ export function setOf(documents: readonly PolicyDocument[]): PolicySet {
   return compilePolicySet({ policies, version: 1 });
 }
 
-/** Returns the rules of every pack of this repository. */
 export function packDocuments(): PolicyDocument[] {
   const packs = join(import.meta.dirname, "../../packs");
   return readdirSync(packs, { withFileTypes: true })
@@ -42,7 +39,7 @@ export function packDocuments(): PolicyDocument[] {
     );
 }
 
-/** Returns payments of varied amounts by several agents, 25 % over the limit. `age_s` is the age of their facts. */
+/** 25 % of the payments are over the limit. `age_s` is the age of the facts. */
 export function paymentInputs(policySet: PolicySet, age_s = 1): DecideInput[] {
   return Array.from({ length: intents_count }, (_, index) => ({
     intent: paymentOf(index),

@@ -1,6 +1,6 @@
 /**
- * Measures decisions per second of core/decide on one core: no I/O, with reasons and risk. Rounds alternate between the
- * rows, so that a slow minute of the machine affects all. The figure is the median of the rounds.
+ * Measures decisions per second of core/decide on one core: no I/O, with reasons and risk. Prints the median of
+ * alternating rounds.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -34,7 +34,6 @@ function row(name: string, inputs: readonly DecideInput[]): Row {
   return { name, inputs, per_second: [] };
 }
 
-/** Returns the decisions per second over about `seconds`. */
 function run(inputs: readonly DecideInput[], seconds: number): number {
   let decisions = 0;
   const begin = performance.now();

@@ -1,6 +1,5 @@
 import type { PolicyDocument } from "@countersign/core";
 
-/** Other action types of the benchmark's policies. The intent is a payment.transfer. */
 const elsewhere = ["data.export", "communication.email", "system.deploy", "identity.grant"];
 
 type Spec = PolicyDocument["spec"];
@@ -46,7 +45,7 @@ const rules: readonly Omit<Spec, "effect" | "match">[] = [
   },
 ];
 
-/** Returns `count` policies. Ten match a payment.transfer, and two of these fire on the benchmark's intents. */
+/** Ten match a payment.transfer; two of these fire. */
 export function benchPolicies(count: number): PolicyDocument[] {
   return Array.from({ length: count }, (_, index): PolicyDocument => {
     const matching =

@@ -1,4 +1,3 @@
-/** Creates a long history of one organization directly in the database by copying. */
 import { formatTimestampUs } from "@countersign/core";
 import { createIds } from "../../packages/server/src/edge/ids.ts";
 import type { OpenedDatabase } from "../../packages/server/src/edge/instance/open-database.ts";
@@ -12,13 +11,12 @@ import { vacuum } from "../vacuum.ts";
 
 const days = 30;
 const rows_at_once = 20_000;
-/** How many of a thousand decisions are blocked, escalated or in shadow. */
+/** Of a thousand decisions. */
 const [blocked, escalated, in_shadow] = [10, 2, 1];
 
 /**
- * Commits one decision, and copies it over the last 30 days. Of a thousand copies 10 are blocked and 2 escalated (all
- * but the newest reviews are closed), and one is in shadow, early only. The only decisions of `agent` are at the
- * beginning.
+ * Copies one decision over the last 30 days. All but the newest reviews are closed. Shadow decisions and those of
+ * `agent` are only at the beginning.
  */
 export async function copyHistory(
   { db, connection, clock }: OpenedDatabase,
@@ -99,10 +97,7 @@ function copyOf(n: number, count: number, ids: OpenedDatabase["ids"], at_us: num
   };
 }
 
-/**
- * Hashes and roots are not correct, and a closed review keeps the record of the open one, because the benchmark does
- * not read them.
- */
+/** Hashes, roots and the records of closed reviews are wrong. The benchmark does not read them. */
 const copyStatement = `with copies as (
     select * from rows from (json_to_recordset($6::json) as (intent_id text, decision_id text, escalation_id text, agent_id text, mode text,
       verdict text, status text, at timestamptz)) with ordinality

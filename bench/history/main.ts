@@ -1,6 +1,6 @@
 /**
- * Measures the first page of every list and the overview over HTTP in an organization with a long history, and with 10
- * % of it. No time may grow with the history.
+ * Measures the first page of every list and the overview over HTTP, with a long history and 10 % of it. No time may
+ * grow with the history.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ const { values: options } = parseArgs({
 
 const goal_ms = 50;
 
-/** Returns requests for the first page of each list. `agent` and `key` have few and old rows. */
+/** `agent` and `key` have few and old rows. */
 function requests({ agent, key }: { readonly agent: string; readonly key: string }): [name: string, path: string][] {
   const day = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
   return [

@@ -1,4 +1,3 @@
-/** A separate process that sends one body a hundred times at once, and prints the statuses of the answers. */
 import { LoadConnection, requestBytes } from "../http/http-client.ts";
 import { bodyOf, type Shape } from "./shapes.ts";
 

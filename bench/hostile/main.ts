@@ -1,7 +1,6 @@
 /**
- * One key sends a hundred large bodies at once, within its rate limit. Meanwhile another organization submits small
- * actions, one after another, and /healthz is requested. Prints for each shape how long both waited, without and with
- * the hundred bodies.
+ * Sends a hundred large bodies at once with one key. Prints for each shape how long another organization's small
+ * actions and /healthz waited, without and with them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -32,7 +31,6 @@ if (options.help) {
   process.exit(0);
 }
 
-/** Returns the milliseconds of each answer during the test. */
 async function sample(url: string, init: RequestInit, goes: () => boolean, pause_ms: number): Promise<number[]> {
   const waited: number[] = [];
   while (goes()) {
@@ -51,7 +49,6 @@ interface Beside {
   readonly decisions: number[];
 }
 
-/** Measures the waits of the other callers until `over`. */
 async function others(base: string, api_key: string, over: Promise<unknown>): Promise<Beside> {
   let goes = true;
   void over.then(() => {
@@ -73,8 +70,7 @@ function attack(base: string, api_key: string, shape: Shape): ChildProcess {
 }
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
-// Rate limits are raised for the other organization, which sends requests all the time. A hundred bodies are within the
-// usual limit.
+// Raises the other organization's rate limits.
 const server = await startService({ data_dir: join(directory, "data"), log: join(directory, "countersign.log") });
 const newKey = async (org_name: string) => {
   const client = createClient({ base_url: server.url });

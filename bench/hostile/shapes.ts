@@ -1,12 +1,11 @@
-/** Bodies with the maximum cost: six shapes up to the limits, and one beyond them. */
+/** Bodies with the maximum cost: six shapes within the limits, one beyond. */
 import { limits } from "@countersign/contract";
 
-/** The maximum number of values in the content of one action, without the rest of the action. */
+/** Maximum values in the content of one action. */
 const values = limits.json_values_max - 100;
 
 const times = (count: number, make: (n: number) => string) => Array.from({ length: count }, (_, n) => make(n)).join();
 
-/** JSON texts of the content. */
 const contents = {
   members: `{${times(values, (n) => `"k${n}":${n % 10}`)}}`,
   lists: `[${times(values / 2, () => "[]")}]`,
@@ -16,11 +15,10 @@ const contents = {
   beyond: `{${times(60_000, (n) => `"k${n}":${n % 10}`)}}`,
 } as const;
 
-/** The shapes. `batch` has fifty actions with `members`. */
+/** `batch` has fifty actions with `members`. */
 export type Shape = keyof typeof contents | "batch";
 export const shapes: readonly Shape[] = ["members", "lists", "numbers", "escapes", "deep", "batch", "beyond"];
 
-/** Returns the path and the body of a shape. */
 export function bodyOf(shape: Shape): { readonly path: string; readonly body: string } {
   const action = (content: string) =>
     `{"intent":{"agent":{"id":"agent"},"action":{"type":"other.test","verb":"test"},"payload":{"content":{"x":${content}}}}}`;

@@ -1,6 +1,6 @@
 /**
- * Cerbos as the stateless comparison: the same fifty conditions, HTTP, audit log off, no authentication, no storage.
- * This script downloads its binary (npm, pinned) to node_modules/.cache. It is in no dependency list.
+ * Cerbos as the stateless comparison: the same conditions, without audit log, authentication and storage. Downloads its
+ * pinned binary (npm) to node_modules/.cache.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,6 @@ import { type Started, start } from "./processes.ts";
 const version = "0.55.0";
 const package_name = `@cerbos/cerbos-${process.platform}-${process.arch}`;
 
-/** The Cerbos release that is measured, for the report. */
 export const cerbos_version = `Cerbos ${version}`;
 
 function binary(): string {
@@ -44,7 +43,6 @@ function condition(policy: BenchPolicy): string {
   return policy.when.replaceAll(/\b(params|facts)\./g, "R.attr.$1.");
 }
 
-/** Writes one resource policy per action. Its rules deny if the condition holds, a last rule allows. */
 function writePolicies(directory: string): void {
   mkdirSync(directory, { recursive: true });
   for (const action of new Set(benchPolicies.map((policy) => policy.action))) {
@@ -64,7 +62,6 @@ function writePolicies(directory: string): void {
   }
 }
 
-/** Starts Cerbos in its own directory. */
 export async function startCerbos(directory: string): Promise<Started> {
   const policies = join(directory, "policies");
   writePolicies(policies);
@@ -85,13 +82,13 @@ export async function startCerbos(directory: string): Promise<Started> {
   });
 }
 
-/** At WARN Cerbos prints nothing when it is up, so this reads the kernel's table of listening sockets. */
+/** Reads the kernel's sockets, because Cerbos prints nothing at WARN. */
 function listens(port: number): boolean {
   const hex = `:${port.toString(16).toUpperCase().padStart(4, "0")} 00000000:0000 0A`;
   return readFileSync("/proc/net/tcp", "utf8").includes(hex);
 }
 
-/** Returns the same payments as checks. A deny corresponds to a block or an escalation. */
+/** A deny corresponds to a block or an escalation. */
 export function cerbosRequests(): LoadRequest[] {
   return payments.map((payment, n) => {
     const resource = {

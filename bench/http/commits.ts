@@ -1,7 +1,6 @@
 /**
- * The floor of the commit: a bare node:http server that parses a JSON body, commits a prepared decision, and then
- * answers. It has no key, limit, check, policy or log, so the difference to the service is their cost. No service with
- * this writer can be faster. Prints its address on standard output.
+ * The floor of the commit: a bare node:http server that commits a prepared decision. The difference to the service is
+ * the cost of keys, limits, checks, policies and logs.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -35,7 +34,7 @@ const writer = createCommitWriter({ connect: connectCommit(connection), log: sil
 
 const made = decisionRows(ids, org_id, { intent: "{}" });
 
-/** Returns the rows of one decision. They are prepared; only unique members are new. */
+/** Prepared rows; only unique members are new. */
 function rowsFor(intent: string): DecisionRows {
   const intent_id = ids.next("intent");
   return {

@@ -1,4 +1,4 @@
-/** Countersign as a user starts it: the command-line program, its embedded PostgreSQL with fsync, an API key. */
+/** Countersign as a user starts it: the program, its embedded PostgreSQL with fsync, an API key. */
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@countersign/sdk";
@@ -7,16 +7,15 @@ import { benchFacts, benchPolicies, measured_action, payments } from "./policies
 import type { Started } from "./processes.ts";
 import { startService } from "./service.ts";
 
-/** The running service and its requests. */
 export interface CountersignTarget {
   readonly server: Started;
   readonly single: Pick<LoadOrder, "url" | "headers" | "requests">;
   readonly batch: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** Returns the sum over all labels of one metric of the service. */
+  /** Sum over all labels. */
   metric(name: string): Promise<number>;
-  /** Returns the decisions on disk, as the database counts them. */
+  /** As the database counts them. */
   storedDecisions(): Promise<number>;
-  /** Returns the bytes of the database's files, without the write-ahead log. */
+  /** Without the write-ahead log. */
   databaseBytes(): number;
 }
 
@@ -34,7 +33,6 @@ function submission(n: number) {
   return { body: { intent, context: { contract_version: "1", facts: benchFacts } }, verdict: payment.verdict };
 }
 
-/** Returns the payments as single submissions. */
 export function singleRequests(): LoadRequest[] {
   return payments.map((_, n) => {
     const { body, verdict } = submission(n);
@@ -42,7 +40,7 @@ export function singleRequests(): LoadRequest[] {
   });
 }
 
-/** Returns the payments in batches of fifty. Every answer is checked for its number of approvals. */
+/** Batches of fifty. Every answer is checked for its number of approvals. */
 function batchRequests(): LoadRequest[] {
   return Array.from({ length: 16 }, (_, batch) => {
     const items = Array.from({ length: 50 }, (_, n) => submission(batch * 50 + n));
@@ -52,14 +50,12 @@ function batchRequests(): LoadRequest[] {
   });
 }
 
-/** Returns the bytes of all tables and indexes of the PostgreSQL in a folder (`base`). */
 function tableBytes(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   const ofTables = files.filter((file) => file.isFile() && file.parentPath.includes("/base/"));
   return ofTables.reduce((sum, file) => sum + statSync(join(file.parentPath, file.name)).size, 0);
 }
 
-/** Writes the fifty policies as a pack. Returns its folder in `directory`. */
 function writePack(directory: string): string {
   const packs = join(directory, "packs");
   const folder = join(packs, pack_name);
@@ -85,7 +81,7 @@ function writePack(directory: string): string {
   return packs;
 }
 
-/** Starts the service in `directory` with an empty database and a live key. Its one membrane is live, with the pack. */
+/** Starts with an empty database, a live key, and one live membrane with the pack. */
 export async function startCountersign(directory: string): Promise<CountersignTarget> {
   const server = await startService({
     data_dir: join(directory, "data"),
@@ -113,7 +109,7 @@ export async function startCountersign(directory: string): Promise<CountersignTa
       return values.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
     },
     storedDecisions: async () => {
-      const { used_actions } = await client.getUsage(); // Live decisions, which the database counts at each commit.
+      const { used_actions } = await client.getUsage(); // Live decisions, counted at each commit.
       return used_actions;
     },
     databaseBytes: () => tableBytes(join(directory, "data")),

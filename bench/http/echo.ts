@@ -1,4 +1,4 @@
-/** The floor: a bare node:http server that parses a JSON body and sends it back. Prints its address on standard output. */
+/** The floor: a bare node:http server that parses and returns a JSON body. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,10 +1,10 @@
 /**
- * A keep-alive HTTP/1.1 client for load: one raw socket, one request in flight, prepared request bytes. node:http and
- * undici cost as much per request as the server under test, so on two cores they would measure the client.
+ * HTTP/1.1 client: one raw socket, one request in flight, prepared bytes. node:http and undici cost as much per request
+ * as the server, so on two cores they would measure the client.
  */
 import { connect, type Socket } from "node:net";
 
-/** An answer: its status and the bytes of its body. Valid only until the next request on the connection. */
+/** Valid only until the next request on the connection. */
 export interface RawAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -14,7 +14,6 @@ const headEnd = Buffer.from("\r\n\r\n");
 const lastChunk = Buffer.from("\r\n0\r\n\r\n");
 const body_bytes_max = 4 * 1024 * 1024;
 
-/** Returns the bytes of one POST, which can be written any number of times. */
 export function requestBytes(url: URL, headers: Readonly<Record<string, string>>, body: string): Buffer {
   const lines = [`POST ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, "Content-Type: application/json"];
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
@@ -22,7 +21,7 @@ export function requestBytes(url: URL, headers: Readonly<Record<string, string>>
   return Buffer.concat([Buffer.from(lines.join("\r\n")), Buffer.from(body)]);
 }
 
-/** One connection. `send` calls `onAnswer` once per request. Anything unexpected on the wire goes to `onError`. */
+/** Calls `onAnswer` once per `send`. Unexpected bytes go to `onError`. */
 export class LoadConnection {
   readonly #socket: Socket;
   readonly #onAnswer: (answer: RawAnswer) => void;

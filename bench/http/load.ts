@@ -1,11 +1,10 @@
 /**
- * The load generator: a separate process, so that its event loop is not the one under test. Every connection sends its
- * next request after the answer to the last one (closed loop). So a slow server gets fewer requests. Every latency is
- * kept, so percentiles are exact.
+ * The load generator, in its own process. Each connection sends its next request after the last answer (closed loop),
+ * so a slow server gets fewer requests. Keeps every latency, so percentiles are exact.
  */
 import { LoadConnection, type RawAnswer, requestBytes } from "./http-client.ts";
 
-/** A request and the expected answer: `expect_body` must occur `expect_count` times as bytes. */
+/** `expect_body` must occur `expect_count` times in the answer. */
 export interface LoadRequest {
   readonly body: string;
   readonly expect_status: number;
@@ -13,9 +12,7 @@ export interface LoadRequest {
   readonly expect_count: number;
 }
 
-/**
- * The work of the generator: either for `measured_ms` after `warmup_ms`, or until `requests_max` answers were counted.
- */
+/** Either for `measured_ms` after `warmup_ms`, or until `requests_max` answers. */
 export interface LoadOrder {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,7 +23,7 @@ export interface LoadOrder {
   readonly requests_max: number | null;
 }
 
-/** The result. `answers` counts the measured time only, `answers_in_all` also the warm-up. */
+/** `answers` counts the measured time only, `answers_in_all` also the warm-up. */
 export interface LoadResult {
   readonly answers: number;
   readonly answers_in_all: number;
@@ -40,7 +37,6 @@ export interface LoadResult {
   readonly max_ms: number;
 }
 
-/** Messages to the parent: the start of the measured time, and the result. */
 export type LoadMessage = { readonly kind: "measuring" } | { readonly kind: "done"; readonly result: LoadResult };
 
 interface PreparedRequest extends Omit<LoadRequest, "body" | "expect_body"> {

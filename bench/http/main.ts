@@ -1,7 +1,6 @@
 /**
- * Compares in one run, in alternation: a bare node:http JSON echo, the same with a commit before each answer,
- * Countersign as a user starts it, Cerbos. Because of the alternation a slow minute of the machine affects all. The
- * figure is the median of the rounds.
+ * Compares in alternating rounds: a node:http JSON echo, the same with a commit, Countersign as a user starts it,
+ * Cerbos. Prints medians.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
@@ -44,11 +43,9 @@ interface Target {
   readonly server: Started;
   readonly decisionsPerAnswer: number;
   readonly order: Pick<LoadOrder, "url" | "headers" | "requests">;
-  /** Only for the service: its event-loop delay since the last call. */
   readonly loopDelayP99?: (() => Promise<number>) | undefined;
 }
 
-/** A round: the load's result, and the service's own event-loop delay (null for the others). */
 type Round = Measured & { readonly loop_delay_p99_ms: number | null };
 
 const directory = mkdtempSync(join(tmpdir(), "countersign-bench-"));
@@ -56,7 +53,6 @@ const wanted = new Set(options.targets.split(","));
 const servers: Started[] = [];
 const connections = Number(options.connections);
 
-/** Starts one of the floors, a program in this folder. */
 function startFloor(name: "echo" | "commits"): Promise<Started> {
   return start({
     command: process.execPath,
@@ -67,7 +63,7 @@ function startFloor(name: "echo" | "commits"): Promise<Started> {
   });
 }
 
-/** The echo gets the same bodies as Countersign, and must send them back. */
+/** The echo gets Countersign's bodies and must send them back. */
 function echoRequests(requests: readonly LoadRequest[]): LoadRequest[] {
   return requests.map(({ body }) => ({ body, expect_status: 200, expect_body: body, expect_count: 1 }));
 }
@@ -120,8 +116,8 @@ async function startTargets(): Promise<{ targets: Target[]; countersign: Counter
 }
 
 /**
- * The service reports the 99th percentile of its event loop's timer intervals and resets it when it is read. An idle
- * loop reports the timer's own interval (10 ms by default). This is not a delay and is subtracted.
+ * The service reports the p99 of its timer intervals since the last read. Subtracts the timer's own interval (10 ms),
+ * which an idle loop reports.
  */
 async function loopDelayMeter({ metric }: CountersignTarget): Promise<() => Promise<number>> {
   await metric("nodejs_eventloop_lag_p50_seconds");

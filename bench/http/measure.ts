@@ -1,16 +1,9 @@
-/**
- * Makes one measured run of one target: the load in its own process, CPU times of both sides read around the measured
- * time.
- */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import type { LoadMessage, LoadOrder, LoadResult } from "./load.ts";
 import { cpuOf, machineBusyMs } from "./processes.ts";
 
-/**
- * A load result with its cost: CPU in cores (1 = one core busy all the time). `cpu_others` is the CPU of other
- * programs.
- */
+/** CPU is in cores (1 = one core busy all the time). `cpu_others` is that of other programs. */
 export interface Measured extends LoadResult {
   readonly answers_per_s: number;
   readonly cpu_server: number;
@@ -19,7 +12,6 @@ export interface Measured extends LoadResult {
   readonly cpu_others: number;
 }
 
-/** Runs one order against the program `pid` and resolves when its last answer is in. */
 export async function measure(order: LoadOrder, pid: number): Promise<Measured> {
   const load = fork(join(import.meta.dirname, "load.ts"), [], { execArgv: process.execArgv });
   const loadPid = load.pid;

@@ -1,9 +1,6 @@
-/**
- * The fifty policies of the benchmark in Countersign's CEL variables. Both targets are generated from this table, so
- * that neither gets easier rules. Ten match `payment.transfer`, forty match other actions.
- */
+/** Both targets are generated from these policies, so that neither gets easier rules. */
 
-/** One rule: an action, and a CEL condition that is true if the action must not pass without a check. */
+/** `when` is true if the action must not pass without a check. */
 export interface BenchPolicy {
   readonly name: string;
   readonly action: string;
@@ -11,7 +8,6 @@ export interface BenchPolicy {
   readonly when: string;
 }
 
-/** The action of all measured requests. */
 export const measured_action = "payment.transfer";
 
 const matching: readonly BenchPolicy[] = [
@@ -65,7 +61,6 @@ const matching: readonly BenchPolicy[] = [
 
 const otherActions = ["communication.email", "data.export", "record.update", "identity.grant"];
 
-/** Ten policies that match the measured action, then forty that do not. */
 export const benchPolicies: readonly BenchPolicy[] = [
   ...matching,
   ...Array.from({ length: 40 }, (_, n): BenchPolicy => {
@@ -79,7 +74,7 @@ export const benchPolicies: readonly BenchPolicy[] = [
   }),
 ];
 
-/** The facts of every request. `payments` has the parts that differ. */
+/** `payments` has the parts that differ. */
 export const benchFacts = {
   entity_state: { account_balance_usd: 50_000, account_status: "active" },
   organizational: { delegation_limit_usd: 5_000 },
@@ -92,7 +87,6 @@ export const benchFacts = {
   security: { prompt_injection_detected: false, active_security_incident: false },
 } as const;
 
-/** One payment and its expected answer. */
 export interface BenchPayment {
   readonly params: {
     readonly amount_usd: number;
@@ -103,10 +97,7 @@ export interface BenchPayment {
   readonly verdict: "approve" | "block";
 }
 
-/**
- * 64 payments: 58 pass, six are blocked. None is escalated, because the review queue is limited, and a million payments
- * a key would only measure the refusals.
- */
+/** 58 payments pass, six are blocked. None is escalated, because the review queue would soon be full. */
 export const payments: readonly BenchPayment[] = Array.from({ length: 64 }, (_, n) => {
   const amount_usd = 20.5 + n * 7;
   const params = { amount_usd, country: "DE", memo: `Invoice ${1000 + n}`, tier: "internal" };

@@ -4,25 +4,21 @@ import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A program that serves until `stop` is called. */
 export interface Started {
   readonly pid: number;
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** A program to start, and how to detect that it serves. */
 export interface StartOrder {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The file for the program's output. A file costs the benchmark nothing, but a pipe would. */
+  /** A file costs the benchmark nothing, but a pipe would. */
   readonly log: string;
-  /** Returns the address when the output contains it, else null. */
   readonly findUrl: (printed: string) => string | null;
 }
 
-/** Starts a program and resolves when `findUrl` finds its address in the output. */
 export async function start(order: StartOrder): Promise<Started> {
   const log = openSync(order.log, "a");
   const env = { ...process.env, ...order.env };
@@ -70,14 +66,11 @@ function readTimes(pid: number): ProcessTimes | null {
     const ms = (from: number) => (((fields[from] ?? 0) + (fields[from + 1] ?? 0)) * 1000) / ticks_per_second;
     return { parent: fields[1] ?? 0, name, cpu_ms: ms(11), reaped_ms: ms(13) };
   } catch {
-    return null; // The process ended between the listing and the reading.
+    return null; // The process ended after the listing.
   }
 }
 
-/**
- * Returns the CPU time so far of a program and all its children, including ended ones. Workers, which run the same
- * program, count as its own.
- */
+/** Includes ended children. Workers run the same program and count as its own. */
 export function cpuOf(pid: number): { own_ms: number; children_ms: number } {
   const all = new Map<number, ProcessTimes>();
   for (const entry of readdirSync("/proc")) {
@@ -100,12 +93,10 @@ function isUnder(pid: number, ancestor: number, all: ReadonlyMap<number, Process
   return false;
 }
 
-/** Returns the CPU time so far of the whole machine. */
 export function machineBusyMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/** Returns the resident memory of one process in MiB. */
 export function residentMib(pid: number): number {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? 0) / 1024;

@@ -1,5 +1,3 @@
-/** The figures of one run, and the table they are printed as. */
-
 /** Medians over the rounds, except `max_ms` (the worst), `wrong_answers` (the sum) and `resident_mib` (at the end). */
 export interface TargetReport {
   readonly target: string;
@@ -13,14 +11,14 @@ export interface TargetReport {
   readonly cpu_children: number;
   readonly cpu_load: number;
   readonly cpu_others: number;
-  /** Only for the service's own event loop. Null for the other targets. */
+  /** Only for the service's own event loop. */
   readonly loop_delay_p99_ms: number | null;
   readonly wrong_answers: number;
   readonly first_wrong: string | null;
   readonly resident_mib: number;
 }
 
-/** The service's memory after this many decisions. `heap_mib` includes garbage. */
+/** Memory after this many decisions. `heap_mib` includes garbage. */
 export interface SoakPoint {
   readonly decisions: number;
   readonly resident_mib: number;
@@ -28,8 +26,8 @@ export interface SoakPoint {
 }
 
 /**
- * One run. `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's own
- * count, and the bytes of their tables and indexes.
+ * `decisions` is null if Countersign was not measured. Otherwise: all answered decisions, the database's count, and the
+ * bytes on disk.
  */
 export interface Report {
   readonly machine: { readonly cores: number; readonly cpu: string; readonly node: string };
@@ -77,7 +75,6 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.map(line).join("\n");
 }
 
-/** Returns the limiting resource. If every core is busy it is the machine, and the largest share names the user. */
 function limit(row: TargetReport, cores: number): string {
   const shares = { server: row.cpu_server, postgres: row.cpu_children, load: row.cpu_load };
   const busy = shares.server + shares.postgres + shares.load + row.cpu_others;
@@ -91,12 +88,11 @@ function limit(row: TargetReport, cores: number): string {
   return `${split}; no core was full: the programs wait for one another (round trips, disk syncs)`;
 }
 
-/** Returns one point of the soak as a line. */
 export function soakText({ decisions, resident_mib, heap_mib }: SoakPoint): string {
   return `after ${count(decisions)} decisions: ${resident_mib.toFixed(0)} MiB resident, heap ${heap_mib.toFixed(0)} MiB`;
 }
 
-/** Returns the ratios of the goals. `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
+/** `cpu` is processor time per answer, so a batch counts for its fifty decisions. */
 function figures(report: Report): string[] {
   const of = (start: string) => report.targets.find((row) => row.target.startsWith(start));
   const [echo, commits, single, batch, cerbos] = [
@@ -117,7 +113,7 @@ function figures(report: Report): string[] {
   ratio("PostgreSQL's processor time, batch ÷ the echo's", postgres_us(batch), node_us(echo), "≤ 1.1");
   ratio("Node's processor time, single ÷ the echo's", node_us(single), node_us(echo), "≤ 3.2");
   ratio("durable single ÷ bare node:http", single?.decisions_per_s, echo?.decisions_per_s, "≥ 0.30");
-  ratio("  of which commits alone leave", commits?.decisions_per_s, echo?.decisions_per_s, "none: nothing is decided");
+  ratio("bare commits ÷ bare node:http", commits?.decisions_per_s, echo?.decisions_per_s, "none: nothing is decided");
   ratio("durable single ÷ Cerbos stateless", single?.decisions_per_s, cerbos?.decisions_per_s, "≥ 2.0");
   ratio("batch of 50, decisions ÷ bare node:http", batch?.decisions_per_s, echo?.decisions_per_s, "≥ 0.5");
   if (report.decisions !== null) {
@@ -129,7 +125,6 @@ function figures(report: Report): string[] {
   return lines;
 }
 
-/** Prints the table, the ratios of the goals, and the limit of each target. */
 export function print(report: Report): void {
   const { cores, cpu, node } = report.machine;
   console.log(

@@ -1,5 +1,4 @@
-// Starts Countersign from the build as `countersign serve` does, but with the benchmark's pack instead of the released
-// ones.
+// As `countersign serve` from the build, with the benchmark's pack.
 import {
   isWorker,
   meetSupervisor,

@@ -1,17 +1,15 @@
-/** Starts the service from the build, on embedded PostgreSQL with fsync, as a user does, but without rate limits. */
 import { join } from "node:path";
 import { type Started, start } from "./processes.ts";
 
-/** The options of a benchmark. */
 export interface ServiceOrder {
   readonly data_dir: string;
   readonly log: string;
-  /** A folder of packs instead of the released ones. */
+  /** Replaces the released packs. */
   readonly packs?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts the service. Only the machine limits it. All other settings are the defaults, including the request log. */
+/** Starts the service as a user does, on embedded PostgreSQL with fsync, but without rate limits. */
 export function startService({ data_dir, log, packs, env = {} }: ServiceOrder): Promise<Started> {
   return start({
     command: process.execPath,

@@ -1,8 +1,7 @@
 /**
- * Measures the delay that a dead receiver and a backlog cause for others. The figure is the median time from a
- * submitted intent to the arrival of its event. First for a hundred fast receivers, without and with a dead receiver
- * beside them, in turn. Then for the receiver of a small organization, while another organization drains a backlog of
- * 10,000.
+ * Measures the delay that a dead receiver and a backlog cause for others: the median time from an intent to the arrival
+ * of its event. First for a hundred fast receivers, without and with a dead one. Then for a small organization, while
+ * another drains a backlog.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { median } from "../median.ts";
@@ -13,9 +12,8 @@ type Organization = Awaited<ReturnType<Stage["organization"]>>;
 const beat_ms = 100;
 const decided = ["decision.approved", "decision.blocked", "decision.escalated"] as const;
 
-/** Runs both and returns the figures. */
 export async function independence(stage: Stage, backlog: number, rounds: number) {
-  /** Submits one intent every 100 ms. Returns the times until its event arrived, for all paths. */
+  /** Submits one intent every 100 ms. */
   async function watch({ client }: Organization, paths: readonly string[], beats: number): Promise<number[]> {
     const sent: number[] = [];
     const counts = () => paths.map((path) => stage.note().paths[path]?.length ?? 0);
@@ -61,7 +59,7 @@ export async function independence(stage: Stage, backlog: number, rounds: number
   while (stage.note().received === begun) await sleep(5);
   let drained = false;
   const arrived = () => stage.note().fast >= backlog;
-  // Not of the small organization, because its decisions would be mistaken for the measured ones.
+  // Decisions of the small organization would be mistaken for the measured ones.
   const latency = decisionLatency(asking.client, () => drained);
   const beside = watch(small, quiet, 10);
   while (!arrived()) await sleep(10);

@@ -1,4 +1,3 @@
-/** Benchmarks of webhooks. */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { independence } from "./independence.ts";

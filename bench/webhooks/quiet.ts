@@ -1,11 +1,10 @@
-/** Measures deliveries per second of many organizations with a few events each. Every organization has one fast receiver. */
+/** Measures deliveries per second of many organizations with a few events and one fast receiver each. */
 import { cpuOf } from "../http/processes.ts";
 import { median } from "../median.ts";
 import { arrivals, draftOf, type Stage } from "./stage.ts";
 
 const events_each = 4;
 
-/** Runs the rounds and returns the medians. */
 export async function quiet(stage: Stage, organizations: number, rounds: number) {
   const org_ids: string[] = [];
   for (let n = 0; n < organizations; n += 1) {

@@ -1,20 +1,16 @@
-/**
- * The receiver: HTTPS with keep-alive, answers 204. It reports to its parent the number of requests, the time of the
- * last one, and the times of those under `/timed`. Under `/dead` it never answers.
- */
+/** HTTPS receiver with keep-alive. Answers 204, but never answers under `/dead`. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "../../packages/server/src/testing/network/certificates.ts";
 
-/** The report to the parent, every 20 ms while something changes. */
+/** Reported every 20 ms while something changes. */
 export interface ReceiverNote {
   readonly port: number;
   readonly received: number;
-  /** The number of requests under `/fast`. */
   readonly fast: number;
   /** Milliseconds since 1970. */
   readonly last_at_ms: number;
-  /** The arrival times by path in milliseconds since 1970, for paths under `/timed`. */
+  /** Arrival times under `/timed`, by path, in milliseconds since 1970. */
   readonly paths: Readonly<Record<string, readonly number[]>>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Measures deliveries per second to fast HTTPS receivers with keep-alive. A bare undici loop posts the same bytes in the
- * same run, for comparison. Also measures the processor time of one delivery, and the latency of decisions during a drain.
+ * Measures deliveries per second to fast HTTPS receivers with keep-alive, beside a bare undici loop with the same
+ * bytes. Also measures processor time, and the latency of decisions during a drain.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { deliveryHeaders } from "@countersign/core";
@@ -34,7 +34,6 @@ interface Round {
 /** Requests in flight of the bare loop. */
 const in_flight = 32;
 
-/** Runs the rounds and returns the figures. */
 export async function speed(stage: Stage, wanted: number, rounds_wanted: number, receivers: number) {
   const { org_id, client } = await stage.organization();
   const events = Math.ceil(wanted / receivers);
@@ -47,7 +46,7 @@ export async function speed(stage: Stage, wanted: number, rounds_wanted: number,
   const own_ms = () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000;
 
   const bare = () => measure(stage, count, own_ms, () => bareLoop(stage, body, count));
-  /** No request comes meanwhile, so the delivery thread does not rest. */
+  /** No other requests, so the delivery thread does not rest. */
   const alone = async () => {
     const add = () => stage.addEvents(org_id, events);
     return measure(stage, count, () => cpuOf(stage.server.pid).own_ms, add);
@@ -90,7 +89,6 @@ async function measure(
   return { rate, cost: { sender: each("sender"), database: each("database"), receiver: each("receiver") } };
 }
 
-/** Signs and posts the body this many times, and does nothing else. */
 async function bareLoop(stage: Stage, body: string, count: number): Promise<void> {
   const pool = new Pool(stage.origin, { connections: in_flight, connect: { ca: stage.ca } });
   let left = count;
@@ -106,7 +104,6 @@ async function bareLoop(stage: Stage, body: string, count: number): Promise<void
   await pool.close();
 }
 
-/** Returns the medians of the rounds. */
 function figuresOf(rounds: readonly Round[]) {
   const middle = (of: (round: Round) => number, digits = 0) => Number(median(rounds.map(of)).toFixed(digits));
   const sum = ({ sender, database, receiver }: Cost) => sender + database + receiver;

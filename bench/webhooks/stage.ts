@@ -1,4 +1,3 @@
-/** The common parts of the scenarios: a service as a user starts it, and a fast receiver in a separate process. */
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,12 +12,11 @@ import { startService } from "../http/service.ts";
 import { median } from "../median.ts";
 import type { ReceiverNote } from "./receiver.ts";
 
-/** The stage. `close` stops everything. */
 export type Stage = Awaited<ReturnType<typeof openStage>>;
 
 /**
- * Opens the stage: the service from the build, embedded PostgreSQL with fsync, every attempt claimed and settled, an
- * audit row for every delivery.
+ * Starts the service from the build, on embedded PostgreSQL with fsync. Every attempt is claimed and settled, and has
+ * an audit row.
  */
 export async function openStage() {
   const directory = mkdtempSync(join(tmpdir(), "bench-webhooks-"));
@@ -52,7 +50,6 @@ export async function openStage() {
     server,
     receiver_pid: receiver.pid as number,
     database,
-    /** Returns the receiver's latest report. */
     note: () => note,
     origin: `https://127.0.0.1:${note.port}`,
     async organization() {
@@ -60,7 +57,6 @@ export async function openStage() {
       const { api_key, org_id } = await createClient({ base_url: server.url }).quickstart(asked);
       return { org_id, client: createClient({ base_url: server.url, api_key }) };
     },
-    /** Writes events directly into the database, without the API. */
     async addEvents(org_id: string, count: number): Promise<void> {
       await database.query(
         `insert into events (org_id, event_id, event_type, body, created_at)
@@ -77,10 +73,7 @@ export async function openStage() {
   };
 }
 
-/**
- * Runs `work` until the receiver has `count` more, and returns the arrivals per second. The time begins with the first
- * arrival, because the service looks only once a second for events that were written without the API.
- */
+/** Counts from the first arrival, because the service looks for events written without the API only once a second. */
 export async function arrivals(stage: Stage, count: number, work: () => Promise<void>): Promise<number> {
   const before = stage.note().received;
   let first: { readonly at_ms: number; readonly received: number } | null = null;
@@ -96,24 +89,20 @@ export async function arrivals(stage: Stage, count: number, work: () => Promise<
   return ((received - begun) / (last_at_ms - at_ms)) * 1_000;
 }
 
-/** Returns an event as it is stored, of about the size of a decision's. */
+/** An event of about the size of a decision's. */
 export function draftOf(org_id: string) {
   return { data: { filler: "x".repeat(300) }, event_type: "quota.exceeded", organization_id: org_id };
 }
 
-/** An intent that no pack of the benchmark stops. */
+/** No pack of the benchmark stops this intent. */
 export const submission = { intent: { agent: { id: "a" }, action: { type: "communication.email", verb: "send" } } };
 
-/** The latencies of decisions. */
 export interface Latency {
   readonly p50_ms: number;
   readonly p99_ms: number;
 }
 
-/**
- * Requests a decision every 20 ms until the end of the measurement. These few requests measure the service without
- * loading it.
- */
+/** Requests a decision every 20 ms, which does not load the service. */
 export async function decisionLatency(
   client: Awaited<ReturnType<Stage["organization"]>>["client"],
   until: (asked: number) => boolean,

@@ -52,7 +52,7 @@ function environmentOf(test: SpecTest) {
         parameters: (o.params ?? []).map(typeFromSpec),
         result: typeFromSpec(o.resultType),
         member: o.isInstanceFunction === true,
-        // The suite declares functions only for the checker; no test calls them.
+        // Declared only for the checker; no test calls it.
         implementation: () => null,
       });
     }

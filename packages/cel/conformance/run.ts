@@ -1,8 +1,7 @@
-/** `npm run cel:conformance [-- --json] [-- --verbose]`: runs the official suite and exits with 1 when a test fails. */
+/** `npm run cel:conformance [-- --json] [-- --verbose]`: runs the official suite. Exits with 1 when a test fails. */
 import { runTest } from "./run-test.ts";
 import { type SpecTest, skipReason, specTests } from "./suite.ts";
 
-/** Counts for one file of the suite. */
 export interface FileTally {
   readonly file: string;
   passed: number;
@@ -10,15 +9,12 @@ export interface FileTally {
   skipped: number;
 }
 
-/** Counts for the whole suite. */
 export interface Tally {
   readonly files: readonly FileTally[];
   readonly failures: readonly { readonly test: string; readonly expr: string; readonly why: string }[];
-  /** Skipped tests by reason. */
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-/** Runs all tests, and counts the skipped ones by reason. */
 export function runSuite(): Tally {
   const files = new Map<string, FileTally>();
   const failures: { test: string; expr: string; why: string }[] = [];

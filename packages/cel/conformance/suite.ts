@@ -1,6 +1,5 @@
 import { tests } from "@bufbuild/cel-spec/testdata/conformance.js";
 
-/** A value as the suite writes it: the JSON form of `cel.expr.Value`. */
 export interface SpecValue {
   readonly nullValue?: null;
   readonly boolValue?: boolean;
@@ -15,7 +14,6 @@ export interface SpecValue {
   readonly objectValue?: { readonly "@type": string; readonly value?: string };
 }
 
-/** A type as the suite writes it: the JSON form of `cel.expr.Type`. */
 export interface SpecType {
   readonly dyn?: object;
   readonly null?: null;
@@ -31,7 +29,6 @@ export interface SpecType {
   readonly error?: object;
 }
 
-/** One test of the official suite. */
 export interface SpecTest {
   readonly file: string;
   readonly section: string;
@@ -64,7 +61,6 @@ interface Suite {
   readonly tests?: readonly { readonly original: unknown }[];
 }
 
-/** All 2,344 tests in the order of the suite. */
 export function specTests(): SpecTest[] {
   const found: SpecTest[] = [];
   for (const file of (tests as Suite).suites ?? []) {
@@ -77,7 +73,7 @@ export function specTests(): SpecTest[] {
   return found;
 }
 
-/** Returns why a test is skipped, or null. Depends on what the test uses, never on its name. */
+/** Returns why a test is skipped, or null. Depends on the test's content, never on its name. */
 export function skipReason(test: SpecTest): string | null {
   if (test.file === "block_ext") return "cel.block is written by optimizers, not by people";
   const { file: _file, section: _section, name: _name, ...used } = test;

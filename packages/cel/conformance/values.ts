@@ -22,7 +22,6 @@ import { parseTimestamp, Timestamp } from "../src/value/timestamp.ts";
 import { CelMap, isMap, mapKey, TypeValue, Uint, type Value } from "../src/value/value.ts";
 import type { SpecType, SpecValue } from "./suite.ts";
 
-/** Converts a value of the suite to a value of the engine. */
 export function fromSpec(v: SpecValue): Value {
   if (v.boolValue !== undefined) return v.boolValue;
   if (v.int64Value !== undefined) return BigInt(v.int64Value);
@@ -45,7 +44,7 @@ export function fromSpec(v: SpecValue): Value {
   return null;
 }
 
-/** Compares value and type: 1 differs from 1.0, and NaN equals NaN. */
+/** Compares value and type: 1 differs from 1.0. NaN equals NaN. */
 export function sameValue(a: Value, b: Value): boolean {
   if (a instanceof Uint) return b instanceof Uint && a.unsigned === b.unsigned;
   if (a instanceof TypeValue) return b instanceof TypeValue && a.typeName === b.typeName;
@@ -66,7 +65,6 @@ export function sameValue(a: Value, b: Value): boolean {
 
 const PRIMITIVES: Readonly<Record<string, Type>> = { BOOL, INT64: INT, UINT64: UINT, DOUBLE, STRING, BYTES };
 
-/** Converts a type of the suite to a type of the checker. */
 export function typeFromSpec(t: SpecType): Type {
   if (t.primitive !== undefined) return PRIMITIVES[t.primitive] ?? DYN;
   if (t.null !== undefined) return NULL;

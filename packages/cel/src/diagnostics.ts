@@ -1,7 +1,7 @@
-/** Severity of a diagnostic. Only `error` prevents compilation. */
+/** Only `error` prevents compilation. */
 export type Severity = "error" | "warning" | "hint";
 
-/** The closed list of diagnostic codes; stable, so that tools may rely on them. */
+/** Stable codes, so that tools may rely on them. */
 export type DiagnosticCode =
   | "syntax"
   | "limit"
@@ -27,12 +27,11 @@ export interface Diagnostic {
   readonly line: number;
   /** In code points, as editors show it. */
   readonly column: number;
-  /** Tokens that the parser would have accepted; empty unless the code is `syntax`. */
+  /** Tokens that the parser would have accepted. Empty unless the code is `syntax`. */
   readonly expected: readonly string[];
   readonly help: string | null;
 }
 
-/** A diagnostic without its place. */
 export interface Finding {
   readonly severity?: Severity;
   readonly code: DiagnosticCode;
@@ -43,7 +42,6 @@ export interface Finding {
   readonly help?: string | null;
 }
 
-/** Places a finding in its source. */
 export function diagnostic(source: string, finding: Finding): Diagnostic {
   const start = Math.min(Math.max(finding.start, 0), source.length);
   const end = Math.min(Math.max(finding.end, start), source.length);
@@ -68,12 +66,12 @@ export function diagnostic(source: string, finding: Finding): Diagnostic {
   };
 }
 
-/** Renders a diagnostic as text: message, position, the source line with a caret, the expected tokens, and help. */
+/** Renders message, position, source line with caret, expected tokens and help. */
 export function formatDiagnostic(source: string, d: Diagnostic): string {
   const lineStart = source.lastIndexOf("\n", d.start - 1) + 1;
   const newline = source.indexOf("\n", lineStart);
   const lineEnd = newline < 0 ? source.length : newline;
-  // A line may be 16 KiB long, so show a window around the caret.
+  // A line may have 16 KiB, so only a part is shown.
   const from = d.start - lineStart > 80 ? d.start - 60 : lineStart;
   const to = Math.min(lineEnd, Math.max(from + 100, Math.min(d.end, d.start + 40) + 20));
   const before = (from > lineStart ? "…" : "") + printable(source.slice(from, d.start));
@@ -93,7 +91,7 @@ export function formatDiagnostic(source: string, d: Diagnostic): string {
   return lines.join("\n");
 }
 
-/** The only error of `parse`: the source is not a CEL expression, or exceeds a limit. */
+/** The only error of `parse`. */
 export class CelSyntaxError extends Error {
   override readonly name = "CelSyntaxError";
   readonly diagnostics: readonly Diagnostic[];
@@ -104,7 +102,7 @@ export class CelSyntaxError extends Error {
   }
 }
 
-/** `compile` throws it if the checker found an error. Carries every diagnostic, warnings included. */
+/** Has every diagnostic, warnings included. */
 export class CelCheckError extends Error {
   override readonly name = "CelCheckError";
   readonly diagnostics: readonly Diagnostic[];
@@ -124,7 +122,7 @@ function codePoints(text: string, from = 0, to = text.length): number {
   return n;
 }
 
-/** Shows one column per code point, because tabs, control and bidi characters must not move the caret. */
+/** Returns one column per code point, because control and bidi characters must not move the caret. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (c) =>
     c === "\t" || c === "\r" ? " " : "\u00b7",

@@ -148,7 +148,6 @@ describe("declared types", () => {
     expect(found("f.limit == p.text")).toEqual(because(["p.text", "type"]));
     expect(found("f.name == p.number || f.ids == p.text")).toEqual(because(["p.number", "type"], ["p.text", "type"]));
     expect(found("f.limit == dyn('5')")).toEqual(because(["f.limit", "type"]));
-    // Includes values from a list, a conditional or an optional.
     for (const source of [
       "p.text in [f.limit]",
       "f.?limit.orValue(1.0) == p.text",

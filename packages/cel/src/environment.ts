@@ -35,39 +35,33 @@ export interface HostFunction {
   readonly result: Type;
   /** Called as `x.name(…)` instead of `name(x, …)`. */
   readonly member?: boolean;
-  /**
-   * For total functions: also called with missing, null, stale and wrongly typed arguments. An `Unknown` is passed
-   * unchanged, and types are not checked.
-   */
+  /** Also called with `Unknown`, null, and values of wrong types. */
   readonly acceptsUnknown?: boolean;
-  /** Upper bound of its charge for arguments of these sizes: a sum of multiples of them and constants. Default: 0. */
+  /** Upper bound of its charge: a sum of multiples of the sizes and constants. Default: 0. */
   readonly cost?: (sizes: readonly Size[]) => number;
   /**
-   * Computes the function. Must not throw, keep state, or read a clock: `context.now` is the instant of the decision.
-   *
-   * A parameter declared double arrives as number, int as bigint or whole number. May return an `Unknown`, or a whole
-   * number where int is declared.
+   * Must not throw, keep state, or read a clock: `context.now` is the instant of the decision. A double arrives as
+   * number, an int as bigint or whole number. May return an `Unknown`, or a whole number where int is declared.
    */
   // biome-ignore lint/suspicious/noExplicitAny: the host narrows its own arguments
   readonly implementation: (context: CallContext, ...args: any[]) => unknown;
 }
 
-/** Declarations that expressions may use. */
 export interface EnvironmentOptions {
   readonly variables?: Readonly<Record<string, Type>>;
   readonly functions?: readonly HostFunction[];
   /** Names are looked up inside this dotted prefix first. */
   readonly container?: string;
-  /** An environment whose programs share evaluations with this one; see `Environment.begin`. */
+  /** Programs of `beside` share evaluations with this environment. */
   readonly beside?: Environment;
   /**
-   * An environment with common programs, compiled once. Evaluations of this environment may run the programs already
-   * compiled there. `base` does not see this environment's programs.
+   * An environment with common programs, compiled once. Evaluations may run them; `base` does not see this
+   * environment's programs.
    */
   readonly base?: Environment;
-  /** If true, a text such as "NaN" or "inf" is no double: a comparison with it has no value, instead of being false. */
+  /** If true, texts such as "NaN" are no doubles: comparing with them is an error, not false. */
   readonly finite_texts?: boolean;
-  /** Required type of every expression: `BOOL` for conditions. A result of another type is unknown. */
+  /** Required type: `BOOL` for conditions. Another type is unknown. */
   readonly result?: Type;
 }
 
@@ -77,11 +71,9 @@ export interface CheckResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Overrides for one expression. */
 export interface ExpressionOptions {
-  /** Replaces `EnvironmentOptions.result`; null allows any type. */
   readonly result?: Type | null;
-  /** Expressions with the same meter share one limit for their literal patterns. Default: a meter per expression. */
+  /** Expressions with the same meter share one limit for literal patterns. Default: one each. */
   readonly patterns?: PatternMeter;
 }
 
@@ -101,7 +93,6 @@ const TYPES: ReadonlyMap<string, Type> = new Map([
   ["google.protobuf.Duration", DURATION],
 ]);
 
-/** Checks and compiles expressions against declarations; see `environment`. */
 export class Environment {
   private readonly declarations: Declarations;
   private readonly result: Type | null;
@@ -126,7 +117,7 @@ export class Environment {
     this.prefixes = options.beside?.prefixes ?? new Prefixes(options.base?.prefixes);
   }
 
-  /** Returns all problems of an expression, syntax included, and its type. Never throws. */
+  /** Returns all problems, syntax included. Never throws. */
   check(expression: string | Ast, options: ExpressionOptions = {}): CheckResult {
     try {
       const { type, diagnostics } = this.analyse(parsed(expression), options);
@@ -137,7 +128,7 @@ export class Environment {
     }
   }
 
-  /** Compiles an expression. Throws `CelSyntaxError`, or `CelCheckError` if the checker finds an error. */
+  /** Throws `CelSyntaxError`, or `CelCheckError` if the checker finds an error. */
   compile(expression: string | Ast, options: ExpressionOptions = {}): Program {
     const ast = parsed(expression);
     const checked = this.analyse(ast, options);
@@ -146,28 +137,24 @@ export class Environment {
     return new Program(ast, checked, this.wanted(options), this.prefixes);
   }
 
-  /** Same as `compile`, but parts that the checker refuses become operands that are unknown or fail when evaluated. */
+  /** Same as `compile`, but parts that the checker refuses are unknown or fail when evaluated. */
   compileUnchecked(expression: string | Ast, options: ExpressionOptions = {}): Program {
     const ast = parsed(expression);
     return new Program(ast, this.analyse(ast, options), this.wanted(options), this.prefixes);
   }
 
-  /**
-   * Returns the most units that an evaluation can take for bindings within these sizes; see `estimateExpression`.
-   * Throws `CelSyntaxError`.
-   */
+  /** Returns the most units for bindings within these sizes. Throws `CelSyntaxError`. */
   estimate(expression: string | Ast, sizeOf: SizeOf, options: ExpressionOptions = {}): Estimate {
     const ast = parsed(expression);
     return estimateExpression(ast, this.analyse(ast, options), sizeOf);
   }
 
   /**
-   * Begins an evaluation of several programs of this environment, and those `beside` it, over the same bindings. They
-   * share one `now` and one budget (`left` of the result; default 100,000 units).
+   * Begins an evaluation of several programs, also those `beside`, with one `now` and one budget (default 100,000
+   * units). The bindings must not change until the last program is done, because reads are cached.
    *
-   * The bindings must not change until the last program is done, because the frame caches reads. `declared` lists paths
-   * that have one type in this evaluation but none in the environment, such as `params.amount`. Comparing one with a
-   * value of another kind is unknown.
+   * `declared` lists paths with one type only in this evaluation, such as `params.amount`. Comparing one with a value
+   * of another kind is unknown.
    */
   begin(
     bindings: Readonly<Record<string, unknown>>,
@@ -196,10 +183,7 @@ export class Environment {
   }
 }
 
-/**
- * Returns an environment of these declarations, the standard library and the extensions. Declares `now` unless the host
- * does.
- */
+/** Returns an environment with the standard library, the extensions, and `now` unless the host declares it. */
 export function environment(options: EnvironmentOptions = {}): Environment {
   return new Environment(options);
 }

@@ -1,7 +1,4 @@
-/**
- * Returns a piece of source on one line, at most `units_max` UTF-16 units long, cut between characters. Stored records
- * contain it.
- */
+/** Returns one line of at most `units_max` UTF-16 units, cut between characters. Stored records contain it. */
 export function excerpt(source: string, units_max: number): string {
   const line = source.replace(/\s+/g, " ");
   if (line.length <= units_max) return line;

@@ -194,7 +194,7 @@ describe("a shared evaluation", () => {
     const first = environment({ variables: { facts: DYN }, base });
     const second = environment({ variables: { facts: DYN }, base });
     const programs = [early, first.compile("facts.b.n == 2"), second.compile("facts.c.n == 3")];
-    // Compiled in the base after the others began, so they already use its next slots.
+    // The other programs began earlier, so they already use the next slots of the base.
     programs.push(base.compile("facts.d.n == 4"), first.compile("facts.d.n == 4"));
     programs.push(environment({ variables: { facts: DYN }, base: first }).compile("facts.b.n == 2"));
     for (const env of [first, second, base]) {

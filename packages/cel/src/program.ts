@@ -11,15 +11,15 @@ import { toHost } from "./value/host.ts";
 import { type Cause, Failure, NonValue, NullFact, SPENT, Unknown } from "./value/unknown.ts";
 import type { Value } from "./value/value.ts";
 
-/** A shared budget. Every node takes one unit from `left`; long texts and lists take more. */
+/** Each node takes one unit from `left`; long texts and lists take more. */
 export interface Budget {
   left: number;
 }
 
 export interface EvaluateOptions {
-  /** The value of `now`; without it `now` is unknown. */
+  /** If absent, `now` is unknown. */
   readonly now?: Now | null;
-  /** Shared with other evaluations, and counted down. Default: 100,000 units for this evaluation. */
+  /** Shared with other evaluations. Default: 100,000 units for this one. */
   readonly budget?: Budget;
 }
 
@@ -27,22 +27,20 @@ export type Result =
   | { readonly kind: "value"; readonly value: unknown }
   | {
       readonly kind: "unknown";
-      /** The facts that prevented a definite result, sorted by path. */
+      /** Facts that prevented a definite result, sorted by path. */
       readonly unknowns: readonly Cause[];
     }
   | { readonly kind: "error"; readonly message: string };
 
-/** Units of an evaluation without a shared budget. */
 export const budget_default = 100_000;
 
 const TRUE: Result = Object.freeze({ kind: "value", value: true });
 const FALSE: Result = Object.freeze({ kind: "value", value: false });
 const SPENT_RESULT: Result = Object.freeze({ kind: "unknown", unknowns: Object.freeze([...SPENT.causes]) });
 
-/** A compiled expression: immutable, stateless, reusable. */
+/** A compiled expression: immutable and reusable. */
 export class Program {
   readonly source: string;
-  /** The type of a successful result. */
   readonly type: Type;
   /** Warnings and hints. An expression with errors has no program. */
   readonly diagnostics: readonly Diagnostic[];
@@ -67,11 +65,8 @@ export class Program {
   }
 
   /**
-   * Evaluates over bindings: plain JSON-like objects, neither copied nor changed. Throws only what a host function
-   * throws.
-   *
-   * Beyond the budget the result is unknown with the one reason `cost`. For several expressions over the same bindings,
-   * `Environment.begin` and `evaluateIn` are faster.
+   * Neither copies nor changes the bindings. Throws only what a host function throws. Over budget, the result is
+   * unknown with the one reason `cost`.
    */
   evaluate(bindings: Readonly<Record<string, unknown>>, options?: EvaluateOptions): Result {
     const budget = options?.budget;
@@ -83,7 +78,6 @@ export class Program {
     return result;
   }
 
-  /** Same as `evaluate`, in an evaluation from `Environment.begin`, with its remaining budget. */
   evaluateIn(context: Frame): Result {
     const value = this.resolve(context);
     if (this.takesBool) {
@@ -93,24 +87,19 @@ export class Program {
     return settle(value, context);
   }
 
-  /**
-   * Returns the internal value, for lazy variables and host functions that compute within an evaluation.
-   *
-   * The value may be an `Unknown`, an int as bigint, or share structure with the bindings. Do not change it.
-   */
+  /** Returns the internal value: perhaps an `Unknown`, a bigint, or a part of the bindings. Do not change it. */
   resolve(context: Frame): Value {
     // A program of another environment has other slots.
     if (!context.table.holds(this.prefixes, this.reach)) return this.elsewhere(context);
     context.left -= this.code.cost;
     if (context.left < 0) return SPENT;
     const found = this.slots === 0 ? this.code.run(context) : this.withLocals(context);
-    // A lazy variable reads like a binding: it is null only if its whole expression reads a null fact.
+    // A lazy variable, like a binding, is null only if its whole expression reads a null fact.
     const value = found instanceof NullFact && !this.code.fromBindings ? new Unknown(found.causes) : found;
     if (this.wanted === null || (this.takesBool && (value === true || value === false))) return value;
     return value instanceof NonValue || fits(value, this.wanted) ? value : blame(value, this.code, context);
   }
 
-  /** Saves and restores the comprehension variables around a nested evaluation. */
   private withLocals(context: Frame): Value {
     const { locals, positions } = context;
     context.locals = new Array<Value>(this.slots).fill(null);

@@ -1,8 +1,4 @@
-/**
- * Returns the candidate closest to a misspelt name, or null if more than a third of the letters differ.
- *
- * Compares at most 2,000 candidates in order. The first of equals wins.
- */
+/** Returns null if more than a third of the letters differ. Compares at most 2,000 candidates. */
 export function closest(name: string, candidates: Iterable<string>): string | null {
   if (name.length > 64) return null;
   const wanted = name.toLowerCase().replaceAll("_", "");
@@ -12,7 +8,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   for (const candidate of candidates) {
     if (++seen > 2_000) break;
     if (candidate === name || candidate.length > 80) continue;
-    // Confusing camelCase with snake_case is the most common mistake, so it counts as equal.
+    // Confusing camelCase with snake_case is the most common mistake.
     if (candidate.toLowerCase().replaceAll("_", "") === wanted) return candidate;
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const d = distance(name.toLowerCase(), candidate.toLowerCase(), bestDistance);
@@ -24,7 +20,7 @@ export function closest(name: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Returns the edit distance (insert, delete, replace, swap of neighbours), at most `limit`. */
+/** Counts insertions, deletions, replacements, and swaps of neighbours, up to `limit`. */
 function distance(a: string, b: string, limit: number): number {
   let previous: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

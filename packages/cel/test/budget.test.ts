@@ -1,4 +1,3 @@
-/** An evaluation that runs out of budget says so. It never gives a different answer than with enough budget. */
 import { expect, it } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { DYN, environment } from "../src/index.ts";

@@ -15,7 +15,7 @@ import {
   TIMESTAMP,
 } from "../src/index.ts";
 
-/** Wrong expressions, each followed by all of its diagnostics. `UPDATE_GOLDEN=1` rewrites the file; read the diff. */
+/** Each expression is followed by its diagnostics. `UPDATE_GOLDEN=1` rewrites the file; read the diff. */
 const FILE = new URL("./data/diagnostics.txt", import.meta.url);
 const RULE = "─".repeat(60);
 

@@ -4,7 +4,7 @@ import { compare } from "./differential.ts";
 import { expression } from "./expressions.ts";
 import { Random } from "./random.ts";
 
-/** Expressions are tested in slices, so that a failure names a seed that is quick to repeat. */
+/** In slices, so that a failure names a seed that is quick to repeat. */
 const TOTAL = runs(12_000);
 const SLICES = Math.ceil(TOTAL / 1_000);
 const PER_SLICE = Math.ceil(TOTAL / SLICES);

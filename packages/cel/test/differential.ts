@@ -23,7 +23,6 @@ const variables = Object.fromEntries(Object.keys(BINDINGS).map((name) => [name, 
 const here = environment({ variables });
 const there = celEnv();
 
-/** Evaluates an expression in both engines. Returns a value with its type, or `error`, for each. */
 export function compare(source: string): { readonly ours: string; readonly theirs: string } {
   return { ours: ours(source), theirs: theirs(source) };
 }
@@ -50,7 +49,7 @@ function theirs(source: string): string {
     const value = program(BINDINGS as never);
     return isCelError(value) ? "error" : writeTheirs(value as CelValue);
   } catch {
-    // The other engine also throws during evaluation for some mistakes, instead of returning an error value.
+    // The other engine also throws for some mistakes during evaluation.
     return "error";
   }
 }

@@ -1,4 +1,3 @@
-/** No evaluation costs more than its estimate. */
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../scripts/property-runs.ts";
 import { BOOL, DOUBLE, DYN, environment, mapOf, type Size, STRING } from "../src/index.ts";
@@ -9,7 +8,6 @@ const MAX = { chars: 40, items: 6, values: 120, text: 1_500 } satisfies Size;
 const sizeOf = () => MAX;
 const PLENTY = 1_000_000_000;
 
-/** Returns bindings within the sizes, mostly of the types that generated expressions expect. */
 function bindings(r: Random) {
   const count = () => (r.chance(0.6) ? MAX.items : r.below(MAX.items + 1));
   const text = () =>
@@ -33,7 +31,6 @@ function bindings(r: Random) {
   return Object.fromEntries(Object.entries(some).flatMap(([k, make]) => (r.chance(0.05) ? [] : [[k, make()]])));
 }
 
-/** Returns the sizes of a value. */
 function measured(value: unknown): Size {
   if (typeof value === "string") return { chars: value.length, items: 0, values: 1, text: value.length };
   if (typeof value !== "object" || value === null) return { chars: 0, items: 0, values: 1, text: 0 };
@@ -54,7 +51,6 @@ function measured(value: unknown): Size {
   };
 }
 
-/** Returns the sizes of bindings, by name. */
 function sizesOf(given: Record<string, unknown>): (names: readonly string[]) => Size {
   return ([name = ""]) => measured(given[name]);
 }
@@ -77,7 +73,6 @@ const env = environment({
   ],
 });
 
-/** Returns conditions that use the most expensive operations, nested and on wrong types. */
 function heavy(r: Random, depth: number): string {
   const of = () => heavy(r, depth - 1);
   if (depth <= 0)

@@ -1,17 +1,16 @@
 import type { Random } from "./random.ts";
 
 /**
- * Expressions for comparing with another engine. Left out, because the engines are known to differ:
- * - `timestamp(int)`: seconds since 1970 in the specification (langdef, "timestamp"), milliseconds in the other engine;
- * - `double("abc")`, `int("")`, `uint("")`, `duration("")`: errors in the specification, NaN and 0 in the other engine;
- * - `string()` of fractions of a second: this engine writes `0.5s` as Go does, the other `0.500s`;
- * - parts of timestamps before the year 100 (the other engine reads year 1 as 1901), and those in a zone just after
- *   midnight (it takes `1969-12-31T23:59:59Z` for the second day of 1970 in Berlin);
- * - `18446744073709551615u / 1u` (and all uints from 2^63) and `-(-9223372036854775808)`: a value and an overflow in
- *   the specification, the reverse in the other engine;
- * - arithmetic of a double with an int literal: an error in the specification, a double here, because JSON numbers are
- *   doubles;
- * - facts that are null: unknown here, comparable there.
+ * Generated expressions omit cases in which the other engine differs:
+ * - `timestamp(int)`: seconds here, milliseconds there;
+ * - `double("abc")`, `int("")`, `uint("")`, `duration("")`: errors here, NaN and 0 there;
+ * - `string()` of fractions of a second: `0.5s` here as in Go, `0.500s` there;
+ * - parts of timestamps before the year 100 (year 1 is 1901 there), and just after midnight in a zone
+ *   (`1969-12-31T23:59:59Z` in Berlin is the second day of 1970 there);
+ * - uints from 2^63 (`18446744073709551615u / 1u`) and `-(-9223372036854775808)`: a value and an overflow here, the
+ *   reverse there;
+ * - a double with an int literal: a double here, an error in the specification;
+ * - null facts: unknown here, comparable there.
  */
 
 export type Wanted =
@@ -97,7 +96,6 @@ const ZONES = ['"Europe/Berlin"', '"-03:30"', '"America/New_York"', '"nowhere"']
 const SPANS = ['duration("1h")', 'duration("-90s")', 'duration("0.5s")', 'duration("0s")', 'duration("24h30m")'];
 const PATTERNS = ['"a+"', '"^[a-z]*$"', '"(a|b)c"', '"\\\\d"', '"."'];
 
-/** Bindings for the names in generated expressions. */
 export const BINDINGS = {
   n: 7.5,
   m: 3,
@@ -110,7 +108,7 @@ export const BINDINGS = {
   o: { a: 1, b: "text", c: { d: [1, 2], e: true }, f: false },
 };
 
-/** Returns a random expression, mostly well typed. Its size grows with `depth`. */
+/** Mostly well typed. The size grows with `depth`. */
 export function expression(r: Random, depth: number): string {
   return make(r, r.pick(WANTED), depth, []);
 }
@@ -124,7 +122,6 @@ interface Scoped {
   readonly type: Wanted;
 }
 
-/** Returns an expression of the type, and sometimes one of another type to cover errors. */
 function make(r: Random, type: Wanted, depth: number, scope: readonly Scoped[]): string {
   const fitting = scope.filter((s) => s.type === type);
   if (fitting.length > 0 && r.chance(0.3)) return r.pick(fitting).name;

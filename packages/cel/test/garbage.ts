@@ -85,7 +85,6 @@ const PIECES = [
   "~",
 ];
 
-/** Returns a random sequence of tokens and other text. */
 export function garbage(r: Random): string {
   const n = r.chance(0.02) ? 2_000 : r.below(40);
   const between = r.pick(["", " "]);
@@ -94,7 +93,6 @@ export function garbage(r: Random): string {
   );
 }
 
-/** Returns a valid expression with some characters cut out, doubled or replaced. */
 export function mutated(r: Random): string {
   let source = expression(r, 1 + r.below(3));
   for (let i = 1 + r.below(4); i > 0; i--) {

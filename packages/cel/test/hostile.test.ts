@@ -11,10 +11,7 @@ const loop = environment({ variables: { a: DYN, b: DYN, c: DYN, d: DYN, e: DYN, 
 const evaluate = (source: string, bindings: Record<string, unknown> = {}, left = 100_000) =>
   env.compile(source).evaluate(bindings, { budget: { left } });
 
-/**
- * Returns processor time, the shortest of three runs. The limits below are about 20 times the usual, so a slow machine
- * stays below them and quadratic time does not.
- */
+/** The limits below are about 20 times the usual, for slow machines. Quadratic time would exceed them. */
 function milliseconds(run: () => void): number {
   return Math.min(...[1, 2, 3].map(() => milliseconds1(run)));
 }
@@ -143,7 +140,7 @@ describe("evaluation", () => {
     "a.replace(b, 'x') == ''",
   ])("searches a text for a long part in linear time: %s", (source) => {
     const run = "a".repeat(400_000);
-    // In quadratic time, each would take minutes and exceed every test's timeout.
+    // Quadratic time would take minutes.
     const bindings = { a: run.repeat(5), b: `${run}b${run}` };
     expect(evaluate(source, bindings, 10_000_000)).toEqual({ kind: "value", value: false });
   });

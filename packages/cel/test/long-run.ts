@@ -1,10 +1,8 @@
 /**
- * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`: runs the fuzzers without a time
- * limit.
+ * `npm run long-run -w @countersign/cel -- [--inputs N] [--expressions N] [--seed N]`
  *
- * Parses N random inputs (default 1,000,000) and compares N generated expressions (default 100,000) with @bufbuild/cel.
- * Prints the slowest input. Exits with 1 at the first input that throws anything but `CelSyntaxError`, takes more than
- * 50 ms three times in a row, or on which the engines disagree.
+ * Parses N random inputs (default 1,000,000) and compares N expressions (default 100,000) with @bufbuild/cel. Exits
+ * with 1 at the first disagreement, error other than `CelSyntaxError`, or input that takes more than 50 ms three times.
  */
 import { parseArgs } from "node:util";
 import { CelSyntaxError, DYN, environment, parse } from "../src/index.ts";
@@ -28,7 +26,6 @@ function fail(what: string, source: string): never {
   process.exit(1);
 }
 
-/** Parses a source and checks a valid one. Returns milliseconds. */
 function time(source: string): number {
   const start = performance.now();
   try {

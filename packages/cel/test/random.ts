@@ -1,4 +1,4 @@
-/** A seeded source of choices (mulberry32). A failing test names its seed. */
+/** Seeded (mulberry32), so that a failing test can name its seed. */
 export class Random {
   private state: number;
 
@@ -6,7 +6,6 @@ export class Random {
     this.state = seed;
   }
 
-  /** Returns a number in [0, 1). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);

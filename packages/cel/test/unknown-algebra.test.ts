@@ -4,7 +4,7 @@ import { runs } from "../../../scripts/property-runs.ts";
 import { BOOL, DYN, environment, type Result, unknown } from "../src/index.ts";
 import { Random } from "./random.ts";
 
-/** Facts by name: two of each kind, so that expressions can compare them. */
+/** Two facts of each kind, so that expressions can compare them. */
 const FACTS = ["p", "q", "r", "n", "m", "s", "t", "list", "map"] as const;
 type FactName = (typeof FACTS)[number];
 const VALUES: Readonly<Record<FactName, readonly unknown[]>> = {
@@ -67,7 +67,6 @@ interface Case {
   readonly hidden: readonly FactName[];
 }
 
-/** An expression, a complete set of facts, and the facts that markers hide at first. */
 const cases = fc.integer().map((seed): Case => {
   const r = new Random(seed);
   const full = Object.fromEntries(FACTS.map((f) => [f, r.pick(VALUES[f])]));
@@ -82,7 +81,6 @@ function hide(full: Readonly<Record<string, unknown>>, hidden: readonly string[]
   return { ...full, ...Object.fromEntries(hidden.map((f) => [f, unknown(`facts.${f}`, "stale")])) };
 }
 
-/** Returns the fact of a reason's path: `facts.map.k` is about `map`. */
 const factOf = (path: string) => path.split(/[.[]/)[1] as FactName;
 
 describe("unknown facts", () => {
@@ -171,7 +169,7 @@ describe("unknown facts", () => {
     );
   });
 
-  it("that are not named do not matter: with any values for them, the answer and its reasons stay", () => {
+  it("that are not named do not matter: no value for them changes the answer or its reasons", () => {
     let checked = 0;
     fc.assert(
       fc.property(cases, fc.integer(), ({ source, full, hidden }, seed) => {
@@ -252,7 +250,7 @@ describe("the budget", () => {
     expect(spent("true")).toBe(1);
     expect(spent("false && facts.n > 1")).toBe(2);
     expect(spent("true && facts.n > 1")).toBe(6);
-    // 3 for the list and the macro; each step takes 1 for itself and 3 for x > 0.
+    // 3 for the list and the macro; each step takes 1, and 3 for x > 0.
     expect(spent("facts.list.all(x, x > 0)")).toBe(3 + 3 * 4);
   });
 });

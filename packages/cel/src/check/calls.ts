@@ -11,7 +11,6 @@ import { isIntLiteral } from "./operators.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DOUBLE, DYN, type Type, typeName } from "./type.ts";
 
-/** Returns the type of a call. Finds the function, then the overloads that accept these arguments. */
 export function checkCall(c: Checker, e: Call, scope: Local | null, guards: Guards): Type {
   const qualified = e.target === null ? null : namespaced(c, e, scope);
   const receiver = qualified === null ? e.target : null;
@@ -64,14 +63,14 @@ function applyOverloads(
     const own = c.unify.resolve(result as Type, false);
     if (found !== null && typeName(found) !== typeName(own)) dyn = true;
     found = own;
-    // With an unknown argument type, only one of several overloads may apply.
+    // If an argument's type is unknown, several overloads may apply.
     if (!types.some((t) => ["dyn", "parameter", "error"].includes(c.unify.resolve(t, false).kind))) break;
   }
   if (found !== null) return dyn ? DYN : found;
   return wrongArguments(c, e, f, ways, args, types, member);
 }
 
-/** Reads an int literal as a double where only a double is accepted. A host function accepts any int as a number. */
+/** Reads an int literal as a double where only a double fits. Host functions accept any int there. */
 function takesNumber(f: FunctionDeclaration, ways: readonly Overload[], wanted: Type, arg: Expr, given: Type): boolean {
   return (
     wanted.kind === "double" && ways.length === 1 && (isIntLiteral(arg) || (f.checked === true && given.kind === "int"))
@@ -133,7 +132,7 @@ function undeclared(c: Checker, e: Call, receiver: Type | undefined): Type {
   });
 }
 
-/** Names from other languages, with the CEL form to suggest. */
+/** Names from other languages, with the CEL form. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
   ["includes", "write `text.contains(part)` or `x in list`"],
   ["length", "write `size(x)`"],
@@ -188,7 +187,6 @@ function wrongArguments(
       help: `write ${help}`,
     });
   }
-  // Report the first argument that fits no overload.
   const at = args.findIndex(
     (_, i) =>
       !sized.some((o) =>
@@ -215,7 +213,6 @@ function commonResult(ways: readonly Overload[]): Type {
   return first !== undefined && ways.every((o) => typeName(o.result) === typeName(first.result)) ? first.result : DYN;
 }
 
-/** Returns the signature for the help line: `string.startsWith(string)`. */
 function signature(f: FunctionDeclaration, o: Overload, member: boolean): string {
   const [receiver, ...rest] = o.parameters.map(typeName);
   return member
@@ -223,7 +220,6 @@ function signature(f: FunctionDeclaration, o: Overload, member: boolean): string
     : `${f.name}(${o.parameters.map(typeName).join(", ")}${f.variadic ? ", …" : ""})`;
 }
 
-/** Checks literal arguments. Literal patterns must compile. */
 function checkLiterals(c: Checker, name: string, args: readonly Expr[]): void {
   if (name !== "matches") return;
   const written = args[1];

@@ -10,17 +10,16 @@ import { type Local, type Reference, slotsUsed } from "./scope.ts";
 import { BOOL, DYN, ERROR, listOf, optionalOf, type Type, typeName } from "./type.ts";
 import { Substitution } from "./unify.ts";
 
-/** The parts of an environment that the checker reads. */
 export interface Declarations {
   readonly container: string;
   readonly variables: ReadonlyMap<string, Type>;
   readonly types: ReadonlyMap<string, Type>;
   readonly functions: Functions;
-  /** First segments of all dotted variable and type names. Other chains of selections cannot be qualified names. */
+  /** First segments of all dotted variable and type names. Other chains cannot be qualified names. */
   readonly roots: ReadonlySet<string>;
 }
 
-/** The checker's findings, and the compiler's input by node id. */
+/** Findings, and the compiler's input by node id. */
 export interface Checked {
   readonly type: Type;
   readonly diagnostics: readonly Diagnostic[];
@@ -29,20 +28,19 @@ export interface Checked {
   readonly functions: ReadonlyMap<number, FunctionDeclaration>;
   /** Int literals to read as doubles. */
   readonly promoted: ReadonlySet<number>;
-  /** First slot of the variables of each comprehension and bind. */
+  /** First slot of each comprehension's or bind's variables. */
   readonly slots: ReadonlyMap<number, number>;
   readonly slotCount: number;
 }
 
-/** Limit of the findings of one severity. */
 const findings_max = 200;
 
-/** Sums the compile work of the literal patterns of one or more expressions; see `patternWork`. */
+/** Sums `patternWork` over literal patterns. */
 export interface PatternMeter {
   work: number;
 }
 
-/** Checks an expression against declarations. Never throws. `result` is the required type; null allows any. */
+/** Never throws. `result` is the required type; null allows any. */
 export function check(ast: Ast, declarations: Declarations, result: Type | null, patterns?: PatternMeter): Checked {
   const checker = new Checker(ast, declarations, patterns);
   const type = checker.visit(ast.root, null, NO_GUARDS);
@@ -93,7 +91,7 @@ export class Checker {
   }
 
   report(finding: Finding): Type {
-    // Errors and hints have separate limits. Otherwise many hints could hide an error, and the expression would pass.
+    // Separate limits, so that hints cannot hide an error.
     const severity = finding.severity ?? "error";
     const told = this.told.get(severity) ?? 0;
     this.told.set(severity, told + 1);
@@ -101,7 +99,7 @@ export class Checker {
     return ERROR;
   }
 
-  /** Returns the type of an expression. Reports problems inside it and continues. */
+  /** Returns the type of an expression. Reports problems and continues. */
   visit(e: Expr, scope: Local | null, guards: Guards): Type {
     const type = this.infer(e, scope, guards);
     this.types[e.id] = type;
@@ -135,7 +133,7 @@ export class Checker {
       case "logic": {
         const proved = e.args.map((a) => guardsOf(a, e.op === "&&"));
         e.args.forEach((arg, i) => {
-          // Order does not matter: `a.b > 1 && has(a.b)` is as definite as the reverse.
+          // Operands in either order: `a.b > 1 && has(a.b)` is definite.
           this.wantBool(arg, this.visit(arg, scope, union([guards, ...proved.filter((_, j) => j !== i)])), e.op);
         });
         return BOOL;
@@ -189,7 +187,7 @@ export class Checker {
     }
   }
 
-  /** Adds a variable to the scope. The first variable of a node defines where its slots begin. */
+  /** The first variable of a node decides where its slots begin. */
   declare(e: Expr, scope: Local | null, name: string, type: Type): Local {
     const slot = slotsUsed(scope);
     if (!this.slots.has(e.id)) this.slots.set(e.id, slot);
@@ -242,7 +240,7 @@ export class Checker {
     return joined ?? this.unify.unknownType();
   }
 
-  /** Returns the common type of two alternatives, or null. An int literal beside a double becomes a double. */
+  /** Returns the common type, or null. An int literal beside a double becomes a double. */
   private joined(a: Expr, x: Type, b: Expr, y: Type): Type | null {
     const found = this.unify.join(x, y);
     if (found !== null) return found;

@@ -4,7 +4,6 @@ import { type Guards, guardsOf, union } from "./guards.ts";
 import type { Local } from "./scope.ts";
 import { BOOL, DYN, INT, listOf, mapOf, optionalOf, STRING, type Type } from "./type.ts";
 
-/** Returns the type of `a[b]`. */
 export function checkIndex(c: Checker, e: Expr & { kind: "index" }, scope: Local | null, guards: Guards): Type {
   const operand = c.unify.resolve(c.visit(e.operand, scope, guards), false);
   const key = c.visit(e.index, scope, guards);
@@ -12,7 +11,7 @@ export function checkIndex(c: Checker, e: Expr & { kind: "index" }, scope: Local
   const t = through ? c.unify.resolve(operand.parameters[0] ?? DYN, false) : operand;
   let found: Type;
   if (t.kind === "list") {
-    // JSON numbers are doubles, so a double is accepted as an index.
+    // JSON numbers are doubles, so an index may be a double.
     const k = c.unify.resolve(key, false);
     if (e.index.kind === "literal" && typeof e.index.value === "number" && !Number.isInteger(e.index.value)) {
       c.report({ code: "wrong_operand", message: "an index must be a whole number", ...place(e.index) });

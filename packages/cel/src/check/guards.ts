@@ -1,14 +1,11 @@
 import { dottedName, type Expr } from "../syntax/ast.ts";
 
-/** Dotted paths that an expression proves present and not null, with all their beginnings. */
+/** Paths that an expression proves present and not null, with all their beginnings. */
 export type Guards = ReadonlySet<string>;
 
 export const NO_GUARDS: Guards = new Set();
 
-/**
- * Returns the paths proved present when `expr` equals `truth`: by `has(a.b)`, `a.b != null`, and `!`, `&&`, `||` over
- * them.
- */
+/** Returns what `has`, `!= null`, `!`, `&&` and `||` prove if `expr` equals `truth`. */
 export function guardsOf(expr: Expr, truth: boolean): Guards {
   switch (expr.kind) {
     case "has":
@@ -36,7 +33,6 @@ export function union(sets: readonly Guards[]): Guards {
   return new Set(filled.flatMap((s) => [...s]));
 }
 
-/** Returns true for the literal `null`. */
 export function isNull(expr: Expr): boolean {
   return expr.kind === "literal" && expr.type === "null";
 }

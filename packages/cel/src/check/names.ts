@@ -6,7 +6,7 @@ import type { Guards } from "./guards.ts";
 import { candidates, findLocal, type Local } from "./scope.ts";
 import { DYN, type Field, optionalOf, STRING, type Type } from "./type.ts";
 
-/** No selection needs a guard. Used inside `has`, `.?` and functions that accept unknown arguments. */
+/** Guards inside `has`, `.?` and functions that accept unknown arguments. */
 export const ALL_GUARDED: Guards = new Set(["*"]);
 
 export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
@@ -28,7 +28,7 @@ export function checkName(c: Checker, e: Ident, scope: Local | null): Type {
   });
 }
 
-/** Returns the type of a name or dotted chain that is declared as a whole, or null. */
+/** Returns the type of a name or chain that is declared as a whole, or null. */
 function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null): Type | null {
   const root = name.includes(".") ? name.slice(0, name.indexOf(".")) : name;
   const absolute = isAbsolute(e);
@@ -57,7 +57,7 @@ function lookUp(c: Checker, e: Ident | Select, name: string, scope: Local | null
   return null;
 }
 
-/** Returns the type of `a.b`. `used` is false inside `has`, which may ask for absent fields. */
+/** `used` is false inside `has`, where fields may be absent. */
 export function checkSelect(c: Checker, e: Select, scope: Local | null, guards: Guards, used: boolean): Type {
   const { roots, container } = c.declarations;
   const path = dottedName(e);
@@ -139,7 +139,7 @@ function undeclaredField(
 function guarded(c: Checker, e: Select, field: Field, path: string | null, guards: Guards): void {
   if (path === null || (!field.optional && !field.nullable) || guards.has(path) || c.unguarded.has(path)) return;
   const what = field.optional ? (field.nullable ? "absent or null" : "absent") : "null";
-  // Keep only the finding for the longest path: drop findings for its beginnings.
+  // Keeps only the finding for the longest path.
   for (const [known, d] of c.unguarded) {
     if (path.startsWith(`${known}.`) && d.start === e.start) c.diagnostics.splice(c.diagnostics.indexOf(d), 1);
   }

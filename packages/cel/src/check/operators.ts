@@ -41,7 +41,6 @@ const ARITHMETIC: Readonly<Record<"+" | "-" | "*" | "/" | "%", readonly Overload
   "%": [INT, UINT].map((t) => overload(t, t, t)),
 };
 
-/** Returns the type of `left op right`, given the operands' types. */
 export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Type {
   const x = c.unify.resolve(left, false);
   const y = c.unify.resolve(right, false);
@@ -71,7 +70,6 @@ export function checkBinary(c: Checker, e: Binary, left: Type, right: Type): Typ
   }
 }
 
-/** Returns true for a plain int literal, which may become a double. */
 export function isIntLiteral(e: Expr): boolean {
   return e.kind === "literal" && e.type === "int";
 }
@@ -106,7 +104,7 @@ function membership(c: Checker, e: Binary, x: Type, y: Type): Type {
   return c.report({ code: "wrong_operand", message: `${c.show(x)} is never in ${c.show(y)}`, ...place(e) });
 }
 
-/** Merges all number types into one, because their values compare with each other. */
+/** Merges all number types, because their values compare with each other. */
 function relax(t: Type): Type {
   if (isNumeric(t)) return DOUBLE;
   if (t.kind === "list") return listOf(relax(t.element));

@@ -1,6 +1,5 @@
 import type { Type } from "./type.ts";
 
-/** A variable of a comprehension or `cel.bind`, with its slot in the frame. */
 export interface Local {
   readonly name: string;
   readonly type: Type;
@@ -8,24 +7,21 @@ export interface Local {
   readonly outer: Local | null;
 }
 
-/** The meaning of a name in the source. */
 export type Reference =
   | { readonly kind: "local"; readonly local: Local }
   | { readonly kind: "variable"; readonly name: string; readonly type: Type }
   | { readonly kind: "type"; readonly name: string; readonly type: Type };
 
-/** Returns the innermost local variable of this name. */
 export function findLocal(scope: Local | null, name: string): Local | null {
   for (let s = scope; s !== null; s = s.outer) if (s.name === name) return s;
   return null;
 }
 
-/** Returns the number of slots in use. */
 export function slotsUsed(scope: Local | null): number {
   return scope === null ? 0 : scope.slot + 1;
 }
 
-/** Returns the possible full names inside a container, most specific first: in `a.b`, `x` is `a.b.x`, `a.x`, `x`. */
+/** Returns full names, most specific first: in `a.b`, `x` is `a.b.x`, `a.x`, `x`. */
 export function candidates(container: string, name: string): string[] {
   const found: string[] = [];
   for (let c = container; c !== ""; c = c.includes(".") ? c.slice(0, c.lastIndexOf(".")) : "")

@@ -1,15 +1,13 @@
 export interface Field {
   readonly type: Type;
-  /** May be absent. The checker reports a use without a guard. */
+  /** `optional`: may be absent. `nullable`: may be null. The checker reports a use without a guard. */
   readonly optional?: boolean;
-  /** May be null. The checker reports a use without a guard. */
   readonly nullable?: boolean;
 }
 
-/** The primitive kinds. */
 type Simple = "error" | "null" | "bool" | "int" | "uint" | "double" | "string" | "bytes" | "timestamp" | "duration";
 
-/** A CEL type. Build it with the constants and functions of this file. */
+/** Build it with the constants and functions of this file. */
 export type Type =
   | { readonly kind: Simple }
   /** Any type, or any of `among`. */
@@ -20,7 +18,7 @@ export type Type =
       readonly kind: "object";
       readonly name: string;
       readonly fields: ReadonlyMap<string, Field>;
-      /** The type of undeclared keys; null for a closed object. */
+      /** Type of undeclared keys; null for a closed object. */
       readonly rest: Type | null;
     }
   | { readonly kind: "opaque"; readonly name: string; readonly parameters: readonly Type[] }
@@ -39,7 +37,6 @@ export const BYTES: Type = { kind: "bytes" };
 export const TIMESTAMP: Type = { kind: "timestamp" };
 export const DURATION: Type = { kind: "duration" };
 
-/** Returns a type for one of several types. */
 export function anyOf(among: readonly Type[]): Type {
   return { kind: "dyn", among };
 }
@@ -56,21 +53,19 @@ export function optionalOf(type: Type): Type {
   return { kind: "opaque", name: "optional_type", parameters: [type] };
 }
 
-/** Returns an opaque host type: expressions pass its values on but cannot read them. */
+/** Expressions pass opaque values on but cannot read them. */
 export function opaque(name: string, ...parameters: Type[]): Type {
   return { kind: "opaque", name, parameters };
 }
 
-/** Returns a type parameter of a function declaration. The same letter means the same type. */
+/** Returns a type parameter of a function. The same letter means the same type. */
 export function parameter(name: string): Type {
   return { kind: "parameter", name };
 }
 
 /**
- * Returns the type of a JSON object with known fields.
- *
- * `open: true` allows other keys as `dyn`; a type allows other keys of that type. Otherwise an unknown field is an
- * error with a suggestion. Diagnostics call the object `name`.
+ * `open: true` allows other keys as `dyn`; a type allows other keys of that type. By default an unknown field is an
+ * error. Diagnostics call the object `name`.
  */
 export function objectOf(
   fields: Readonly<Record<string, Field | Type>>,
@@ -81,7 +76,7 @@ export function objectOf(
   return { kind: "object", name: options.name ?? "object", fields: table, rest };
 }
 
-/** Returns the type as CEL writes it: `list(int)`, `map(string, dyn)`. */
+/** Returns the type as CEL writes it: `map(string, dyn)`. */
 export function typeName(t: Type): string {
   switch (t.kind) {
     case "list":
@@ -103,7 +98,6 @@ export function typeName(t: Type): string {
   }
 }
 
-/** Compares two types by structure. */
 export function sameType(a: Type, b: Type): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind) return false;
@@ -135,7 +129,6 @@ export function isNumeric(t: Type): boolean {
   return t.kind === "int" || t.kind === "uint" || t.kind === "double";
 }
 
-/** Returns the type of `type(x)`. */
 export function typeOf(of: Type): Type {
   return { kind: "type", of };
 }

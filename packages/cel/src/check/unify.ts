@@ -1,10 +1,8 @@
 import { DYN, sameType, type Type } from "./type.ts";
 
 /**
- * Finds the types for the type parameters of one expression, step by step.
- *
- * The rules are CEL's gradual typing. `dyn` fits everything. A parameter takes the more general of its types. Null fits
- * objects, timestamps, durations and opaque types.
+ * Finds the type parameters of one expression. `dyn` fits everything. A parameter takes the more general of its types.
+ * Null fits objects, timestamps, durations and opaque types.
  */
 export class Substitution {
   private bound: Map<string, Type>;
@@ -14,7 +12,7 @@ export class Substitution {
     this.bound = new Map();
   }
 
-  /** Copies a declared type with fresh parameters, so that two calls share none. */
+  /** Copies types with fresh parameters, so that two calls share none. */
   instantiate(types: readonly Type[]): Type[] {
     const names = new Map<string, Type>();
     const rename = (t: Type): Type =>
@@ -29,12 +27,12 @@ export class Substitution {
     return types.map(rename);
   }
 
-  /** Returns a fresh parameter: the element type of an empty list. */
+  /** Returns the element type of an empty list. */
   unknownType(): Type {
     return { kind: "parameter", name: `_${this.fresh++}` };
   }
 
-  /** Returns whether `from` fits where `to` is expected. Binds parameters only if it fits. */
+  /** Returns whether `from` fits, and binds parameters only then. */
   assignable(from: Type, to: Type): boolean {
     if (from === to) return true;
     if ((isAny(from) || from.kind === "error") && to.kind !== "parameter" && to.kind !== "dyn") return true;
@@ -59,7 +57,7 @@ export class Substitution {
     });
   }
 
-  /** Returns a type that accepts both (list elements, arms of `?:`), or null if only `dyn` does. */
+  /** Returns a type that accepts both, or null if only `dyn` does. */
   join(a: Type, b: Type): Type | null {
     const x = this.resolve(a, false);
     const y = this.resolve(b, false);
@@ -154,7 +152,6 @@ function transform(t: Type, parameter: (p: Type & { kind: "parameter" }) => Type
   }
 }
 
-/** Returns the less specific of two compatible types. */
 function mostGeneral(a: Type, b: Type): Type {
   return lessSpecific(a, b) ? a : b;
 }

@@ -8,7 +8,7 @@ import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 import { field, isRisky, NOT_A_MAP, type Path } from "./paths.ts";
 
-/** Compiles `operand.key` where the operand is not a plain path into the bindings. */
+/** Compiles `operand.key` for operands other than plain paths into the bindings. */
 export function select(operand: Code, key: string, type: Type): Code {
   const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
   const risky = isRisky(key);
@@ -41,7 +41,6 @@ function selectValue(o: Value, key: string, operand: Code, f: Frame): Value {
   return v === undefined ? unknown(`${operand.describe(f)}.${key}`, "missing") : v;
 }
 
-/** Compiles `operand.?key`. */
 export function selectOptional(operand: Code, key: string, type: Type): Code {
   const describe = (f: Frame) => `${operand.describe(f)}.${key}`;
   const run: Run = (f) => {
@@ -53,16 +52,13 @@ export function selectOptional(operand: Code, key: string, type: Type): Code {
   return code({ run, cost: operand.cost + 1, type, describe, handsOn });
 }
 
-/** Returns a field of an optional's value. An optional that holds null has no fields, which is an error. */
+/** Returns a field of an optional. An optional of null has no fields, which is an error. */
 function below(o: Optional, key: string, operand: Code, f: Frame): Value {
   if (!o.present) return o;
   return o.held === null ? blame(null, operand, f) : optionalField(o.held, key, operand, f);
 }
 
-/**
- * Returns the optional of a field: absent if the map lacks the field or holds JSON null; unknown if the field is
- * unknown.
- */
+/** Returns absent for a missing field or JSON null, unknown for an unknown field. */
 function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   const v = selectValue(o, key, operand, f);
   if (isAbsence(v)) return Optional.NONE;
@@ -70,7 +66,7 @@ function optionalField(o: Value, key: string, operand: Code, f: Frame): Value {
   return v === null && isRecord(o) ? Optional.NONE : Optional.of(v);
 }
 
-/** Compiles `has(operand.key)`: false if the field, or a container above it, is missing or JSON null. */
+/** Compiles `has(operand.key)`: false if the field, or a container above it, is missing or null. */
 export function has(operand: Code, key: string, type: Type, describe: (f: Frame) => string): Code {
   const risky = isRisky(key);
   const run: Run = (f) => {
@@ -87,9 +83,8 @@ export function has(operand: Code, key: string, type: Type, describe: (f: Frame)
 }
 
 /**
- * Compiles `has(root.key1.….field)` like `has`, but looks up the object that holds the field once per evaluation.
- *
- * `general` returns the ordinary form. Paths use it only after they meet an unusual value.
+ * Compiles `has` of a path, which looks up the field's object once per evaluation. `general` is the ordinary form, for
+ * unusual values.
  */
 export function hasPath(path: Path, general: () => Code, type: Type, describe: (f: Frame) => string): Code {
   let unusual: Code | null = null;
@@ -118,7 +113,6 @@ function hasValue(v: Value): Value {
   return v instanceof NonValue ? (v as Value) : true;
 }
 
-/** Compiles `operand[index]` and `operand[?index]`. */
 export function index(operand: Code, at: Code, optional: boolean, type: Type, _place: Place): Code {
   const describe = (f: Frame) => operand.describe(f) + suffix(at.run(f));
   const run: Run = (f) => {
@@ -159,17 +153,15 @@ function indexValue(o: Value, k: Value, operand: Code, at: Code, f: Frame): Valu
   return mapGet(o, k) ?? (mapGet(o, k) === null ? null : unknown(operand.describe(f) + suffix(k), "missing"));
 }
 
-/** Returns the list position of an index, or null if the index is not a whole number. */
 function position(k: Value): number | null {
   if (typeof k === "number") return Number.isInteger(k) ? k : null;
   if (typeof k === "bigint") return Number(k);
   return k instanceof Uint ? Number(k.unsigned) : null;
 }
 
-/** Paths leave out longer names, because each missing fact would copy them again. */
+/** Longer names are omitted, because each missing fact would copy them. */
 const name_max = 1_024;
 
-/** Returns the path suffix for a key: `.name` for names, `[…]` for all others. */
 function suffix(k: Value): string {
   if (typeof k === "string" && k.length > name_max) return "[…]";
   if (typeof k === "string") return /^[A-Za-z_]\w*$/.test(k) ? `.${k}` : `[${JSON.stringify(k)}]`;

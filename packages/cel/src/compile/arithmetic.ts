@@ -12,10 +12,7 @@ const INT_MIN = -(2n ** 63n);
 const int_max = 2n ** 63n - 1n;
 const uint_max = 2n ** 64n - 1n;
 
-/**
- * Compiles `a + b` and similar. An int literal beside a double counts as a double, because all JSON numbers are
- * doubles.
- */
+/** An int literal beside a double counts as a double, because JSON numbers are doubles. */
 export function arithmetic(a: Code, op: Arithmetic, b: Code, type: Type, describe: (f: Frame) => string): Code {
   const left = a.run;
   const right = b.run;
@@ -72,7 +69,7 @@ function doubles(x: number, op: Arithmetic, y: number): Value {
   return op === "+" ? x + y : op === "-" ? x - y : op === "*" ? x * y : x / y;
 }
 
-/** Returns the result or a failure, or undefined if the operation does not exist. */
+/** Returns undefined if the operation does not exist. */
 function compute(x: Value, op: Arithmetic, y: Value, f: Frame): Value | undefined {
   const bad = combine([x, y]);
   if (bad !== null) return bad;

@@ -6,7 +6,7 @@ import { blame, type Code, code, type Run } from "./code.ts";
 import { fits } from "./fits.ts";
 import type { Frame } from "./frame.ts";
 
-/** Compiles a call of a library or host function. `args[0]` is the receiver of a member call. */
+/** `args[0]` is the receiver of a member call. */
 export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, describe: (f: Frame) => string): Code {
   const cost = args.reduce((sum, a) => sum + a.cost, 1);
   if (f.variadic !== true && !f.overloads.some((o) => o.parameters.length === args.length)) {
@@ -27,7 +27,7 @@ export function call(f: FunctionDeclaration, args: readonly Code[], type: Type, 
   return code({ run, small, cost, type, describe });
 }
 
-/** Runs a library function. It gets values only, and checks their types itself. */
+/** Calls a library function, which checks types itself. */
 function strict(f: FunctionDeclaration, implementation: Implementation, args: readonly Code[]): Run {
   const finish = (found: Value | undefined, values: readonly Value[], frame: Frame): Value => {
     if (frame.left < 0) return SPENT;
@@ -65,7 +65,7 @@ function strict(f: FunctionDeclaration, implementation: Implementation, args: re
   };
 }
 
-/** Runs a function whose first argument may make the others unnecessary (`orValue`). */
+/** Calls a function whose first argument may make the others unnecessary (`orValue`). */
 function deciding(
   f: FunctionDeclaration,
   decides: (first: Value) => Value | undefined,
@@ -85,7 +85,7 @@ function deciding(
   };
 }
 
-/** Runs a host function that accepts unknown arguments. Only a spent budget prevents the call. */
+/** Calls a host function that accepts unknown arguments, unless the budget is spent. */
 function total(f: FunctionDeclaration, args: readonly Code[]): Run {
   const implementation = f.implementation;
   const [a, b] = args as [Code, Code];
@@ -95,14 +95,13 @@ function total(f: FunctionDeclaration, args: readonly Code[]): Run {
   return (frame) => finish(implementation(frame, ...args.map((x) => x.run(frame))), frame);
 }
 
-/** Runs a host function whose arguments must have the declared types. */
 function checkedArguments(f: FunctionDeclaration, args: readonly Code[]): Run {
   const ways = f.overloads;
   return (frame) => {
     const values = args.map((a) => a.run(frame));
     const bad = combine(values);
     if (bad !== null) return bad;
-    // JSON null is a missing fact, so it fits only a declared null, and not even dyn.
+    // JSON null is a missing fact, so it fits only a declared null, not dyn.
     const takes = (v: Value, t: Type) => (v === null ? t.kind === "null" : fits(v, t));
     const way = ways.find((o) => values.every((v, i) => takes(v, parameterAt(f, o, i))));
     if (way === undefined) return noOverload(f, args, values, frame);
@@ -117,13 +116,13 @@ function parameterAt(f: FunctionDeclaration, o: Overload, i: number): Type {
   return o.parameters[f.variadic ? Math.min(i, last) : i] as Type;
 }
 
-/** Converts a value to what a host function expects: a declared double arrives as a number. */
+/** Converts a declared double to a number. */
 function forHost(v: Value, declared: Type): Value {
   if (declared.kind !== "double") return v;
   return typeof v === "bigint" ? Number(v) : v instanceof Uint ? Number(v.unsigned) : v;
 }
 
-/** Converts the result of a host function. Whole numbers become ints where int is declared. */
+/** Converts whole numbers to ints where int is declared. */
 function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   if (found === undefined) throw new TypeError(`the host function ${f.name} returned nothing`);
   if (typeof found === "number" && f.overloads[0]?.result.kind === "int" && Number.isSafeInteger(found))
@@ -131,7 +130,7 @@ function fromHost(found: Value | undefined, f: FunctionDeclaration): Value {
   return found;
 }
 
-/** Reports the arguments that no overload accepts. If each one fits alone, reports all that are not constants. */
+/** Blames the arguments that no overload accepts. If each fits alone, blames all that are not constants. */
 function noOverload(f: FunctionDeclaration, args: readonly Code[], values: readonly Value[], frame: Frame): Value {
   const wrong = values.map(
     (v, i) => v === null || !f.overloads.some((o) => i < o.parameters.length && fits(v, parameterAt(f, o, i))),

@@ -12,7 +12,6 @@ type Order = "<" | "<=" | ">" | ">=";
 
 const FLIPPED = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" } as const;
 
-/** Compiles `a < b` and similar. Numbers compare across int, uint and double. */
 export function comparison(a: Code, op: Order, b: Code, describe: (f: Frame) => string): Code {
   if (a.constant !== undefined && b.constant === undefined) return comparison(b, FLIPPED[op], a, describe);
   const cost = a.cost + b.cost + 1;
@@ -87,7 +86,7 @@ function slow(x: Value, op: Order, y: Value, a: Code, b: Code, f: Frame): Value 
   }
 }
 
-/** Returns the sort of a value, or null. Only values of the same sort have an order. */
+/** Only values of one sort have an order. */
 function sortOf(v: Value): "number" | "string" | "bool" | "bytes" | "timestamp" | "duration" | null {
   switch (typeof v) {
     case "number":
@@ -113,9 +112,7 @@ function order(x: Value, y: Value, f: Frame): number {
   return compareNumbers(x, y);
 }
 
-/**
- * Reports the operand at fault: null or unordered. If both have an order, reports the operand that is not a constant.
- */
+/** Blames null, then unordered values, then the operand that is not a constant. */
 function blamed(x: Value, sort: string | null, y: Value, a: Code, b: Code, f: Frame): Value {
   const wrongX = sort === null;
   const wrongY = sortOf(y) === null;

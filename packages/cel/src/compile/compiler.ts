@@ -17,15 +17,11 @@ import { conditional, logic, not } from "./logic.ts";
 import { isRisky, Path, readSlowly } from "./paths.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/**
- * Compiles a checked expression to closures. A part that the checker refused becomes an operand that fails when
- * evaluated.
- */
+/** A part that the checker refused fails when evaluated. */
 export function compileExpression(ast: Ast, checked: Checked, prefixes: Prefixes): Code {
   return new Compiler(ast, checked, prefixes).compile(ast.root);
 }
 
-/** Returns a local variable's name in reasons, by slot. */
 type Describe = (f: Frame) => string;
 
 class Compiler {
@@ -64,7 +60,7 @@ class Compiler {
       case "call": {
         const f = this.checked.functions.get(e.id);
         if (f === undefined) return failing(new Failure(`no such function: ${e.name}`), type, text);
-        // A namespaced call (`math.abs(x)`) has a target in the source but no receiver.
+        // A namespaced call (`math.abs(x)`) has a target but no receiver.
         const receiver =
           e.target !== null && !f.name.includes(".")
             ? [e.target]
@@ -164,7 +160,6 @@ class Compiler {
     });
   }
 
-  /** Compiles a name, or a chain of selections that one step can read. */
   private path(e: Expr, type: Type): Code | null {
     const found = this.chain(e);
     if (found === null) return null;
@@ -172,7 +167,6 @@ class Compiler {
     return made === null ? null : this.coerce({ ...made, cost: found.keys.length + 1 }, type);
   }
 
-  /** Returns the start of a chain of plain selections and its fields, or null. */
   private chain(e: Expr): { reference: Reference; keys: string[] } | null {
     const keys: string[] = [];
     for (let at = e; ; at = at.operand) {
@@ -219,7 +213,7 @@ class Compiler {
   }
 
   private pathOf(root: string, keys: readonly string[]): Path {
-    // A quoted field may contain a dot, so the text `a.b.c` has two meanings.
+    // The text `a.b.c` is ambiguous, because a quoted field may contain a dot.
     const key = `${root}\0${keys.join("\0")}`;
     const known = this.paths.get(key);
     if (known !== undefined) return known;
@@ -251,7 +245,7 @@ class Compiler {
     });
   }
 
-  /** JSON has no ints. Where int is declared, a whole number becomes an int, and a fraction has the wrong type. */
+  /** Converts whole numbers to ints where int is declared, because JSON has no ints. A fraction has the wrong type. */
   private coerce(c: Code, type: Type): Code {
     if ((type.kind !== "int" && type.kind !== "uint") || !c.fromBindings) return c;
     const inner = c.run;
@@ -270,7 +264,7 @@ class Compiler {
   }
 }
 
-/** `now` is the instant of the decision unless the host binds a variable `now`. */
+/** Returns the instant of the decision, unless the host binds `now`. */
 function readNow(read: Run): Run {
   return (f) => {
     if (Object.hasOwn(f.bindings, "now")) return read(f);

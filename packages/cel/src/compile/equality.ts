@@ -7,11 +7,9 @@ import { blame, type Code, code, type Run, type Test, testOf } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
 /**
- * Compiles `a == b` (`sign` true) or `a != b`.
- *
- * Comparing with the literal null is always definite. Otherwise a null fact counts as unknown. A fact that contradicts
- * its declared type is unknown, too. So is a fact with a declared type beside a value of another kind: `"false" ==
- * true` must not silently be false.
+ * Compiles `a == b` (`sign` true) or `a != b`. Comparing with the literal null is definite. Otherwise a null fact, a
+ * fact that contradicts its declared type, and a declared type beside another kind are unknown: `"false" == true` must
+ * not silently be false.
  */
 export function equality(a: Code, b: Code, sign: boolean, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
@@ -67,7 +65,6 @@ function slow(x: Value, y: Value, a: Code, b: Code, sign: boolean, f: Frame): Va
   return f.left < 0 ? SPENT : same === sign;
 }
 
-/** Returns why an operand cannot be compared, or null. */
 function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | null {
   if (x instanceof NonValue) return x as Unknown | Failure;
   if (!a.fromBindings || other.constant === null) return null;
@@ -75,24 +72,20 @@ function usable(x: Value, a: Code, other: Code, f: Frame): Unknown | Failure | n
   return contradicts(x, a.type) ? unknown(a.describe(f), "type") : null;
 }
 
-/**
- * Returns why two values of different kinds cannot be compared, or null. A declared type on either side makes the other
- * value an error.
- */
 function unlike(x: Value, y: Value, a: Code, b: Code, f: Frame): Unknown | null {
   if (kindOf(x) === kindOf(y) || !(isTyped(a, f) || isTyped(b, f))) return null;
   const [typed, other] = isTyped(a, f) ? [a, b] : [b, a];
   return unknown((other.fromBindings ? other : (typed.handsOn ?? typed)).describe(f), "type");
 }
 
-/** Returns whether the host declares the operand's type. */
+/** Returns true if the host declares the operand's type. */
 function isTyped(node: Code, f: Frame): boolean {
   const { fromBindings, type, describe } = node.handsOn ?? node;
   if (!fromBindings || type.kind === "error") return false;
   return type.kind !== "dyn" || type.among !== undefined || f.declared?.has(describe(f)) === true;
 }
 
-/** Returns the kind of a value. All numbers have one kind. */
+/** Returns one kind for all numbers. */
 function kindOf(x: Value): string {
   if (typeof x === "bigint" || x instanceof Uint) return "number";
   if (typeof x !== "object") return typeof x;
@@ -100,7 +93,6 @@ function kindOf(x: Value): string {
   return isMap(x) || x instanceof LazyObject ? "map" : x.constructor.name;
 }
 
-/** Returns true if a value cannot have its declared scalar type. */
 function contradicts(x: Value, declared: Type): boolean {
   switch (declared.kind) {
     case "bool":
@@ -120,7 +112,6 @@ function merged(a: Unknown | Failure | null, b: Unknown | Failure | null): Unkno
   return a === null ? b : b === null ? a : merge(a, b);
 }
 
-/** Finds unknown markers inside two containers that are compared. */
 function markers(x: Value, y: Value, f: Frame): Unknown | Failure | null {
   if (typeof x !== "object" || typeof y !== "object" || x === null || y === null) return null;
   return merged(marker(x, f), marker(y, f));
@@ -142,18 +133,17 @@ function marker(x: Value, f: Frame): Unknown | Failure | null {
   return found;
 }
 
-/** Returns the double equal to an int, or the int itself if the safe range has none. */
+/** Returns the equal double, or the int itself beyond the safe range. */
 export function exactNumber(n: bigint): number | bigint {
   return n >= -9007199254740991n && n <= 9007199254740991n ? Number(n) : n;
 }
 
-/** Compiles `x in list` and `key in map`. */
 export function membership(a: Code, b: Code, describe: (f: Frame) => string): Code {
   const cost = a.cost + b.cost + 1;
   const done = (run: Run, tests: Code["tests"] = null) => code({ run, tests, cost, type: BOOL, describe });
   const listed = b.constant;
   if (Array.isArray(listed) && listed.length > 0 && listed.every((v) => typeof v === "string")) {
-    // Up to about eight, comparing one by one is faster than hashing.
+    // Below nine, comparing one by one is faster than hashing.
     const known: ReadonlySet<string> | null = listed.length > 8 ? new Set(listed) : null;
     const { run, tests } = testOf(a, (x, f) => {
       if (typeof x !== "string") return contains(x, listed, a, b, f);
@@ -192,14 +182,13 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
     const scalar = typeof x === "string" || typeof x === "boolean";
     const kind = kindOf(x);
     const is_typed = isTyped(a, f);
-    /** The operand with a declared type that met a value of another kind. */
+    /** Set when a declared type met a value of another kind. */
     let typed: Code | null = null;
     for (let i = 0; i < container.length; i++) {
       const y = container[i] as Value;
       const same = typeof x === "string" && typeof y === "string" ? sameText(x, y, f) : x === y;
       if (f.left < 0) return SPENT;
       if (same) return true;
-      // Comparing with the literal null is definite.
       if (x !== null && y !== null && !(y instanceof NonValue) && kindOf(y) !== kind) {
         const entry = b.entries?.[i];
         if (is_typed) typed = a;
@@ -207,7 +196,7 @@ function contains(x: Value, container: Value, a: Code, b: Code, f: Frame): Value
       }
       if (scalar ? typeof y !== "object" || y === null : false) continue;
       if (y instanceof NonValue) unsure = merged(unsure, y as Unknown | Failure);
-      // The budget ended during this comparison, so equality is not known.
+      // The budget ended within `equal`.
       else if (!scalar && equal(x, y, f)) return f.left < 0 ? SPENT : true;
       else if (!scalar && typeof x === "object" && x !== null && typeof y === "object" && y !== null) {
         if (own === undefined) own = marker(x, f);

@@ -4,7 +4,7 @@ import { LazyObject } from "../value/lazy.ts";
 import { Timestamp } from "../value/timestamp.ts";
 import { isMap, Optional, TypeValue, Uint, type Value } from "../value/value.ts";
 
-/** Returns whether a value has a declared type. Looks at the value only, not at elements of containers. */
+/** Ignores the elements of containers. */
 export function fits(v: Value, t: Type): boolean {
   switch (t.kind) {
     case "bool":

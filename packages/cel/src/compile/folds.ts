@@ -6,13 +6,12 @@ import { CelMap, isMap, type MapKey, mapKey, Optional, type Value } from "../val
 import { blame, type Code, code, type Run } from "./code.ts";
 import type { Frame } from "./frame.ts";
 
-/** The two columns of a comprehension: the values of its variables at each step. */
 interface Steps {
   readonly first: readonly Value[];
   readonly second: readonly Value[] | null;
 }
 
-/** Compiles a comprehension macro. `slot` holds its first variable. Every step charges the nodes it evaluates. */
+/** `slot` holds the first variable. Each step charges its nodes. */
 export function fold(
   e: Fold,
   range: Code,
@@ -46,7 +45,6 @@ function runOf(e: Fold, range: Code, filter: Code | null, body: Code | null, slo
   }
 }
 
-/** Returns the steps to run, or a non-value. */
 function stepsOf(range: Code, two: boolean, f: Frame): Steps | Unknown | Failure {
   const r = range.run(f);
   if (Array.isArray(r)) return two ? { first: r.map((_, i) => BigInt(i)), second: r } : { first: r, second: null };
@@ -110,7 +108,6 @@ function existsOne(range: Code, body: Code, slot: number, two: boolean): Run {
   };
 }
 
-/** Compiles `filter`, `map` and `transformList`. */
 function gather(range: Code, filter: Code | null, body: Code | null, slot: number, two: boolean): Run {
   const cost = (filter?.cost ?? body?.cost ?? 0) + 1;
   return (f) => {
@@ -142,7 +139,6 @@ function gather(range: Code, filter: Code | null, body: Code | null, slot: numbe
   };
 }
 
-/** Compiles `transformMap` and `transformMapEntry`. */
 function gatherMap(range: Code, filter: Code | null, body: Code, slot: number, byEntry: boolean): Run {
   return (f) => {
     const steps = stepsOf(range, true, f);
@@ -187,7 +183,6 @@ function put(out: Map<MapKey, readonly [Value, Value]>, key: Value, value: Value
   return true;
 }
 
-/** Compiles `cel.bind(name, value, body)`. */
 export function bind(value: Code, body: Code, slot: number, type: Type, describe: (f: Frame) => string): Code {
   const run: Run = (f) => {
     f.locals[slot] = value.run(f);
@@ -196,7 +191,7 @@ export function bind(value: Code, body: Code, slot: number, type: Type, describe
   return code({ run, cost: value.cost + body.cost + 1, type, describe });
 }
 
-/** Compiles `target.optMap(name, body)`, and `optFlatMap`, whose body returns an optional. */
+/** Compiles `optMap`, and `optFlatMap`, whose body returns an optional. */
 export function optionalMap(
   target: Code,
   body: Code,

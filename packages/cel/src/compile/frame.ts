@@ -3,31 +3,26 @@ import { Timestamp, timestampFromMilliseconds } from "../value/timestamp.ts";
 import type { Value } from "../value/value.ts";
 import type { Prefixes } from "./prefixes.ts";
 
-/** The instant of an evaluation. A number is milliseconds since 1970. */
+/** Numbers are milliseconds since 1970. */
 export type Now = Timestamp | Date | number;
 
 const NO_LOCALS: Value[] = [];
 
-/** A JSON object whose fields may be read directly. */
 export type Plain = { readonly [key: string]: Value };
 
-/** The state of an evaluation of one expression, or of all expressions of a decision over the same bindings. */
+/** State of one evaluation, or of all evaluations of a decision over the same bindings. */
 export class Frame implements CallContext {
-  /** Units of budget left. Below zero, the evaluation stops. */
+  /** Budget in units. Below zero, the evaluation stops. */
   left: number;
   readonly bindings: Readonly<Record<string, unknown>>;
-  /** Variables of comprehensions and binds, by slot. */
+  /** By slot. */
   locals: Value[];
-  /** The current position of the comprehension that owns a slot. Used only to name missing facts. */
+  /** By slot, the position of its comprehension. Used only to name missing facts. */
   positions: Value[];
-  /**
-   * The objects at the beginnings of paths, by slot of `table`; null for a single evaluation, which gains nothing from
-   * them.
-   */
+  /** By slot of `table`, the objects at the beginnings of paths. Null for a single evaluation. */
   readonly prefixes: (Plain | undefined)[] | null;
-  /** Paths with a known type in this evaluation, such as `params.amount`, spelled as in reasons. Null: none. */
+  /** Paths with a known type in this evaluation, such as `params.amount`. */
   readonly declared: ReadonlySet<string> | null;
-  /** The table that defines the slots of `prefixes`. */
   readonly table: Prefixes;
   private instant: Now | null;
 

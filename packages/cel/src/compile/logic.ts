@@ -6,9 +6,8 @@ import type { Frame } from "./frame.ts";
 import type { Path } from "./paths.ts";
 
 /**
- * Compiles `a && b && …` (`decisive` false) or `a || b || …` (`decisive` true) over three values.
- *
- * One decisive operand gives the result. Otherwise the result is unknown if any operand is, with all their causes.
+ * Compiles `&&` (`decisive` false) or `||` (`decisive` true). One decisive operand gives the result. Otherwise any
+ * unknown operand makes the result unknown, with all causes.
  */
 export function logic(written: readonly Code[], decisive: boolean, describe: (f: Frame) => string): Code {
   const args = decisive ? written : fuse(written);
@@ -18,10 +17,7 @@ export function logic(written: readonly Code[], decisive: boolean, describe: (f:
   return code({ run, cost, type: BOOL, describe });
 }
 
-/**
- * Joins `has(a.b) && a.b == 1 && …` pairwise into operands that read the field once. The packs' 115 rules use `has` 422
- * times.
- */
+/** Joins `has(a.b) && a.b == 1 && …` pairwise, to read the field once. The packs' 115 rules use `has` 422 times. */
 function fuse(args: readonly Code[]): Code[] {
   const out: Code[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -42,7 +38,7 @@ function guarded(asks: Code, path: Path, tested: Code, test: Test): Code {
     if (o === null) return both(f);
     const v = o[path.key];
     if (v === undefined || v === null) return false;
-    // Null and stale facts are unknown here; `has` gives their result.
+    // `has` handles null and stale facts.
     return v instanceof NonValue ? both(f) : test(v, f);
   };
   return code({ run, cost: asks.cost + tested.cost, type: BOOL, describe: tested.describe });
@@ -68,7 +64,7 @@ function two(a: Code, b: Code, decisive: boolean): Run {
   };
 }
 
-/** Three or more operands: the first two are unrolled (10 % of a condition's time), a loop does the others. */
+/** Unrolls the first two operands, which saves 10 % of a condition's time. */
 function many(args: readonly Code[], decisive: boolean): Run {
   const runs = args.map((a) => a.run);
   const costs = args.map((a) => a.cost);
@@ -110,7 +106,6 @@ export function not(a: Code): Code {
   return code({ run, cost: a.cost + 1, type: BOOL, describe: a.describe });
 }
 
-/** Compiles `test ? yes : no`. Evaluates only the chosen arm. */
 export function conditional(test: Code, yes: Code, no: Code, type: Type, describe: (f: Frame) => string): Code {
   const choose =
     <T extends Value>(a: (f: Frame) => T, b: (f: Frame) => T): Run =>

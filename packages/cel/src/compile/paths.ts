@@ -23,7 +23,6 @@ const FOREIGN: readonly object[] = [
   new Duration(0, 0),
 ];
 
-/** Every name of those objects, inherited names included. */
 const RISKY: ReadonlySet<string> = new Set(FOREIGN.flatMap(namesOf));
 
 function namesOf(o: object): string[] {
@@ -32,30 +31,24 @@ function namesOf(o: object): string[] {
 }
 
 /**
- * Returns true if a plain `object[key]` could find something other than an own field of a JSON object.
- *
- * For all other keys the direct read is safe. An own-property check costs as much again (10 ns each over objects of
- * many shapes).
+ * Returns true if `object[key]` could find something other than an own field. Checking each key would double the time
+ * of a read (10 ns).
  */
 export function isRisky(key: string): boolean {
   return RISKY.has(key);
 }
 
-/** Finds the plain object to read from; null if there is none. */
 type Find = (f: Frame) => Plain | null;
 
 /**
- * A path into the bindings: `root.key1.key2…` with at least one key.
- *
- * Programs that share an evaluation look up the object of the last field once and keep it in a slot. A class, so that
- * the engine inlines its methods into the few closures that read paths. Not for risky keys.
+ * A path into the bindings: `root.key1.key2…`, without risky keys. Programs of one evaluation look up the object of the
+ * last field once and keep it in a slot. A class, so that the engine inlines its methods.
  */
 export class Path {
   readonly key: string;
   readonly text: string;
-  /** Created once: a missing fact is common, and must cost no more than a present one. */
+  /** Created once, because missing facts are common. */
   readonly missing: Unknown;
-  /** Number of syntax tree nodes in the path. */
   readonly nodes: number;
   private readonly root: string;
   private readonly keys: readonly string[];
@@ -74,7 +67,6 @@ export class Path {
     this.slot = prefixes.slot(root, above);
   }
 
-  /** Returns the plain object that would hold the field; null if there is none. */
   owner(f: Frame): Plain | null {
     const known = f.prefixes;
     if (known === null) return this.find(f);
@@ -82,7 +74,6 @@ export class Path {
     return o !== undefined ? o : this.look(f, known);
   }
 
-  /** Returns the value at the path, or unknown. */
   read(f: Frame): Value {
     const o = this.owner(f);
     if (o === null) return this.walk(f);
@@ -102,7 +93,6 @@ export class Path {
   }
 }
 
-/** Reads a name, or a path with risky keys. */
 export function readSlowly(root: string, keys: readonly string[]): Run {
   const text = [root, ...keys].join(".");
   const missing = unknown(text, "missing");
@@ -146,7 +136,7 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
     const prefix = () => [root, ...keys.slice(0, i)].join(".");
     if (value instanceof LazyObject) {
       value = value.get(keys[i] as string, `${prefix()}.${keys[i]}`, f) as Value;
-      // Keep the variable's own reasons, not those of the selection.
+      // Keeps the variable's own reasons.
       if (value instanceof NonValue) return value;
       continue;
     }
@@ -160,10 +150,9 @@ function walk(f: Frame, root: string, keys: readonly string[], text: string, mis
   return value;
 }
 
-/** Result of `field` for a value without fields. */
 export const NOT_A_MAP = Symbol("not a map");
 
-/** Returns an own field of a map: undefined if it is absent, `NOT_A_MAP` if the value is not a map. */
+/** Returns undefined if the field is absent, `NOT_A_MAP` if the value is not a map. */
 export function field(value: Value, key: string): Value | undefined | typeof NOT_A_MAP {
   if (isRecord(value)) return Object.hasOwn(value, key) ? value[key] : undefined;
   return value instanceof CelMap ? mapGet(value, key) : NOT_A_MAP;

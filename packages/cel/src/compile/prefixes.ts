@@ -1,23 +1,15 @@
-/**
- * Paths with later prefixes are read step by step, because the table must not grow with the number of compiled
- * expressions.
- */
+/** Further paths are read step by step, which bounds the table. */
 const prefixes_max = 256;
 
 /**
- * Slots for the beginnings of paths that an environment's programs read (`facts`, `facts.organizational`).
- *
- * Programs that share an evaluation look up each beginning once. Reading a field is then one property access on a known
- * object, which is most of a condition's cost: 67 ns a condition in bench/cel, against 95 ns if every program walks its
- * own path.
+ * Slots for the beginnings of paths (`facts`, `facts.organizational`). Programs of one evaluation look up each
+ * beginning once: 67 ns for a condition in bench/cel, instead of 95 ns.
  */
 export class Prefixes {
   private readonly slots = new Map<string, number>();
   private readonly base: Prefixes | null;
-  /** Number of slots that `base` had when this table was made. */
   private readonly inherited: number;
 
-  /** `base` does not see additions to this table. */
   constructor(base: Prefixes | null = null) {
     this.base = base;
     this.inherited = base?.size ?? 0;
@@ -27,7 +19,7 @@ export class Prefixes {
     return this.inherited + this.slots.size;
   }
 
-  /** Returns the slot of a prefix, or -1 if the table is full. */
+  /** Returns -1 if the table is full. */
   slot(root: string, keys: readonly string[]): number {
     const key = keys.length === 0 ? root : `${root}\0${keys.join("\0")}`;
     const found = this.find(key);
@@ -37,7 +29,7 @@ export class Prefixes {
     return this.size - 1;
   }
 
-  /** Returns whether this table owns or inherits the first `reach` slots of `table`. */
+  /** Returns true if this table owns or inherits the first `reach` slots of `table`. */
   holds(table: Prefixes, reach: number): boolean {
     return table === this || (this.base !== null && reach <= this.inherited && this.base.holds(table, reach));
   }

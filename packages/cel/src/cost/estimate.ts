@@ -18,29 +18,22 @@ import {
 } from "./size.ts";
 import { adding, comparing, ordering, reading, searching } from "./work.ts";
 
-/** An upper bound of the budget that an evaluation takes, and of its value's size. */
+/** Upper bounds of the budget that an evaluation takes, and of its value's size. */
 export interface Estimate {
-  /** Units of `Budget.left`. */
   readonly units: number;
   readonly size: Size;
 }
 
-/** Returns upper bounds for the binding at a path of names (`["facts", "security", "alert"]`). */
 export type SizeOf = (names: readonly string[]) => Size;
 
-/**
- * Estimate of a node: its work, its value, and the cost of naming it in a reason. Only indexing by an expression has
- * such a cost.
- */
+/** `naming` is the cost of the node's name in a reason, which only indexing by an expression has. */
 interface Node {
   readonly units: number;
   readonly size: Size;
   readonly naming: number;
-  /** The sure kind of the value. `bare` is a bool or null. Searches look inside `any` only. */
+  /** The sure kind. `bare` is a bool or null. Searches look only inside `any`. */
   readonly kind: "number" | "text" | "bare" | "any";
-  /** The sure kind of a list's entries. */
   readonly entries: "number" | "text" | "bare" | "any";
-  /** True for an entry of a container of scalars. */
   readonly scalar?: boolean;
 }
 
@@ -49,13 +42,11 @@ type Locals = ReadonlyMap<string, Node>;
 const NO_LOCALS: Locals = new Map();
 
 /**
- * Returns a worst case of the budget for bindings within the sizes: every operand of `&&` and `||`, both arms of `?:`,
- * every step of every comprehension. Sound: no evaluation takes more. Not tight: an expression that stops early takes
- * far less.
+ * Returns the worst case: all operands, both arms of `?:`, every step. No evaluation takes more; most take far less.
  */
 export function estimateExpression(ast: Ast, checked: Checked, sizeOf: SizeOf): Estimate {
   const node = new Estimator(checked, sizeOf, tight).visit(ast.root, new Map());
-  // A container that is a result is copied for the host.
+  // A container as a result is copied for the host.
   return { units: Math.ceil(node.units + node.size.values + node.size.text / 16), size: node.size };
 }
 
@@ -64,7 +55,6 @@ class Estimator {
   private readonly sizeOf: SizeOf;
   private readonly bounds: Bounds;
   private readonly additive: Estimator;
-  /** Number of loops around the node. */
   private depth = 0;
 
   constructor(checked: Checked, sizeOf: SizeOf, bounds: Bounds) {
@@ -95,7 +85,7 @@ class Estimator {
       case "index": {
         const operand = this.visit(e.operand, locals);
         const at = this.visit(e.index, locals);
-        // Naming it computes the index again: once for a missing entry, or once for one of the wrong type.
+        // Naming a missing or wrong entry computes the index again.
         const naming = operand.naming + at.units;
         return {
           units: operand.units + at.units + 1 + at.size.chars / chars_a_unit,
@@ -163,7 +153,6 @@ class Estimator {
     }
   }
 
-  /** Estimates a chain of names: a local variable and its fields, or a path into the bindings. */
   private read(e: Expr, names: readonly string[], locals: Locals): Node {
     const local = locals.get(names[0] as string);
     const units = names.length;
@@ -238,16 +227,15 @@ class Estimator {
 
   private logic(e: Logic, locals: Locals): Node {
     const parts = e.args.map((x) => this.visit(x, locals));
-    // `has(a) && a == …` is one operand. After an unusual value on the path, the second half is charged twice.
+    // After an unusual value on the path, the second half of `has(a) && a == …` is charged twice.
     const again = e.args.slice(1).map((_, at) => (e.args[at]?.kind === "has" ? (parts[at + 1] as Node) : leaf(SCALAR)));
     return plain(1, [...parts, ...again], SCALAR, "bare");
   }
 
   /**
-   * Returns the smaller of two bounds for all steps. First: each step takes at most what it takes on the largest entry.
-   * Second: each step takes the cost of an empty entry, and all steps together add the cost of one step on the whole
-   * range, because `additive` bounds add up. The second bound is far smaller where work grows with the texts that are
-   * read.
+   * Returns the smaller of two bounds. First: each step costs as much as on the largest entry. Second: each step costs
+   * as much as on an empty entry, and all together one step on the whole range (see `additive`). The second is far
+   * smaller where work grows with the texts.
    */
   private fold(e: Fold, locals: Locals): Node {
     const range = this.visit(e.range, locals);
@@ -263,7 +251,7 @@ class Estimator {
         size: { ...all.size, values: size.values + all.size.values, text: size.text + all.size.text },
       };
     };
-    // Each nested loop is visited once more for each of the two bounds.
+    // Visits each nested loop once for each bound.
     const ways =
       this.depth > depth_of_sums ? [asLargest()] : this.bounds === additive ? [asSum()] : [asLargest(), asSum()];
     this.depth -= 1;
@@ -280,7 +268,6 @@ class Estimator {
     return { units, size: folded(e, range.size, size, this.bounds), naming: 0, kind: "any", entries: "any" };
   }
 
-  /** Estimates one step on an entry of this size. */
   private step(e: Fold, range: Node, entry: Size, locals: Locals): Steps {
     const { naming, entries: kind } = range;
     const scalar = range.size.scalars === true;
@@ -295,7 +282,7 @@ class Estimator {
   }
 }
 
-/** Cost of a loop's steps. `values` and `text` bound the sum over all results. */
+/** `values` and `text` bound the sum of all results. */
 interface Steps {
   readonly units: number;
   readonly size: Size;
@@ -309,10 +296,10 @@ function everyStep(count: number, { units, size }: Steps): Steps {
   };
 }
 
-/** Loops nested deeper use only the bound of the largest entries. */
+/** Deeper loops use only the bound of the largest entries. */
 const depth_of_sums = 4;
 
-/** Upper bound of entries and texts that host functions add themselves, such as the states of a country. */
+/** Entries that host functions add, such as the US states. */
 const host_items = 100;
 const host_text = 1_000;
 
@@ -329,7 +316,7 @@ function literal({ type, value }: Literal): Node {
   return { ...leaf(size), kind: kindOf({ kind: type }) };
 }
 
-/** A uint, a time and bytes are objects here, so they compare like containers. */
+/** Uints, times and bytes are objects, so they compare like containers. */
 function kindOf({ kind }: Type): Node["kind"] {
   if (kind === "double" || kind === "int") return "number";
   return kind === "string" ? "text" : kind === "bool" || kind === "null" ? "bare" : "any";
@@ -339,17 +326,15 @@ function below(operand: Node): Node {
   return { ...operand, units: operand.units + 1, kind: "any", entries: "any", scalar: false };
 }
 
-/** Returns true if searches never look inside the value. */
 function isScalar({ kind, scalar }: Node): boolean {
   return kind !== "any" || scalar === true;
 }
 
-/** Estimates a node with these parts; a reason may name each part once. */
+/** A reason may name each part once. */
 function plain(own: number, parts: readonly Node[], size: Size, kind: Node["kind"] = "any"): Node {
   return { units: parts.reduce((sum, p) => sum + p.units + p.naming, own), size, naming: 0, kind, entries: "any" };
 }
 
-/** Returns true if all entries are texts, numbers or bools, so that a search does not look inside them. */
 function holdsScalars({ entries, size }: Node): boolean {
   return entries !== "any" || size.scalars === true;
 }
@@ -370,7 +355,6 @@ function sum(a: Size, b: Size): Size {
   };
 }
 
-/** Returns the size of a comprehension's value. `made` is the total size of its steps' results. */
 function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
   switch (e.macro) {
     case "all":
@@ -382,7 +366,7 @@ function folded(e: Fold, range: Size, made: Size, { most }: Bounds): Size {
     case "map":
     case "transformList":
       return { ...made, items: most(range.items, made.items), values: 1 + made.values };
-    // The original keys add to the size.
+    // Original keys count, too.
     case "transformMap":
       return {
         chars: most(range.chars, made.chars),

@@ -3,7 +3,7 @@ import type { Expr } from "../syntax/ast.ts";
 import { chars_a_unit } from "../value/equal.ts";
 import { type Bounds, containing, either, finite, SCALAR, type Size, textOf } from "./size.ts";
 
-/** The cost of a call besides its own node, and the size of its result. */
+/** Estimate without the call's own node. */
 export interface CallEstimate {
   readonly work: number;
   readonly size: Size;
@@ -14,12 +14,11 @@ const free = (size: Size): CallEstimate => ({ work: 0, size });
 /** Length of the longest number, time or type name. */
 const scalar_chars = 64;
 
-/** Largest number of instructions of a compiled pattern. */
 const PROGRAM_MAX = pattern_max * 1_000;
 
 /**
- * Returns what a library function charges for arguments of these sizes (receiver first), and the size of its result;
- * undefined for other functions. Each line mirrors the function's own charge in stdlib/ and ext/.
+ * Returns the charge and result size for arguments of these sizes (receiver first); undefined if `name` is no library
+ * function. Must mirror the charges in stdlib/ and ext/.
  */
 export function libraryCall(
   name: string,
@@ -109,16 +108,15 @@ function matchWork(text: Size, expr: Expr | undefined): number {
   return 8 + program / 2 + (text.chars * Math.min(program, 64)) / 16;
 }
 
-/** Returns the format text if the expression contains it as a literal, or null. */
 function written(args: readonly Expr[]): string | null {
   const first = args.length > 1 ? args[0] : undefined;
   return first?.kind === "literal" && typeof first.value === "string" ? first.value : null;
 }
 
-/** Each clause writes one argument. The number of arguments and the text's length both limit the clauses. */
+/** Each clause writes one argument, so arguments and text length both limit clauses. */
 function formatted(text: Size, args: Size, literal: string | null, { least }: Bounds): CallEstimate {
   const clauses = least(text.chars / 2, args.items);
-  // Every value is shown at most once. Hex doubles bytes (a unit has three); a precision adds at most 450 digits.
+  // Every value is written at most once. Hex doubles bytes (a unit has three); a precision adds at most 450 digits.
   const perUnit = literal !== null && !/%[.0-9]*[xX]/.test(literal) ? 1 : 6;
   const chars = args.text * perUnit + args.values * scalar_chars + clauses * 450;
   return { work: clauses * 2 + args.values + (text.chars + chars) / 16, size: textOf(text.chars + chars) };

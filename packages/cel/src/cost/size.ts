@@ -6,31 +6,28 @@ export interface Size {
   readonly chars: number;
   /** Entries of the longest list or map. */
   readonly items: number;
-  /** Number of values, itself included: 1 for a scalar. */
+  /** Number of values, itself included. */
   readonly values: number;
   /** UTF-16 units of all texts together. */
   readonly text: number;
-  /** Whether comparisons may take its entries for texts, numbers or bools. */
+  /** True if comparisons find only texts, numbers or bools as entries. */
   readonly scalars?: boolean;
 }
 
-/** A number, a bool, null, a time. */
+/** A number, bool, null or time. */
 export const SCALAR: Size = Object.freeze({ chars: 0, items: 0, values: 1, text: 0 });
 
-/** Returns the size of a text of at most `chars` UTF-16 units. */
 export function textOf(chars: number): Size {
   return { chars, items: 0, values: 1, text: chars };
 }
 
 /**
- * Rules to combine sizes. `tight` fits one evaluation. `additive` is looser, so that bounds of many values add up: the
- * sum is at most the bound of an empty value for each one, plus one bound of all values in one (see `Estimator.fold`).
- * Sums and products of sizes have this property. A maximum or minimum of two does not, so a larger bound replaces it.
+ * Rules to combine sizes. `tight` fits one evaluation. `additive` is looser: a sum is at most one empty bound for each
+ * value, plus one bound of all values together (see `Estimator.fold`). A maximum or minimum does not add up, so it is
+ * replaced by a larger bound.
  */
 export interface Bounds {
-  /** Returns a bound of at least the greatest. */
   readonly most: (...sizes: number[]) => number;
-  /** Returns a bound of at least the smaller. */
   readonly least: (a: number, b: number) => number;
 }
 
@@ -40,7 +37,6 @@ export const additive: Bounds = {
   least: (a, b) => (a + b) / 2,
 };
 
-/** Returns bounds that hold for both. */
 export function either(a: Size, b: Size, { most }: Bounds): Size {
   return {
     chars: most(a.chars, b.chars),
@@ -50,7 +46,7 @@ export function either(a: Size, b: Size, { most }: Bounds): Size {
   };
 }
 
-/** Returns bounds of a container of these parts, each at most once. */
+/** Returns a container of these parts, each at most once. */
 export function containing(parts: readonly Size[], { most }: Bounds): Size {
   return {
     chars: most(0, ...parts.map((p) => p.chars)),
@@ -60,12 +56,12 @@ export function containing(parts: readonly Size[], { most }: Bounds): Size {
   };
 }
 
-/** Returns everything in a container as one value: no sum of its entries' bounds is larger. */
+/** Returns the contents of a container as one value. No sum of its entries' bounds is larger. */
 export function merged({ values, text }: Size): Size {
   return { chars: text, items: values, values, text };
 }
 
-/** Narrows a size to a declared type: scalars hold no entries, and texts are no lists. */
+/** Scalars have no entries, and texts are no lists. */
 export function narrowed(size: Size, type: Type): Size {
   switch (type.kind) {
     case "bool":
@@ -85,7 +81,7 @@ export function narrowed(size: Size, type: Type): Size {
   }
 }
 
-/** Returns 0 for 0 × ∞, which is NaN. */
+/** Returns 0 for NaN, which is 0 × ∞. */
 export function finite(n: number): number {
   return Number.isNaN(n) ? 0 : n;
 }

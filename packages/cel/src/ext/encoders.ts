@@ -3,7 +3,7 @@ import { type FunctionDeclaration, overload } from "../library.ts";
 import { Failure } from "../value/unknown.ts";
 import type { Value } from "../value/value.ts";
 
-/** `base64.encode(bytes)` and `base64.decode(text)`; padding is optional. */
+/** Padding is optional. */
 export const ENCODERS: readonly FunctionDeclaration[] = [
   {
     name: "base64.encode",

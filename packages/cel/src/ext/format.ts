@@ -9,10 +9,9 @@ import { isMap, TypeValue, Uint, type Value } from "../value/value.ts";
 const precision_max = 100;
 const clausePattern = /%(?:\.([0-9]+))?(.?)/gsu;
 
-/** A clause that cannot be formatted. The whole result becomes a failure. */
 class Misfit extends Error {}
 
-/** Implements `text.format(args)`: `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
+/** Supports `%s %d %f %e %b %o %x %X`, with a precision for `%f` and `%e`. */
 export function format(text: string, args: readonly Value[], call: CallContext): Value {
   let next = 0;
   let bad: Value | null = null;
@@ -84,7 +83,7 @@ function special(x: number): string | null {
   return Number.isFinite(x) ? null : String(x);
 }
 
-/** Formats with fixed digits, exact ties to even. JavaScript rounds ties up. */
+/** Rounds exact ties to even. JavaScript rounds them up. */
 function fixed(x: number, digits: number): string {
   if (Math.abs(x) >= 1e21) return BigInt(x).toString() + (digits > 0 ? `.${"0".repeat(digits)}` : "");
   const rounded = x.toFixed(digits);
@@ -95,7 +94,6 @@ function fixed(x: number, digits: number): string {
   return isEven(cut) ? cut : rounded === cut ? away(x, digits) : rounded;
 }
 
-/** Returns the neighbour of a tie that is further from zero. */
 function away(x: number, digits: number): string {
   return (x + Math.sign(x) * 10 ** -(digits + 1)).toFixed(digits);
 }
@@ -122,7 +120,6 @@ function hexOf(bytes: Uint8Array): string {
   return text;
 }
 
-/** Returns a value as `%s` writes it. */
 function show(v: Value, call: CallContext, depth: number): string {
   call.charge(1);
   if (depth > 100 || call.left < 0) throw new Misfit(spent_mark);

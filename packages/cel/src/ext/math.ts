@@ -11,7 +11,6 @@ function isNumber(v: Value): boolean {
   return typeof v === "number" || typeof v === "bigint" || v instanceof Uint;
 }
 
-/** Declares `math.greatest` or `math.least`: of arguments, or of one list. */
 function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
   const of: Implementation = (call, ...args: Value[]) => {
     const [first] = args;
@@ -75,7 +74,6 @@ function shift(name: string, of: (bits: bigint, by: bigint) => bigint): Function
 }
 
 const absolute = (n: bigint) => (n === -(2n ** 63n) ? new Failure("integer overflow") : n < 0n ? -n : n);
-/** Rounds half away from zero. */
 const round = (x: number) => (Number.isFinite(x) ? Math.sign(x) * Math.round(Math.abs(x)) : x);
 
 export const MATH: readonly FunctionDeclaration[] = [

@@ -7,7 +7,6 @@ import { isMap, Optional, Uint, type Value } from "../value/value.ts";
 
 const A = parameter("A");
 
-/** Returns true for a zero value: false, 0, "", an empty list, null, … */
 function isZero(v: Value, call: CallContext): boolean {
   if (v === null || v === false || v === 0 || v === 0n || v === "") return true;
   if (Array.isArray(v) || v instanceof Uint8Array) return v.length === 0;
@@ -19,7 +18,6 @@ function isZero(v: Value, call: CallContext): boolean {
   return length === 0;
 }
 
-/** `optional.of(x)`, `optional.ofNonZeroValue(x)`, `optional.none()`, `or`, `orValue`, `value`, `hasValue`. */
 export const OPTIONAL: readonly FunctionDeclaration[] = [
   {
     name: "optional.of",

@@ -11,7 +11,7 @@ import { Failure } from "../value/unknown.ts";
 import type { Value } from "../value/value.ts";
 import { format } from "./format.ts";
 
-/** Returns an array of code points where they differ from UTF-16 units, or else the text. */
+/** Returns code points only where they differ from UTF-16 units. */
 function points(s: string): string | string[] {
   return /[\ud800-\udfff]/.test(s) ? Array.from(s) : s;
 }
@@ -20,7 +20,6 @@ function join(p: string | readonly string[]): string {
   return typeof p === "string" ? p : p.join("");
 }
 
-/** Returns a whole number from an int or a JSON number, or null. */
 function whole(v: Value | undefined): number | null {
   if (typeof v === "bigint") return Number(v);
   return typeof v === "number" && Number.isInteger(v) ? v : null;
@@ -74,7 +73,7 @@ function replace(call: CallContext, s: Value, old: Value, by: Value, count?: Val
   if (typeof s !== "string" || typeof old !== "string" || typeof by !== "string" || limit === null) return undefined;
   const parts = old === "" ? ["", ...Array.from(s), ""] : splitAt(s, old);
   const times = limit < 0 ? parts.length - 1 : Math.min(limit, parts.length - 1);
-  // Charged before it is built, because the result may be far longer than the text.
+  // Charged first, because the result may be far longer than the text.
   const size = s.length + times * by.length;
   call.charge(size >> 4);
   if (call.left < 0) return s;
@@ -112,7 +111,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 
 const text = (v: Value, of: (s: string) => Value): Value | undefined => (typeof v === "string" ? of(v) : undefined);
 
-/** The `strings` extension. Positions count code points. */
+/** Positions count code points. */
 export const STRINGS: readonly FunctionDeclaration[] = [
   member("charAt", [overload(STRING, STRING, INT)], (_, s: Value, at: Value) => {
     const i = whole(at);

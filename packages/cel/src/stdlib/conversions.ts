@@ -23,7 +23,7 @@ function unsigned(n: bigint): Value {
 
 function toInt(x: Value): Value | undefined {
   if (typeof x === "bigint") return x;
-  // Both bounds are exclusive, because the double -2^63 may be a rounded smaller number (cel-spec `conversions`).
+  // The double -2^63 may be a rounded smaller number, so both bounds are exclusive (cel-spec `conversions`).
   if (typeof x === "number") return x > -two_63 && x < two_63 ? BigInt(Math.trunc(x)) : outOfRange("int");
   if (typeof x === "string") return /^[+-]?[0-9]{1,30}$/.test(x) ? inRange(BigInt(x.replace(/^\+/, ""))) : notA("int");
   if (x instanceof Uint) return inRange(x.unsigned);
@@ -40,10 +40,7 @@ function toUint(x: Value): Value | undefined {
 
 const decimal = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
-/**
- * Same as cel-go: a number that is too large is not an infinity, which is written `inf`. Only arithmetic yields one
- * (IEEE 754).
- */
+/** A number that is too large is no infinity, as in cel-go. */
 function finite(x: number): Value {
   return Number.isFinite(x) ? x : outOfRange("double");
 }
@@ -103,7 +100,7 @@ function conversion(
   return { name, style: "global", overloads, implementation: to };
 }
 
-/** `double` for a host without NaN and infinities: a text that names one is no double. */
+/** `double` for a host without NaN and infinities. */
 export const finiteDouble: FunctionDeclaration = conversion(
   "double",
   (_, x: Value) => {

@@ -23,9 +23,7 @@ function size(call: { charge(n: number): void }, x: Value): number | Unknown | F
   return keys.length;
 }
 
-/**
- * Returns whether a text contains another at this offset. The engine's `startsWith` is 30 times slower on long texts.
- */
+/** Faster than the engine's `startsWith`, which takes 30 times as long on long texts. */
 function standsAt(s: string, part: string, at: number, call: Charged): boolean {
   return at >= 0 && sameText(s.slice(at, at + part.length), part, call);
 }
@@ -34,7 +32,6 @@ function asInt(n: number | Unknown | Failure | undefined): Value | undefined {
   return typeof n === "number" ? BigInt(n) : n;
 }
 
-/** `size`, `type`, `dyn` and the standard string functions. */
 export const CORE: readonly FunctionDeclaration[] = [
   {
     name: "size",

@@ -1,9 +1,8 @@
 import { RE2JS } from "re2js";
 
 /**
- * Cache of compiled patterns by source, newest last. Bounded, because a pattern may come from a fact. Larger than the
- * number of patterns in a service's policies: a miss costs 0.1 ms, ten times a match. A pattern takes 6 to 27 KB, the
- * largest 17 MB (165 bytes an instruction).
+ * Newest last. Bounded, because a pattern may come from a fact. Must exceed the patterns in a service's policies: a
+ * miss costs 0.1 ms, ten times a match. A pattern takes 6 to 27 KB, at most 17 MB.
  */
 const known = new Map<string, RE2JS | null>();
 const known_max = 1_000;
@@ -11,22 +10,20 @@ const instructions_max = 300_000;
 let instructions = 0;
 
 /**
- * Limit of the compile work of one pattern, and of all patterns in one expression or policy. Without the second limit,
- * 16 KB of allowed patterns took 32 s to check. Within it, compiling takes at most 0.3 s.
+ * For one pattern, and for all patterns of one expression or policy: 0.3 s of compiling. Without the second limit, 16
+ * KB of patterns took 32 s.
  */
 export const pattern_work_max = 100_000;
 
-/** Work of a named class (`\pL`), in characters. Compiling a range of this many characters takes the same time. */
+/** Work of a named class (`\pL`). */
 const named_class = 200;
 const folded_each = 15;
 
-/** The last character with another case. RE2 looks up no later ones. */
 const folded_last = 0x1e943;
 
 /**
- * Estimates the work to compile a pattern, in RE2 instructions. RE2 unrolls counted repetitions: 300 times
- * `(a?){1000}`, 3,000 characters, took 11 s. Without case, RE2 looks up the other case of every character in a range:
- * 16 KB of ranges to U+FFFF took 13 s.
+ * Estimates the work to compile a pattern, in RE2 instructions. RE2 unrolls counted repetitions: 300 times `(a?){1000}`
+ * took 11 s. Without case, RE2 looks up every character of a range: 16 KB of ranges took 13 s.
  */
 export function patternWork(source: string): number {
   const named = source.match(/\\p/gi)?.length ?? 0;
@@ -34,7 +31,7 @@ export function patternWork(source: string): number {
   return writtenOut(source) + named * named_class + folded / folded_each;
 }
 
-/** Sums the spans around every dash, range or not, so that no prefix can hide a range. */
+/** Sums over every dash, so that no prefix can hide a range. */
 function spanned(source: string): number {
   let characters = 0;
   for (const [, from = "", to = ""] of source.matchAll(/(?<=(\\x\{[0-9a-f]+\}|.))-(?=(\\x\{[0-9a-f]+\}|.))/gisu))
@@ -42,7 +39,6 @@ function spanned(source: string): number {
   return characters;
 }
 
-/** Returns the code of a character, or of its number between `\x{` and `}`. */
 function codeOf(character: string): number {
   return character.length > 2 ? Number.parseInt(character.slice(3), 16) : (character.codePointAt(0) ?? 0);
 }
@@ -51,18 +47,13 @@ function codeOf(character: string): number {
 const tokenPattern =
   /(\\Q.*?(?:\\E|$)|\(\?[a-zA-Z-]+\))|\\[pPx]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(\d{1,9})(?:,(\d{0,9}))?\}|./gsu;
 
-/**
- * Estimates the instructions of a pattern that RE2 accepts; rarely too low. A count multiplies the preceding item and
- * all counts inside it.
- */
+/** Estimates RE2 instructions, rarely too low. A count multiplies the preceding item and all counts inside it. */
 function writtenOut(source: string): number {
-  /** For each open group, the instructions before it. */
   const outer: number[] = [];
   let before = 0;
   let last = 0;
   for (const [token, aside, least, most] of source.matchAll(tokenPattern)) {
     if (least !== undefined) last = (last + 1) * Math.max(1, Number(least), Number(most ?? 0));
-    // A following count may apply to the item before these.
     else if (aside !== undefined) last += aside.length;
     else if (token === "*" || token === "+" || token === "?") last += 1;
     else if (token === ")") {
@@ -80,7 +71,7 @@ function writtenOut(source: string): number {
   return outer.reduce((sum, each) => sum + each, before + last);
 }
 
-/** Returns the compiled RE2 pattern (linear time for every input), or null if the text is not a pattern. */
+/** Matches in linear time. Returns null for an invalid pattern. */
 export function pattern(source: string): RE2JS | null {
   const found = known.get(source);
   if (found !== undefined) return found;
@@ -101,10 +92,9 @@ export function pattern(source: string): RE2JS | null {
   return compiled;
 }
 
-/** Length limit of a pattern, in characters. */
 export const pattern_max = 1_000;
 
-/** Returns the cost of compiling and matching. Compiling grows with the program, matching with program times text. */
+/** Compiling grows with the program, matching with program times text. */
 export function matchCost(compiled: RE2JS, text: string): number {
   const size = compiled.programSize();
   return 8 + (size >> 1) + ((text.length * Math.min(size, 64)) >> 4);

@@ -7,7 +7,6 @@ import { CONVERSIONS } from "./conversions.ts";
 import { CORE } from "./core.ts";
 import { TIME } from "./time.ts";
 
-/** The CEL standard library and the extensions. */
 export const STANDARD: readonly FunctionDeclaration[] = [
   ...CORE,
   ...CONVERSIONS,

@@ -9,7 +9,7 @@ import { zoneOffset } from "./zones.ts";
 const OF_TIMESTAMP: readonly Overload[] = [overload(INT, TIMESTAMP), overload(INT, TIMESTAMP, STRING)];
 const OF_BOTH: readonly Overload[] = [...OF_TIMESTAMP, overload(INT, DURATION)];
 
-/** Declares a function for a part of a timestamp in a zone (default UTC), and for some parts of a duration, too. */
+/** Declares a function with a zone argument (default UTC). */
 function part(name: string, of: (local: Date) => number, ofDuration?: (d: Duration) => number): FunctionDeclaration {
   const read = (call: { charge(n: number): void }, t: Value, zone?: Value): number | Failure | undefined => {
     if (t instanceof Duration) return zone === undefined ? ofDuration?.(t) : undefined;
@@ -38,7 +38,7 @@ function dayOfYear(d: Date): number {
   return Math.round((d.getTime() - first.getTime()) / 86_400_000);
 }
 
-/** The `get…` functions of timestamps and durations. Months and days of month or year start at 0, `getDate` at 1. */
+/** Months and days of month or year start at 0, `getDate` at 1. */
 export const TIME: readonly FunctionDeclaration[] = [
   part("getFullYear", (d) => d.getUTCFullYear()),
   part("getMonth", (d) => d.getUTCMonth()),

@@ -2,7 +2,6 @@ import { Duration } from "../value/duration.ts";
 import { Timestamp } from "../value/timestamp.ts";
 import { Optional, TypeValue, Uint, type Value } from "../value/value.ts";
 
-/** Returns the name of a value's type, as in `type(x)`. */
 export function typeNameOf(v: Value): string {
   switch (typeof v) {
     case "boolean":

@@ -1,11 +1,10 @@
-/** Formatters are large, so the cache is small; the oldest is dropped first. */
+/** Bounded, because formatters are large. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 const formatters_max = 32;
 
 /**
- * Returns the seconds that a zone is ahead of UTC at an instant (seconds since 1970), or null for an unknown zone.
- *
- * A zone is an IANA name (`Europe/Berlin`) or an offset (`+01:00`, `01:00`, `-09:30`).
+ * Returns the seconds that a zone (`Europe/Berlin`, `+01:00`, `01:00`) is ahead of UTC, or null for an unknown zone.
+ * `seconds` since 1970.
  */
 export function zoneOffset(zone: string, seconds: number): number | null {
   if (zone === "UTC" || zone === "") return 0;

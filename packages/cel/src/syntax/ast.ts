@@ -1,14 +1,12 @@
-/** Limits of an expression. The parser refuses larger ones. */
 export const LIMITS = {
-  /** UTF-8 bytes of source. */
+  /** UTF-8 bytes. */
   source_bytes: 16_384,
-  /** Nodes of the syntax tree. */
   nodes: 1_000,
-  /** Nesting of brackets, calls, unary operators and conditionals. A chain of `&&` or `+` is not nesting. */
+  /** A chain of `&&` or `+` is not nesting. */
   depth: 64,
 } as const;
 
-/** A node's place in the source, in UTF-16 units, and its number within the tree. */
+/** Offsets in UTF-16 units. */
 export interface Place {
   readonly id: number;
   readonly start: number;
@@ -30,7 +28,7 @@ export type FoldMacro =
 export interface Literal extends Place {
   readonly kind: "literal";
   readonly type: LiteralType;
-  /** int as bigint, uint as bigint (see `type`), double as number, bytes as Uint8Array. */
+  /** int and uint as bigint (see `type`), double as number, bytes as Uint8Array. */
   readonly value: null | boolean | number | bigint | string | Uint8Array;
 }
 export interface Ident extends Place {
@@ -82,7 +80,7 @@ export interface Binary extends Place {
 export interface Logic extends Place {
   readonly kind: "logic";
   readonly op: "&&" | "||";
-  /** A chain of the same operator is one node. */
+  /** A chain of one operator is one node. */
   readonly args: readonly Expr[];
 }
 interface Conditional extends Place {
@@ -104,12 +102,11 @@ interface MessageLiteral extends Place {
   readonly name: string;
   readonly fields: readonly { readonly field: string; readonly start: number; readonly value: Expr }[];
 }
-/** `all exists exists_one map filter` and the two-variable forms. */
 export interface Fold extends Place {
   readonly kind: "fold";
   readonly macro: FoldMacro;
   readonly range: Expr;
-  /** One name (the element, or a map's key), or two (index and element, or key and value). */
+  /** One (element or key), or two (index and element, or key and value). */
   readonly names: readonly [string] | readonly [string, string];
   readonly filter: Expr | null;
   readonly body: Expr | null;
@@ -148,14 +145,13 @@ export type Expr =
   | Bind
   | OptionalMap;
 
-/** A parsed expression: immutable, usable in any environment. */
 export interface Ast {
   readonly source: string;
   readonly root: Expr;
   readonly nodes: number;
 }
 
-/** Returns the dotted name of a chain of plain selections on a name (`a.b.c`), or null for all others. */
+/** Returns `a.b.c`, or null if the expression is no such chain. */
 export function dottedName(expr: Expr): string | null {
   let suffix = "";
   for (let e = expr; ; e = e.operand) {

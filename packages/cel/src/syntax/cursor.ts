@@ -3,7 +3,7 @@ import { excerpt } from "../excerpt.ts";
 import { type Expr, LIMITS } from "./ast.ts";
 import type { Token } from "./tokens.ts";
 
-/** Stops the parser; `parse` turns it into a `CelSyntaxError`. */
+/** Stops the parser. `parse` converts it to a `CelSyntaxError`. */
 export class Stop extends Error {
   readonly finding: Finding;
 
@@ -13,10 +13,8 @@ export class Stop extends Error {
   }
 }
 
-/** Input of `Parser.node`: an expression without its id. */
 type Unnumbered = Expr extends infer E ? (E extends Expr ? Omit<E, "id"> : never) : never;
 
-/** A position among a source's tokens; counts nodes and nesting. */
 export class Cursor {
   nodes = 0;
   protected readonly source: string;
@@ -29,7 +27,6 @@ export class Cursor {
     this.tokens = tokens;
   }
 
-  /** Numbers a node, and refuses nodes beyond the limit. */
   node(expr: Unnumbered): Expr {
     if (this.nodes >= LIMITS.nodes) {
       this.stop({
@@ -40,7 +37,7 @@ export class Cursor {
         help: "split it into variables",
       });
     }
-    // Changes the literal in place: copying each node took a tenth of the time to parse and compile.
+    // Not copied, because copying took a tenth of the time to parse and compile.
     return Object.assign(expr, { id: this.nodes++ }) as Expr;
   }
 
@@ -52,7 +49,6 @@ export class Cursor {
     return this.tokens[this.at] as Token;
   }
 
-  /** The end of the last consumed token. */
   protected get end(): number {
     return (this.tokens[this.at - 1] as Token).end;
   }
@@ -121,7 +117,6 @@ export class Cursor {
   }
 }
 
-/** Returns advice for words and marks of other languages. */
 function hint(t: Token): string | null {
   if (t.kind !== "name") return null;
   const advice: Record<string, string> = {

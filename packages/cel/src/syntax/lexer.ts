@@ -3,7 +3,7 @@ import { intern } from "./intern.ts";
 import { decodeDouble, decodeText, decodeUint, LiteralProblem } from "./literals.ts";
 import type { Token } from "./tokens.ts";
 
-/** Tokens of a source, with a final `end` token, and all problems. */
+/** `tokens` ends with an `end` token. */
 export interface Lexed {
   readonly tokens: readonly Token[];
   readonly diagnostics: readonly Diagnostic[];
@@ -15,14 +15,11 @@ const numberPattern =
 const spacePattern = /(?:[ \t\n\f\r]+|\/\/[^\n]*)+/y;
 const quotedPattern = /`[a-zA-Z0-9_.\-/ ]+`/y;
 const prefixPattern = /(?:[rR][bB]?|[bB][rR]?)?(?="|')/y;
-/** First characters of a string literal. Tested first, because most tokens begin with others. */
+/** Tested first, because most tokens begin with other characters. */
 const QUOTES_AND_PREFIXES: ReadonlySet<number> = new Set(Array.from("\"'rRbB", (q) => q.charCodeAt(0)));
 const punctuationPattern = /&&|\|\||==|!=|<=|>=|[-<>+*/%!?:,.()[\]{}]/y;
 
-/**
- * Splits a source into tokens. An unreadable piece becomes a diagnostic and is skipped, so that one run reports
- * several.
- */
+/** Skips an unreadable piece with a diagnostic, so that one run reports several. */
 export function lex(source: string): Lexed {
   const tokens: Token[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -156,7 +153,7 @@ function number(source: string, start: number, digits: string, tokens: Token[], 
     tokens.push({ kind: "literal", text: digits, start, end, type, value });
   try {
     if (/[uU]$/.test(digits)) push("uint", decodeUint(digits.slice(0, -1), start, end));
-    // The parser checks the range of an int, because it depends on the sign.
+    // The parser checks the range of an int, which depends on the sign.
     else if (/^(?:0[xX][0-9a-fA-F]+|[0-9]+)$/.test(digits)) push("int", BigInt(digits));
     else push("double", decodeDouble(digits, start, end));
   } catch (e) {

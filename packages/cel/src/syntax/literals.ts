@@ -1,4 +1,3 @@
-/** A problem with a literal, at an offset of the source. */
 export class LiteralProblem extends Error {
   readonly at: number;
   readonly until: number;
@@ -18,9 +17,8 @@ for (const c of "\\?\"'`") SIMPLE.set(c, c);
 const encoder = new TextEncoder();
 
 /**
- * Returns the string or bytes between `from` and `to` (quotes excluded).
- *
- * In bytes, `\x` and octal escapes are single bytes and all else is UTF-8. In strings they are code points.
+ * Decodes text without its quotes. In bytes, `\x` and octal escapes are bytes and all else is UTF-8. In strings they
+ * are code points.
  */
 export function decodeText(
   source: string,
@@ -109,7 +107,7 @@ const INT_MIN = -(2n ** 63n);
 const int_max = 2n ** 63n - 1n;
 const uint_max = 2n ** 64n - 1n;
 
-/** Returns the int of `digits` (decimal or 0x…, without sign). */
+/** `digits` are decimal or 0x…, without sign. */
 export function decodeInt(digits: string, negative: boolean, at: number, until: number): bigint {
   const value = negative ? -BigInt(digits) : BigInt(digits);
   if (value < INT_MIN || value > int_max) {
@@ -123,7 +121,7 @@ export function decodeInt(digits: string, negative: boolean, at: number, until: 
   return value;
 }
 
-/** Returns the double of `digits`. A decimal is never infinite, as in `double("…")`. */
+/** A decimal is never infinite, as in `double("…")`. */
 export function decodeDouble(digits: string, at: number, until: number): number {
   const value = Number(digits);
   if (!Number.isFinite(value))
@@ -131,7 +129,6 @@ export function decodeDouble(digits: string, at: number, until: number): number 
   return value;
 }
 
-/** Returns the uint of `digits`, without its suffix. */
 export function decodeUint(digits: string, at: number, until: number): bigint {
   const value = BigInt(digits);
   if (value > uint_max) throw new LiteralProblem("this number does not fit into a 64-bit uint", at, until);

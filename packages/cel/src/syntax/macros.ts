@@ -2,7 +2,6 @@ import { dottedName, type Expr, type FoldMacro } from "./ast.ts";
 import type { Parser } from "./parser.ts";
 import type { Token } from "./tokens.ts";
 
-/** The macros called on a value, with their syntax. */
 export const MEMBER_MACROS: ReadonlyMap<string, string> = new Map([
   ["all", "list.all(x, test)"],
   ["exists", "list.exists(x, test)"],
@@ -17,7 +16,6 @@ export const MEMBER_MACROS: ReadonlyMap<string, string> = new Map([
   ["optFlatMap", "optional.optFlatMap(x, optional)"],
 ]);
 
-/** Returns the node of `has(a.b)`, or null if the call is not a macro. */
 export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: number): Expr | null {
   if (name.text !== "has") return null;
   const [target] = args;
@@ -33,7 +31,6 @@ export function globalMacro(p: Parser, name: Token, args: readonly Expr[], end: 
   return p.node({ kind: "has", target, start: name.start, end });
 }
 
-/** Returns the node of a macro called on a value, or of `cel.bind`; null for a plain call. */
 export function memberMacro(
   p: Parser,
   target: Expr,

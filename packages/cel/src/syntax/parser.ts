@@ -6,7 +6,7 @@ import { decodeInt, LiteralProblem } from "./literals.ts";
 import { globalMacro, memberMacro } from "./macros.ts";
 import { RESERVED, type Token } from "./tokens.ts";
 
-/** Binding powers of the left-associative operators. `&&` and `||` become one node each; `?:` binds weakest. */
+/** Binding powers. `&&` and `||` become one node each; `?:` binds weakest. */
 const POWER: ReadonlyMap<string, number> = new Map([
   ["||", 1],
   ["&&", 2],
@@ -18,11 +18,7 @@ const POWER: ReadonlyMap<string, number> = new Map([
   ["%", 5],
 ]);
 
-/**
- * Returns the syntax tree of an expression with expanded macros. Throws only `CelSyntaxError`.
- *
- * Refuses more than 16 KiB, 1,000 nodes or 64 levels of nesting.
- */
+/** Refuses more than 16 KiB, 1,000 nodes or 64 levels. Throws only `CelSyntaxError`. */
 export function parse(source: string): Ast {
   const refuse = (diagnostics: readonly Diagnostic[]) => new CelSyntaxError(source, diagnostics);
   if (tooLong(source)) {
@@ -46,7 +42,6 @@ function tooLong(source: string): boolean {
   return source.length > LIMITS.source_bytes || new TextEncoder().encode(source).length > LIMITS.source_bytes;
 }
 
-/** A Pratt parser over the tokens of one source. */
 export class Parser extends Cursor {
   whole(): Expr {
     if (this.peek().kind === "end")
@@ -72,7 +67,7 @@ export class Parser extends Cursor {
   }
 
   private binary(power: number): Expr {
-    // The place of a node spans its first to last token, because operands leave out the brackets around them.
+    // A node's place spans first to last token, because operands omit the brackets around them.
     const { start } = this.peek();
     let left = this.unary();
     for (;;) {
@@ -104,7 +99,7 @@ export class Parser extends Cursor {
     const signs: Token[] = [];
     while (this.is("!") || this.is("-")) {
       const sign = this.next();
-      // `-` directly before a number belongs to the number: -9223372036854775808 is an int, but its positive is not.
+      // `-` belongs to the number: -9223372036854775808 is an int, but its positive is not.
       const number = this.peek();
       if (sign.text === "-" && number.kind === "literal" && (number.type === "int" || number.type === "double")) {
         this.at++;

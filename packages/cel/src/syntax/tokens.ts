@@ -1,6 +1,5 @@
 import type { LiteralType } from "./ast.ts";
 
-/** A token. `text` is the name or the punctuation; empty for a literal. */
 export interface Token {
   readonly kind: "name" | "quoted" | "literal" | "punctuation" | "end";
   readonly text: string;
@@ -10,7 +9,7 @@ export interface Token {
   readonly value: null | boolean | number | bigint | string | Uint8Array;
 }
 
-/** Words reserved for host languages. They may be fields, but not names. */
+/** Reserved words may be fields, but not names. */
 export const RESERVED: ReadonlySet<string> = new Set(
   "as break const continue else for function if import let loop package namespace return var void while".split(" "),
 );

@@ -1,4 +1,4 @@
-/** A time span: whole seconds and nanoseconds of the same sign, at most about 10,000 years either way. */
+/** Whole seconds and nanoseconds of the same sign, at most about 10,000 years. */
 export class Duration {
   readonly seconds: number;
   readonly nanos: number;
@@ -8,7 +8,6 @@ export class Duration {
     this.nanos = nanos;
   }
 
-  /** Returns the CEL form: `3730s`, `-1.5s`. */
   toString(): string {
     const negative = this.seconds < 0 || this.nanos < 0;
     const fraction = this.nanos === 0 ? "" : `.${String(Math.abs(this.nanos)).padStart(9, "0").replace(/0+$/, "")}`;
@@ -25,14 +24,11 @@ export class Duration {
   }
 }
 
-/** The limit of protobuf's Duration, which CEL uses. */
+/** The limit of protobuf's Duration. */
 const seconds_max = 315_576_000_000;
-/**
- * Differences and sums of timestamps and durations must also fit into an int64 of nanoseconds (cel-spec `timestamps`).
- */
+/** Results of arithmetic must fit into an int64 of nanoseconds (cel-spec `timestamps`). */
 const nanos_max = 2n ** 63n - 1n;
 
-/** Returns the duration of `total` nanoseconds, or null outside the range. */
 export function durationFromNanos(total: bigint): Duration | null {
   if (total > nanos_max || total < -nanos_max - 1n) return null;
   return new Duration(Number(total / 1_000_000_000n), Number(total % 1_000_000_000n));
@@ -53,7 +49,7 @@ const UNIT_NANOS: ReadonlyMap<string, number> = new Map([
   ["ns", 1],
 ]);
 
-/** Reads `1h30m`, `-1.5s`, `100ms`, `0`; null for other text or outside the range. */
+/** Reads `1h30m`, `-1.5s`, `100ms`, `0`. Null for other text or outside the range. */
 export function parseDuration(text: string): Duration | null {
   if (text.length > 64) return null;
   const whole = /^([+-]?)((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:h|ms|m|s|us|µs|μs|ns))+$/.exec(text);
@@ -75,7 +71,6 @@ function limited(total: bigint): Duration | null {
   return new Duration(Number(seconds), Number(total % 1_000_000_000n));
 }
 
-/** Returns a negative number, 0 or a positive number, like a sort comparator. */
 export function compareDurations(a: Duration, b: Duration): number {
   return a.seconds - b.seconds || a.nanos - b.nanos;
 }

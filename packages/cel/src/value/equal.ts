@@ -3,21 +3,19 @@ import { compareTimestamps, Timestamp } from "./timestamp.ts";
 import { type Failure, isAbsence, isNonValue, merge, type Unknown } from "./unknown.ts";
 import { CelMap, isMap, isRecord, mapKey, Optional, TypeValue, Uint, type Value } from "./value.ts";
 
-/** Takes charges for work; see `Frame.charge`. */
 export interface Charged {
   readonly left: number;
   charge(units: number): void;
 }
 
-/** Characters read for one unit. Shorter texts are free beyond their node. */
+/** Characters read for one unit. Shorter texts cost only their node. */
 export const chars_a_unit = 4_096;
 
-/** Charges for reading characters. An agent may send a text of 1 MiB, and a loop may read it each time. */
+/** Charges because an agent may send a text of 1 MiB, and a loop may read it each time. */
 export function chargeForChars(chars: number, f: Charged): void {
   f.charge(Math.trunc(chars / chars_a_unit));
 }
 
-/** Returns whether two texts are equal, and charges for long ones. */
 export function sameText(a: string, b: string, f: Charged): boolean {
   if (a.length !== b.length) return false;
   chargeForChars(a.length, f);
@@ -25,9 +23,8 @@ export function sameText(a: string, b: string, f: Charged): boolean {
 }
 
 /**
- * CEL's equality: numbers compare across int, uint and double; other values of different types differ. Never fails.
- *
- * Charges containers by element. Compares without recursion, because a document may be nested deeper than the stack.
+ * Numbers compare across int, uint and double; other types differ. Never fails. Not recursive, because a document may
+ * be nested deeper than the stack.
  */
 export function equal(a: Value, b: Value, f: Charged): boolean {
   const pending: Value[] = [];
@@ -40,7 +37,7 @@ export function equal(a: Value, b: Value, f: Charged): boolean {
   return true;
 }
 
-/** Compares two values without their elements, and puts the elements on the list. */
+/** Appends the elements of containers to `pending`. */
 function equalHere(a: Value, b: Value, pending: Value[], f: Charged): boolean {
   if (typeof a === "string") return typeof b === "string" && sameText(a, b, f);
   if (a === b) return true;
@@ -81,7 +78,7 @@ type AnyMap = CelMap | Readonly<Record<string, Value>>;
 
 function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean {
   const keys = mapKeys(a);
-  // Charged even if the comparison ends here, because a search may compare one map with thousands.
+  // Charged first, because a search may compare one map with thousands.
   f.charge(keys.length);
   if (keys.length !== mapSize(b)) return false;
   for (const key of keys) {
@@ -93,14 +90,13 @@ function equalMaps(a: AnyMap, b: AnyMap, pending: Value[], f: Charged): boolean 
   return true;
 }
 
-/** Returns the number of a map's entries, unusable ones included. */
 export function mapSize(m: AnyMap): number {
   return m instanceof CelMap ? m.entries.size : Object.keys(m).length;
 }
 
 /**
- * Returns the keys that a map certainly has. A key whose value is marked missing or null is absent, as for `has`. A
- * value marked otherwise (stale, for example) may be absent, which makes the result unknown.
+ * Returns the keys that a map certainly has. A value marked missing or null makes its key absent, as for `has`. Another
+ * marker (stale) makes the result unknown.
  */
 export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   const keys = mapKeys(m);
@@ -115,7 +111,7 @@ export function presentKeys(m: AnyMap): Value[] | Unknown | Failure {
   return unsure ?? (absent ? keys.filter((key) => !isAbsence(m[key as string])) : keys);
 }
 
-/** Returns whether a map has a key. For a key with a marker, follows `presentKeys`. */
+/** Treats markers as `presentKeys` does. */
 export function hasKey(m: AnyMap, key: Value): boolean | Unknown | Failure {
   const value = mapGet(m, key);
   if (!isNonValue(value)) return value !== undefined;
@@ -126,7 +122,7 @@ export function mapKeys(m: CelMap | Readonly<Record<string, Value>>): Value[] {
   return m instanceof CelMap ? Array.from(m.entries.values(), ([key]) => key) : Object.keys(m);
 }
 
-/** Returns the value of a key, or undefined if the key is absent or invalid. */
+/** Returns undefined if the key is absent or invalid. */
 export function mapGet(m: Value, key: Value): Value | undefined {
   if (m instanceof CelMap) {
     const k = mapKey(key);
@@ -136,10 +132,8 @@ export function mapGet(m: Value, key: Value): Value | undefined {
 }
 
 /**
- * Returns a negative number, 0 or a positive number; NaN if an operand is NaN or not a number.
- *
- * int and uint compare exactly. Beside a double they are rounded to one, as the specification tests
- * (`comparisons/lt_literal`: 2^63-1 is not less than 2^63 as a double).
+ * Returns NaN if an operand is NaN or not a number. int and uint compare exactly, but beside a double they are rounded
+ * to one (`comparisons/lt_literal`).
  */
 export function compareNumbers(a: Value, b: Value): number {
   const x = a instanceof Uint ? a.unsigned : a;
@@ -152,12 +146,12 @@ export function compareNumbers(a: Value, b: Value): number {
   return p < q ? -1 : p > q ? 1 : p === q ? 0 : Number.NaN;
 }
 
-/** Orders strings by code point. UTF-16 order differs above U+FFFF. */
+/** Compares by code point. UTF-16 order differs above U+FFFF. */
 export function compareStrings(a: string, b: string, f: Charged): number {
   const n = Math.min(a.length, b.length);
   chargeForChars(n, f);
   let i = 0;
-  // For long texts with a common beginning, comparing pieces is 40 times faster.
+  // Comparing pieces is 40 times faster for long texts with a common beginning.
   while (i < n && a.slice(i, i + chars_a_unit) === b.slice(i, i + chars_a_unit)) i += chars_a_unit;
   for (; i < n; i++) {
     const x = a.charCodeAt(i);
@@ -170,7 +164,6 @@ export function compareStrings(a: string, b: string, f: Charged): number {
   return a.length - b.length;
 }
 
-/** Orders bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   const n = Math.min(a.length, b.length);
   f.charge(n >> 8);
@@ -181,7 +174,6 @@ export function compareBytes(a: Uint8Array, b: Uint8Array, f: Charged): number {
   return a.length - b.length;
 }
 
-/** Returns the number of code points: CEL's size of a string. */
 export function codePointCount(s: string): number {
   let n = s.length;
   for (let i = 0; i < s.length - 1; i++) {

@@ -3,7 +3,6 @@ import { LazyObject } from "./lazy.ts";
 import { Failure, isAbsence, NonValue, SPENT, type Unknown } from "./unknown.ts";
 import { CelMap, isRecord, Optional, Uint, type Value } from "./value.ts";
 
-/** Stops a copy. */
 class Stop extends Error {
   readonly why: Failure | Unknown;
 
@@ -14,14 +13,12 @@ class Stop extends Error {
 }
 
 /**
- * Returns a value for the host. Copies containers, so that changes of a result do not reach the bindings.
- *
- * int and uint become number, or bigint beyond the safe range. A map becomes an object if all keys are strings,
- * otherwise a Map. Entries marked missing or null are left out; any other unknown inside makes the whole unknown.
- * Charges for values and their text, because a container may repeat one long text.
+ * Copies containers, so that changes do not reach the bindings. int and uint become number, or bigint beyond the safe
+ * range. A map becomes an object if all keys are strings, otherwise a Map. Omits entries marked missing or null; any
+ * other unknown makes the result unknown. Charges for text, because a container may repeat one long text.
  */
 export function toHost(value: Value, f: Charged): unknown {
-  // Handles a non-value at the top without throwing: a stack trace costs 5 µs.
+  // Not thrown, because a stack trace costs 5 µs.
   if (value instanceof NonValue) return value;
   try {
     return copy(value, f, 0);
@@ -40,7 +37,7 @@ function copy(v: Value, f: Charged, depth: number): unknown {
     case "function":
     case "symbol":
     case "undefined":
-      throw new Stop(new Failure("a binding holds something that is no value"));
+      throw new Stop(new Failure("a binding contains something that is not a value"));
     case "object":
       break;
     default:
@@ -74,7 +71,7 @@ function copyMap(m: CelMap, f: Charged, depth: number): unknown {
   return new Map(entries);
 }
 
-/** Builds a plain object in which `__proto__` is an ordinary key. */
+/** Makes `__proto__` an ordinary key. */
 function objectOf(entries: readonly (readonly [string, unknown])[]): object {
   const out: Record<string, unknown> = {};
   for (const [key, value] of entries) {

@@ -1,16 +1,11 @@
 import { Failure, type Unknown, unknown } from "./unknown.ts";
 
-/**
- * Computes one field of a lazy object, at most once per object. `C` is the context of the evaluation that reads it
- * first.
- */
+/** Runs at most once per object. `C` is the context of the first evaluation that reads the field. */
 export type Thunk<C> = (context: C) => unknown;
 
 /**
- * A binding that computes fields on first use and caches them: `vars` of a policy.
- *
- * Create one per decision over a shared table of thunks; it is one small object. A thunk may return an `Unknown`. A
- * circular field fails instead of recursing.
+ * Computes fields on first use: `vars` of a policy. Create one for each decision over a shared table of thunks. A thunk
+ * may return an `Unknown`. A circular field fails.
  */
 export class LazyObject<C = unknown> {
   private readonly thunks: ReadonlyMap<string, Thunk<C>>;
@@ -20,7 +15,6 @@ export class LazyObject<C = unknown> {
     this.thunks = thunks;
   }
 
-  /** Returns whether the field is declared, without computing it. */
   has(name: string): boolean {
     return this.thunks.has(name);
   }
@@ -29,7 +23,6 @@ export class LazyObject<C = unknown> {
     return [...this.thunks.keys()];
   }
 
-  /** Returns the field's value; computes it on first use. */
   get(name: string, path: string, context: C): unknown {
     if (this.known === null) this.known = new Map();
     else if (this.known.has(name)) return this.known.get(name);

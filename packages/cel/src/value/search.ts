@@ -1,10 +1,10 @@
 /**
- * The engine searches for parts up to this length. It may compare this many characters at each offset, so longer parts
- * can cost the product of both lengths: 32 s for a part of 0.2 MB in a text of 0.6 MB. An agent may choose both.
+ * The engine searches for parts up to this length. For longer parts it can take the product of both lengths: 32 s for
+ * 0.2 MB in 0.6 MB. An agent may choose both.
  */
 const engine_max = 32;
 
-/** Same as `text.indexOf(part, from)`, in time that grows with the sum of the lengths, not with their product. */
+/** Same as `text.indexOf(part, from)`, in linear time. */
 export function indexIn(text: string, part: string, from = 0): number {
   if (part.length <= engine_max) return text.indexOf(part, from);
   return part.length > text.length - from ? -1 : scan(text, part, bordersOf(part), from, text.length, false);
@@ -32,10 +32,7 @@ export function splitAt(text: string, by: string): string[] {
   return pieces;
 }
 
-/**
- * Returns the failure table of Knuth, Morris and Pratt: for each prefix of the part, the longest shorter prefix that it
- * ends with.
- */
+/** Returns the failure table of Knuth, Morris and Pratt. */
 function bordersOf(part: string): Uint32Array {
   const borders = new Uint32Array(part.length);
   let length = 0;
@@ -46,14 +43,12 @@ function bordersOf(part: string): Uint32Array {
   return borders;
 }
 
-/** Returns the matched length after one more character. */
 function longer(part: string, borders: Uint32Array, met: number, next: number): number {
   let length = met;
   while (length > 0 && part.charCodeAt(length) !== next) length = borders[length - 1] as number;
   return part.charCodeAt(length) === next ? length + 1 : length;
 }
 
-/** Returns the first or last offset of the part in `text` between two offsets; -1 if there is none. */
 function scan(text: string, part: string, borders: Uint32Array, from: number, to: number, last: boolean): number {
   const end = Math.min(to, text.length);
   let found = -1;

@@ -1,6 +1,6 @@
 import { type Duration, durationFromNanos, durationNanos } from "./duration.ts";
 
-/** A moment in UTC in the years 1 to 9999: seconds since 1970, plus nanoseconds (0 to 999,999,999). */
+/** UTC in the years 1 to 9999: seconds since 1970, and nanoseconds (0 to 999,999,999). */
 export class Timestamp {
   readonly seconds: number;
   readonly nanos: number;
@@ -10,7 +10,7 @@ export class Timestamp {
     this.nanos = nanos;
   }
 
-  /** Returns RFC 3339 in UTC, with as few fraction digits as possible: `2026-01-01T12:00:00Z`. */
+  /** Returns RFC 3339 in UTC with the shortest fraction. */
   toString(): string {
     const day = new Date(this.seconds * 1000).toISOString();
     const year = day.startsWith("+") || day.startsWith("-") ? day.slice(0, -5) : day.slice(0, 19);
@@ -31,12 +31,11 @@ export class Timestamp {
 const seconds_min = -62_135_596_800;
 const seconds_max = 253_402_300_799;
 
-/** Returns the timestamp, or null outside the years 1 to 9999. */
+/** Returns null outside the years 1 to 9999. */
 export function timestampOf(seconds: number, nanos: number): Timestamp | null {
   return seconds >= seconds_min && seconds <= seconds_max ? new Timestamp(seconds, nanos) : null;
 }
 
-/** Returns the timestamp of milliseconds since 1970, or null outside the range. */
 export function timestampFromMilliseconds(ms: number): Timestamp | null {
   if (!Number.isFinite(ms)) return null;
   const seconds = Math.floor(ms / 1000);
@@ -46,7 +45,7 @@ export function timestampFromMilliseconds(ms: number): Timestamp | null {
 const rfc3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,9})[0-9]*)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
 
-/** Reads an RFC 3339 date-time with a zone; null for other text, and for dates such as 30 February. */
+/** Reads RFC 3339 with a zone. Null for other text and for dates such as 30 February. */
 export function parseTimestamp(text: string): Timestamp | null {
   if (text.length > 64) return null;
   const m = rfc3339.exec(text);
@@ -74,7 +73,6 @@ function daysInMonth(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Returns a negative number, 0 or a positive number, like a sort comparator. */
 export function compareTimestamps(a: Timestamp, b: Timestamp): number {
   return a.seconds - b.seconds || a.nanos - b.nanos;
 }
@@ -83,7 +81,7 @@ function nanosOf(t: Timestamp): bigint {
   return BigInt(t.seconds) * 1_000_000_000n + BigInt(t.nanos);
 }
 
-/** Returns `t` + `sign` × `d`, or null outside the range. */
+/** Returns null outside the range. */
 export function moveTimestamp(t: Timestamp, d: Duration, sign: 1 | -1): Timestamp | null {
   let seconds = t.seconds + sign * d.seconds;
   let nanos = t.nanos + sign * d.nanos;
@@ -97,12 +95,11 @@ export function moveTimestamp(t: Timestamp, d: Duration, sign: 1 | -1): Timestam
   return timestampOf(seconds, nanos);
 }
 
-/** Returns `a` − `b`, or null if it does not fit into 64 bits of nanoseconds. */
+/** Returns null if nanoseconds do not fit into 64 bits. */
 export function timeBetween(a: Timestamp, b: Timestamp): Duration | null {
   return durationFromNanos(nanosOf(a) - nanosOf(b));
 }
 
-/** Returns the sum or difference of two durations, or null outside the range. */
 export function addDurations(a: Duration, b: Duration, sign: 1 | -1): Duration | null {
   return durationFromNanos(durationNanos(a) + BigInt(sign) * durationNanos(b));
 }

@@ -1,27 +1,24 @@
 /**
- * Why a fact could not be used: absent, JSON null, too old, of the wrong type, or the cost budget ran out.
- *
- * A host may bind markers with its own reasons.
+ * Why a fact could not be used: absent, JSON null, too old, of the wrong type, or budget spent. Hosts may bind other
+ * reasons.
  */
 export type Reason = "missing" | "null" | "stale" | "type" | "cost" | (string & {});
 
-/** One fact that made an expression unknown. */
 export interface Cause {
-  /** Dotted path from a variable, such as `facts.identity.roles[2]`; empty for `cost`. */
+  /** For example `facts.identity.roles[2]`; empty for `cost`. */
   readonly path: string;
   readonly reason: Reason;
 }
 
-/** Limit of collected causes, because a loop could collect millions. */
+/** Bounded, because a loop could collect millions of causes. */
 const causes_max = 64;
 
-/** Common base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
+/** Base of `Unknown` and `Failure`, so that one test distinguishes them from values. */
 export abstract class NonValue {}
 
 /**
- * The third truth value: an operand whose fact cannot be used. Immutable.
- *
- * Bindings may contain it anywhere. Selecting through it gives an unknown of the longer path.
+ * An operand whose fact cannot be used: the third truth value. Immutable. Bindings may contain it anywhere; selecting
+ * through it extends its path.
  */
 export class Unknown extends NonValue {
   readonly causes: readonly Cause[];
@@ -31,7 +28,6 @@ export class Unknown extends NonValue {
     this.causes = causes;
   }
 
-  /** Returns the unknown of a field or entry (`suffix` is `.name` or `[0]`). */
   below(suffix: string): Unknown {
     const [only] = this.causes;
     if (this.causes.length !== 1 || only === undefined || only.reason === "cost") return this;
@@ -39,15 +35,12 @@ export class Unknown extends NonValue {
   }
 }
 
-/** Returns a marker for bindings: the fact exists but must not be used, for example because it is stale. */
+/** Returns a marker for bindings: the fact must not be used, for example because it is stale. */
 export function unknown(path: string, reason: Reason): Unknown {
   return new Unknown([{ path, reason }]);
 }
 
-/**
- * A null fact that is bound as an absent key. It counts as missing, but compares definitely with the literal null.
- * Everything below it is unknown.
- */
+/** Counts as missing, but compares definitely with the literal null. Everything below it is unknown. */
 export class NullFact extends Unknown {}
 
 /** Returns a marker for bindings: the fact is null, which counts as missing. */
@@ -55,7 +48,7 @@ export function nullFact(path: string): Unknown {
   return new NullFact([{ path, reason: "null" }]);
 }
 
-/** An expression without a value: a division by zero, an overflow, text that is not a timestamp. */
+/** An error: a division by zero, an overflow, an invalid timestamp. */
 export class Failure extends NonValue {
   readonly message: string;
 
@@ -71,14 +64,13 @@ export function isNonValue(v: unknown): v is Unknown | Failure {
   return v instanceof NonValue;
 }
 
-/** Returns true if all causes are missing or null. */
 export function isAbsence(v: unknown): boolean {
   return v instanceof Unknown && v.causes.every((c) => c.reason === "missing" || c.reason === "null");
 }
 
-/** Merges both operands' causes. An unknown outweighs a failure, because its fact might make the failure irrelevant. */
+/** Keeps the unknown, because its fact might make the failure irrelevant. */
 export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Failure {
-  // After a cut-off, other causes are accidental.
+  // After a spent budget, other causes are accidental.
   if (a === SPENT || b === SPENT) return SPENT;
   if (a instanceof Failure) return b;
   if (b instanceof Failure || a === b) return a;
@@ -90,10 +82,7 @@ export function merge(a: Unknown | Failure, b: Unknown | Failure): Unknown | Fai
   return causes.length === a.causes.length ? a : new Unknown(causes);
 }
 
-/**
- * Returns the result of a strict operation with a non-value among its operands: all unknowns, or else the first
- * failure. Null if all are values.
- */
+/** Returns all unknowns, or else the first failure. Null if all operands are values. */
 export function combine(values: readonly unknown[]): Unknown | Failure | null {
   let found: Unknown | Failure | null = null;
   for (const v of values) if (isNonValue(v)) found = found === null ? v : merge(found, v);

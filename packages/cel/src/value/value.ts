@@ -4,10 +4,8 @@ import type { Timestamp } from "./timestamp.ts";
 import type { Failure, Unknown } from "./unknown.ts";
 
 /**
- * A value of an expression.
- *
- * double is number, int is bigint, uint is `Uint`, bytes is Uint8Array, a list is an array. A map is a plain object
- * (from bindings: string keys) or a `CelMap` (from a literal).
+ * Value of an expression: double is number, int is bigint, bytes is Uint8Array, a list is an array. A map is a plain
+ * object (from bindings) or a `CelMap` (from a literal).
  */
 export type Value =
   | null
@@ -28,7 +26,6 @@ export type Value =
   | readonly Value[]
   | { readonly [key: string]: Value };
 
-/** An unsigned 64-bit integer. */
 export class Uint {
   readonly unsigned: bigint;
 
@@ -37,7 +34,7 @@ export class Uint {
   }
 }
 
-/** A type as a value: the result of `type(x)`. */
+/** Result of `type(x)`. */
 export class TypeValue {
   readonly typeName: string;
 
@@ -46,10 +43,9 @@ export class TypeValue {
   }
 }
 
-/** A value that may be absent: the result of `a.?b` and `optional.of(x)`. */
+/** Result of `a.?b` and `optional.of(x)`. `held` is null if absent. */
 export class Optional {
   readonly present: boolean;
-  /** null when absent. */
   readonly held: Value;
 
   private constructor(present: boolean, held: Value) {
@@ -64,7 +60,7 @@ export class Optional {
   }
 }
 
-/** A normalized key: 1, 1u and 1.0 are one key. */
+/** Normalized: 1, 1u and 1.0 are one key. */
 export type MapKey = string | boolean | number | bigint;
 
 /** A map made by an expression. Keys are strings, bools and numbers, in source order. */
@@ -76,7 +72,7 @@ export class CelMap {
   }
 }
 
-/** Returns the normal form of a map key, or null for an invalid one (a fraction, null, a list, …). */
+/** Returns null for an invalid key (a fraction, null, a list). */
 export function mapKey(key: Value): MapKey | null {
   switch (typeof key) {
     case "string":
@@ -91,7 +87,6 @@ export function mapKey(key: Value): MapKey | null {
   }
 }
 
-/** Returns true for a JSON object: not null, an array, or an instance of our classes. */
 export function isRecord(v: unknown): v is { readonly [key: string]: Value } {
   if (typeof v !== "object" || v === null) return false;
   const proto: unknown = Object.getPrototypeOf(v);

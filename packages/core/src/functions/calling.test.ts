@@ -41,7 +41,7 @@ describe("inFederalWindow", () => {
 
 describe("localHourConsistent", () => {
   test("an hour that some US clock shows is possible, any other is not", () => {
-    // 18:00 UTC: from 14:00 in Puerto Rico (UTC-4) to 07:00 in Samoa (UTC-11); 04:00 the next day on Guam (UTC+10).
+    // 18:00 UTC is 14:00 in Puerto Rico (UTC-4), 07:00 in Samoa (UTC-11), and 04:00 the next day on Guam (UTC+10).
     const possible = Array.from({ length: 26 }, (_, hour) => hour).filter((hour) =>
       localHourConsistent(WEDNESDAY_18_UTC, hour),
     );
@@ -115,7 +115,7 @@ describe("nextCallingWindow", () => {
     expect(nextCallingWindow(at(now), states, hour)).toBe(expected);
   });
 
-  test("the promised hour is permitted when it comes", () => {
+  test("the returned hour is permitted when it begins", () => {
     const start = at("2026-11-18T00:00:00Z");
     fc.assert(
       fc.property(

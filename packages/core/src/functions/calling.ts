@@ -4,12 +4,11 @@ import { copiesOf } from "./tcpa-fallback.ts";
 
 const hour_ms = 3_600_000;
 const day_ms = 86_400_000;
-/** Military "states" do not name a place, so they count as unknown. */
+/** Military "states" name no place, so they are unknown. */
 const MILITARY: readonly string[] = ["AA", "AE", "AP"];
 const PLACES: ReadonlySet<string> = new Set(usStateCodes.filter((code) => !MILITARY.includes(code)));
 const byState: ReadonlyMap<string, StateCallingHours> = new Map(callingHours.map((row) => [row.state, row]));
 
-/** Returns an hour of the day, 0 to 23, or undefined for any other value. */
 const hourOf = (value: unknown): number | undefined => {
   const hour = typeof value === "bigint" ? Number(value) : value;
   return typeof hour === "number" && Number.isInteger(hour) && hour >= 0 && hour <= 23 ? hour : undefined;
@@ -18,8 +17,8 @@ const hourOf = (value: unknown): number | undefined => {
 const utcHour = (now_ms: number): number => Math.floor((((now_ms % day_ms) + day_ms) % day_ms) / hour_ms);
 
 /**
- * Returns by how many hours a local clock is ahead of UTC, given its current hour. US time zones are 4 to 11 hours
- * behind UTC. Guam and the Northern Marianas are 10 ahead. Undefined: no place in the United States shows that hour.
+ * Returns the difference of a local clock to UTC. US zones are 4 to 11 hours behind UTC; Guam is 10 ahead. Undefined:
+ * no US clock shows that hour.
  */
 const offsetHours = (now_ms: number, hour: number): number | undefined => {
   const behind = (utcHour(now_ms) - hour + 24) % 24;
@@ -29,10 +28,7 @@ const offsetHours = (now_ms: number, hour: number): number | undefined => {
 
 const weekdayAt = (instant_ms: number): number => new Date(instant_ms).getUTCDay();
 
-/**
- * Returns the possible weekdays (Sunday 0) at the recipient's place. One if the hour is possible. Otherwise yesterday,
- * today and tomorrow, because a wrong clock says nothing about the day.
- */
+/** Returns the possible weekdays, Sunday 0: yesterday to tomorrow if no US clock shows the hour. */
 const weekdays = (now_ms: number, hour: number): readonly number[] => {
   const offset = offsetHours(now_ms, hour);
   return offset === undefined
@@ -42,9 +38,7 @@ const weekdays = (now_ms: number, hour: number): readonly number[] => {
 
 const within = (hour: number, hours: DayHours): boolean => hours !== null && hour >= hours[0] && hour <= hours[1];
 
-/**
- * Returns the rows of the states to satisfy: the named ones. Every row if no state is known or one is not a US state.
- */
+/** Returns the rows of every state if one is unknown or none is named. */
 const rowsFor = (states: readonly string[]): readonly StateCallingHours[] =>
   states.length === 0 || states.some((state) => !PLACES.has(state))
     ? callingHours
@@ -55,30 +49,26 @@ const statesOf = (value: unknown): readonly string[] => {
   return [...new Set(list.map((state) => (typeof state === "string" ? state.trim().toUpperCase() : "??")))];
 };
 
-/**
- * Returns the recipient's states from every copy of the fact, upper case, without duplicates. More than one if copies
- * differ, none if nothing is known. Duplicate facts are combined so that the most protective one wins.
- */
+/** Collects every copy of the fact, because the most protective one must win. */
 export const recipientStates = (facts: unknown): string[] => [
   ...statesOf(copiesOf(facts, "recipient_state").filter((copy) => typeof copy === "string" && copy.trim() !== "")),
 ];
 
-/** Returns true if some place in the United States shows this hour now. Detects stale hours and server time. */
+/** Returns true if a US clock shows this hour now. Detects stale hours and server time. */
 export const localHourConsistent = (now_ms: number, hour: unknown): boolean => {
   const value = hourOf(hour);
   return value !== undefined && offsetHours(now_ms, value) !== undefined;
 };
 
-/** Returns true if the hour is in the federal window, 08:00 to 20:59 (47 CFR 64.1200(c)(1)). */
+/** Returns true from 08:00 to 20:59 (47 CFR 64.1200(c)(1)). */
 export const inFederalWindow = (hour: unknown): boolean => {
   const value = hourOf(hour);
   return value !== undefined && within(value, federalWindow);
 };
 
 /**
- * Returns true if a person may be called at this hour under the federal window and the hours of every named state. The
- * weekday follows from the current time and the local hour. Without a state, or with an unknown one, the hours of every
- * state must permit the call.
+ * Returns true if the federal window and every named state permit a call at this hour. Without a known state, every
+ * state must permit it.
  */
 export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown): boolean => {
   const value = hourOf(hour);
@@ -88,8 +78,8 @@ export const inCallingWindow = (now_ms: number, states: unknown, hour: unknown):
 };
 
 /**
- * Returns true if summer time may end between two instants. It ends on the first Sunday of November at two: 06:00 UTC
- * on the east coast, 11:00 UTC in the Aleutians.
+ * Returns true if summer time may end meanwhile: on the first Sunday of November, from 06:00 UTC (east coast) to 11:00
+ * UTC (Aleutians).
  */
 const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
   const november = Date.UTC(new Date(to_ms).getUTCFullYear(), 10, 1);
@@ -98,10 +88,10 @@ const summerTimeEnds = (from_ms: number, to_ms: number): boolean => {
 };
 
 /**
- * Returns the instant, RFC 3339 in UTC, when the next permitted hour begins for a recipient whose clock shows `hour`
- * now. "" if `hour` is not an hour, or no hour is permitted within eight days.
- * If summer time ends before, the hour is permitted with and without it. If it begins, the instant may be an hour late.
- * An hour that no US clock shows is not verified. Therefore a deferred action is decided again when its time comes.
+ * Returns when the next permitted hour begins (RFC 3339, UTC) for a local clock that shows `hour` now. "" if `hour` is
+ * not an hour, or if no hour within eight days is permitted. If summer time ends meanwhile, the hour is permitted with
+ * and without it. If summer time begins, the instant may be an hour late. Does not verify `hour`, so a deferred action
+ * must be decided again when it is due.
  */
 export const nextCallingWindow = (now_ms: number, states: unknown, hour: unknown): string => {
   const value = hourOf(hour);

@@ -1,10 +1,7 @@
 import { instantOf } from "./dates.ts";
 import { at, given, isRecord, squash } from "./text.ts";
 
-/**
- * The current state of a consent record. A withdrawal overrides a status. A doubtful record is `unknown`, never
- * `granted`.
- */
+/** A withdrawal overrides a status. A doubtful record is `unknown`. */
 export type ConsentState = "granted" | "refused" | "unknown";
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
@@ -15,19 +12,19 @@ const REFUSED = words(
   "refused denied declined rejected no false withdrawn revoked expired optedout optout objected cancelled canceled " +
     "notgiven notgranted none lapsed terminated inactive invalid",
 );
-/** Keys that mark a withdrawal, squashed. Their value is a flag, a date or a text. */
+/** Keys of a withdrawal. The value is a flag, a date or a text. */
 const withdrawnKey =
   /withdrawn|withdrew|withdrawal|revoked|revocation|refused|refusal|denied|declined|rejected|cancell?ed|cancellation|rescinded|optedout|unsubscribed|terminated|suspended|invalidated|^donot(?:call|contact)$|^expired$|^(?:withdraw|revoke|optout)(?:at|on|date|time)?$/;
-/** Keys of those that only describe how to withdraw. */
+/** Keys that only describe how to withdraw. */
 const howKey = /right|instruction|procedure|link|url/;
-/** Keys that mark a withdrawal if they are false. */
+/** Keys that mean a withdrawal if false. */
 const inForceKey = /^(?:is)?(?:active|valid|inforce)$/;
 const denyingKey = /^(?:is|was)?(?:not|never|non)/;
 const expiryKey =
   /expir|^valid(?:ity)?(?:to|until|till|through|thru|end)|^(?:date)?end(?:s|ed|ing)?(?:at|on|date|time)?$|notafter|^until$/;
 const givenKey = /^(?:granted|given|obtained|signed)(?:at|on|date)$/;
 const statusKey = /^(?:consent)?(?:status|state)$|^(?:consent|granted|given|consented|optedin)$/;
-/** A consent dated in the future is not given yet. This much difference between two clocks is tolerated. */
+/** Tolerated difference of clocks. A consent that is dated later is not given yet. */
 const clock_skew_ms = 5 * 60_000;
 
 const stateOfText = (text: string): ConsentState => {
@@ -44,7 +41,7 @@ const stateOfStatus = (status: unknown): ConsentState =>
         ? stateOfText(status)
         : "unknown";
 
-/** Returns true for a mark of withdrawal: a date, also in the future, true, or any text that does not deny it. */
+/** Returns true for `true`, any date, or any text that does not deny the withdrawal. */
 const marks = (value: unknown): boolean =>
   given(value) &&
   value !== false &&
@@ -52,7 +49,6 @@ const marks = (value: unknown): boolean =>
   !(typeof value === "string" && ["no", "false", "none"].includes(squash(value))) &&
   !(Array.isArray(value) && value.length === 0);
 
-/** The members of a record, with squashed keys. */
 type Fields = readonly (readonly [key: string, value: unknown])[];
 const fieldsOf = (record: Readonly<Record<string, unknown>>): Fields =>
   Object.entries(record)
@@ -80,9 +76,8 @@ const notYetGiven = (now_ms: number, fields: Fields): boolean =>
   });
 
 /**
- * Returns the state of a consent record at `now_ms`. In force means: given, not withdrawn, not expired, not dated in
- * the future. An expiry at this instant has expired. Keys are compared without case and punctuation. Texts and booleans
- * are read as a status. See GDPR Art. 7(3).
+ * Returns granted for a consent that is given, not withdrawn, not expired and not dated in the future (GDPR Art. 7(3)).
+ * Ignores case and punctuation in keys.
  */
 export const consentState = (now_ms: number, value: unknown): ConsentState => {
   if (!isRecord(value)) return stateOfStatus(value);
@@ -99,7 +94,6 @@ export const consentState = (now_ms: number, value: unknown): ConsentState => {
 type OptOut = "out" | "in" | "unknown";
 
 const outKey = /^(?:opt(?:ed)?out|donot(?:sell|share|sellorshare))$/;
-/** A refusal of sale or sharing alone, which the law names together. A "no" here says nothing about the other one. */
 const partOutKey =
   /^(?:opt(?:ed)?out|donot(?:sell|share))(?:of|from)?(?:sale|selling|sharing|saleorsharing|saleandsharing)$|^(?:sale|selling|sharing|saleorsharing|saleandsharing)opt(?:ed)?out$/;
 /** Keys that mean "permitted" if true. */
@@ -138,18 +132,15 @@ const optOut = (value: unknown): OptOut => {
   return said.length > 0 && !said.includes("unknown") ? "in" : "unknown";
 };
 
-/** Returns true if a later opt-in, with a date after the opt-out's, cancels an opt-out date. */
+/** Returns true if a later, dated opt-in cancels the opt-out. */
 const optedInLater = (record: Readonly<Record<string, unknown>>, out_dates: readonly unknown[]): boolean => {
   const back = instantOf(at(record, "opted_in_at"));
   const isBefore = (date: unknown): boolean => back !== undefined && (instantOf(date) ?? Infinity) < back;
   return out_dates.every(isBefore) && at(record, "opted_out") === false;
 };
 
-/**
- * Returns true if a consumer's record says that sale or sharing was opted out of. The most protective of its fields
- * wins. Keys are compared without case and punctuation.
- */
+/** Returns true if any field of a consumer's record opts out of sale or sharing. */
 export const optedOut = (value: unknown): boolean => optOut(value) === "out";
 
-/** Returns true if a consumer's record says whether it was opted out, and all its flags are readable. */
+/** Returns true if the record says whether the consumer opted out, and all its flags are readable. */
 export const optOutKnown = (value: unknown): boolean => optOut(value) !== "unknown";

@@ -2,12 +2,10 @@ const day_ms = 86_400_000;
 const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
-/** The result of `daysSince` for an invalid or future date. Larger than any limit of a rule. */
 const infinitely_old_days = 1e9;
 
 /**
- * Returns the first instant of a day. Months may exceed 12. `Date.UTC` reads the years 0 to 99 as those of the
- * twentieth century.
+ * Returns the first instant of a day. Months may exceed 12. `Date.UTC` would read the years 0 to 99 as 1900 to 1999.
  */
 const midnightOf = (year: number, month: number, day: number): number =>
   new Date(0).setUTCFullYear(year, month - 1, day);
@@ -15,8 +13,8 @@ const midnightOf = (year: number, month: number, day: number): number =>
 const daysInMonth = (year: number, month: number): number => new Date(midnightOf(year, month + 1, 0)).getUTCDate();
 
 /**
- * Returns the instant of an ISO 8601 date or date-time in milliseconds, or undefined for other values. A date alone is
- * its first instant in UTC, a time without a zone is UTC. 30 February is invalid, although `Date` reads it as 2 March.
+ * Returns the instant of an ISO 8601 date or date-time (default UTC) in milliseconds; undefined for other values.
+ * Refuses 30 February, which `Date` reads as 2 March.
  */
 export const instantOf = (value: unknown): number | undefined => {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
@@ -37,7 +35,7 @@ export const instantOf = (value: unknown): number | undefined => {
   return Number.isFinite(instant) ? instant : undefined;
 };
 
-/** Returns the calendar days in UTC from a date to now. The same day is 0. Invalid values and future days are 1e9. */
+/** Returns calendar days in UTC. 1e9 for invalid values and future days. */
 export const daysSince = (now_ms: number, value: unknown): number => {
   const instant = instantOf(value);
   if (instant === undefined) return infinitely_old_days;
@@ -46,8 +44,8 @@ export const daysSince = (now_ms: number, value: unknown): number => {
 };
 
 /**
- * Returns true if today is not after the anniversary `months` after the date, by the UTC calendar. In a month without
- * that day, the last day counts. False for an invalid or future date, and for a count that is not a whole number.
+ * Returns true until the anniversary (UTC), `months` after the date. A month without that day counts its last day.
+ * False for invalid or future dates.
  */
 export const withinMonths = (now_ms: number, value: unknown, months: unknown): boolean => {
   const count = typeof months === "bigint" ? Number(months) : months;
@@ -60,7 +58,7 @@ export const withinMonths = (now_ms: number, value: unknown, months: unknown): b
   return Math.floor(now_ms / day_ms) * day_ms <= midnightOf(year, month, day);
 };
 
-/** Returns true if now is strictly before the date. False for an invalid date. */
+/** Returns false for an invalid date. */
 export const nowBefore = (now_ms: number, value: unknown): boolean => {
   const instant = instantOf(value);
   return instant !== undefined && now_ms < instant;

@@ -1,26 +1,21 @@
 import { isRecord, phrase } from "./text.ts";
 
-/** Words that mean that a matter was rejected or is no longer valid. */
 const failed_words =
   "rejected|refused|denied|declined|disapproved|failed|fail|unsuccessful|revoked|withdrawn|rescinded|cancelled|canceled|" +
   "invalid|void|voided|lapsed|terminated|suspended|superseded|obsolete";
 const FAILED = new Set(failed_words.split("|"));
-/** Whole phrases that mean that there is no evidence, or none yet. */
+/** Whole phrases that mean "no evidence" or "not yet". */
 const NOTHING = new Set(
   (
     "|no|none|na|n a|nil|null|undefined|unknown|missing|absent|false|todo|to do|tbd|tba|tbc|planned|in progress|" +
     `incomplete|inactive|pending|draft|expired|not|0|x|test|placeholder|${failed_words}`
   ).split("|"),
 );
-/**
- * Beginnings with the same meaning: "not started", "pending approval", "draft v2", "expired 2025", "under review by
- * legal".
- */
+/** Beginnings with the same meaning: "pending approval", "draft v2", "under review by legal". */
 const notYet =
   /^(?:(?:not|pending|draft|expired|none|todo|tbd|awaiting|n a) |(?:wip|work in progress|(?:in|under) review|unsigned|unapproved)(?: |$))/u;
 /**
- * Phrases that mean this only as an answer by themselves. Within a record, "no reason for concern" or "to be reviewed
- * in May" may be a finding.
+ * Phrases that mean "no evidence" only as a whole answer. Within a record, "no reason for concern" may be a finding.
  */
 const noAnswer =
   /^(?:to be |in preparation|no (?:ticket|assessment|lia|plan|approval|justification|reason|reference|ref|documentation|evidence)(?: yet)?$)/u;
@@ -30,15 +25,14 @@ const textDocumented = (text: string): boolean => {
   return !NOTHING.has(words) && !notYet.test(words);
 };
 
-/** Returns true for a text that, anywhere in a record, means that the matter failed or is unfinished. */
 const failed = (value: unknown): boolean =>
   value === false || (typeof value === "string" && value.trim() !== "" && !textDocumented(value));
 
-/** Flags that mean the same of a record if they are true. */
+/** Flags that mean "failed" if true. */
 const failedFlags = new Set(`expired|incomplete|missing|absent|pending|draft|placeholder|${failed_words}`.split("|"));
-/** Keys that hold the outcome of a matter. Their text may have more words ("rejected by legal"). */
+/** Keys of an outcome. The text may have more words ("rejected by legal"). */
 const outcomeKey = /(?:status|state|outcome|result|decision|conclusion|verdict)$/i;
-/** Words that reverse the meaning of such a text: "no controls failed". */
+/** Words that reverse the meaning of an outcome: "no controls failed". */
 const DENYING = new Set(["no", "none", "nothing", "nobody", "never", "without", "0"]);
 
 const failedOutcome = (text: string): boolean => {
@@ -47,7 +41,6 @@ const failedOutcome = (text: string): boolean => {
   return FAILED.has(words.at(-1) as string) && !words.some((word) => DENYING.has(word));
 };
 
-/** Returns true if any part of a record, at any depth, means that the matter failed. */
 const holdsFailure = (record: unknown): boolean => {
   const queue = [record];
   while (queue.length > 0) {
@@ -76,8 +69,7 @@ const evidence = (value: unknown, depth: number): boolean => {
 };
 
 /**
- * Returns true if evidence is given: true, a text that does not mean "none" or "not yet", or a list with such an entry.
- * A record is evidence if it has content and, at any depth, no false flag, no true flag like `expired`, and no failed
- * status. Everything else is not documented. Numbers alone are not evidence.
+ * Returns true if evidence is given: true, a text other than "none" or "not yet", or a list with one. A record needs
+ * content and, at any depth, no false flag, no true flag like `expired`, and no failed status. Numbers are no evidence.
  */
 export const documented = (value: unknown): boolean => evidence(value, 0);

@@ -1,27 +1,23 @@
 import { frameworkSpellings, notApplicableWords } from "./tables/frameworks.ts";
 import { at, given, isRecord, phrase, squash } from "./text.ts";
 
-/** Whether a framework applies according to the facts. */
 export type FrameworkState = "yes" | "no" | "unknown";
 
 const depth_max = 12;
 /**
- * Text that may follow a framework's name: its version, level or section. No word here may be composed of others
- * ("lvl", "li" are), because a long text could then be read in too many ways.
+ * Text after a framework's name: version, level or section. No word may be composed of others, because a long text
+ * could then be read in too many ways.
  */
 const version =
   /^(?:\d|v|version|r|rev|revision|i|l|level|low|moderate|medium|high|impact|saas|baseline|tailored|section|act|x)*$/;
-/** Maximum words of a text, and maximum words after a framework's name. More words mean something else. */
+/** Maximum words of a text, and after a framework's name. Longer texts mean something else. */
 const words_max = 16;
 const words_after_max = 6;
-/** Words that mean that the framework does not apply. */
 const denying = /^(?:no|not|non|never|none|na|n|exempt|excluded|out|outside|except|inapplicable|without|instead)$/;
-/** Separators of several frameworks in one text. */
 const between = /[,;/&+|\n]|\sand\s/i;
-/** Keys in a framework's own record that say whether it applies. */
 const scopeKeys = new Set(["applicable", "applies", "inscope", "enabled", "required", "active", "status", "scope"]);
 
-/** Walks the facts once. A "yes" anywhere is the most protective finding and ends the walk. */
+/** Stops at the first "yes", the most protective finding. */
 class Search {
   readonly spellings: readonly string[];
   no = false;
@@ -36,9 +32,8 @@ class Search {
   }
 
   /**
-   * Returns true if a text begins with the name: "CMMC Level 2 (C3PAO)", "GDPR (EU) 2016/679". A match may mean yes,
-   * but never no: `fedramp_authorized: false` and "GDPR (UK)" in a list of inapplicable frameworks say nothing about
-   * FedRAMP or the GDPR.
+   * Returns true if a text begins with the name: "CMMC Level 2 (C3PAO)". A match may mean yes, never no: "GDPR (UK)" in
+   * a list of inapplicable frameworks does not exclude the GDPR.
    */
   private begins(text: string): boolean {
     return text.split(between).some((part) => {
@@ -55,10 +50,7 @@ class Search {
     return this.spellings.some((spelling) => word.startsWith(spelling) && version.test(word.slice(spelling.length)));
   }
 
-  /**
-   * Returns true if the framework is found to apply. `denied`: a key above says that the listed frameworks do not
-   * apply.
-   */
+  /** `denied`: a key above says that the listed frameworks do not apply. */
   finds(value: unknown, denied: boolean, depth: number): boolean {
     if (depth > depth_max) return false;
     if (typeof value === "string")
@@ -83,10 +75,7 @@ class Search {
   }
 }
 
-/**
- * Returns the meaning of the value beside a framework's name. A record may have a scope flag. Any other value with
- * content is yes.
- */
+/** Returns the meaning of the value beside a framework's name. Content means yes. */
 const said = (value: unknown): FrameworkState => {
   if (value === null || value === undefined) return "unknown";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -104,15 +93,12 @@ const said = (value: unknown): FrameworkState => {
   return Object.keys(value).length === 0 ? "unknown" : "yes";
 };
 
-/**
- * The answers by facts object, because about ten policies ask the same few questions about the same immutable object.
- */
+/** Cached, because about ten policies ask the same questions about the same facts. */
 const answers = new WeakMap<object, Map<string, FrameworkState>>();
 
 /**
- * Returns whether `regulatory.applicable_frameworks` names a framework as applying. Searches keys and values at any
- * depth without regard to case and punctuation. If two places differ, "yes" wins: a framework is out of scope only if
- * no place includes it.
+ * Returns whether `regulatory.applicable_frameworks` names the framework as applying. Searches at any depth, ignoring
+ * case and punctuation. "yes" wins over "no".
  */
 export const framework = (facts: unknown, name: unknown): FrameworkState => {
   const value = at(facts, "regulatory", "applicable_frameworks");

@@ -10,7 +10,6 @@ const cel = environment({ variables: { facts: DYN, x: DYN, y: DYN }, functions: 
 const evaluate = (source: string, bindings: Readonly<Record<string, unknown>>) =>
   cel.compile(source).evaluate({ facts: {}, ...bindings }, { now: NOW });
 
-/** One call of each function on `x` (and `y`). */
 const CALLS = domainFunctions.map(({ name, parameters }) => {
   const args = parameters.map((_, at) => (at === 0 ? "x" : name === "framework" ? '"gdpr"' : "y"));
   return [name, `${name}(${args.join(", ")})`] as const;
@@ -106,7 +105,7 @@ describe("the budget", () => {
     expect(once).toBeGreaterThan(500);
     expect(ask("gdpr", "gdpr", "gdpr")).toBeLessThan(once + 20);
     expect(ask("gdpr", "hipaa", "gdpr", "hipaa")).toBeGreaterThan(once * 2 - 20);
-    // The next evaluation is charged again, although the answer is cached.
+    // The second call is charged, although the answer is cached.
     expect(ask("gdpr")).toBe(once);
   });
 });

@@ -69,10 +69,9 @@ const timed = (
 const STATES = listOf(DYN);
 
 /**
- * The domain functions of the policy language, ready for an environment. All are total: an argument of any type gives a
- * value. In doubt the value is the protective one. If neither value is protective (`listed`, `aiVoice`), the result is
- * unknown. A missing, null or stale argument makes the result unknown, except for `known`, which tests this. If `facts`
- * is passed as a whole, markers for stale facts count as missing.
+ * The functions of the policy language. Arguments of any type give a value; in doubt, the protective one. If neither
+ * value is protective (`listed`, `aiVoice`), the result is unknown. A missing, null or stale argument makes every
+ * result unknown, except that of `known`. Within whole `facts`, stale facts count as missing.
  */
 export const domainFunctions: readonly HostFunction[] = [
   pure("documented", [DYN], BOOL, documented),

@@ -2,17 +2,14 @@ import { type CallContext, CelMap, type Size, Timestamp, Uint } from "@countersi
 import { copiesOf } from "./tcpa-fallback.ts";
 import { at, isRecord } from "./text.ts";
 
-/** How a function reads its arguments, and its cost in units of the budget. */
 export interface Reading {
   readonly as: (value: unknown) => unknown;
   readonly units: (call: CallContext, args: readonly unknown[]) => number;
-  /** Returns the maximum units for arguments within these sizes. */
+  /** Maximum units for these sizes. */
   readonly most: (sizes: readonly Size[]) => number;
 }
 
-/**
- * Returns true for values that expressions create but JSON lacks: an int or uint, a timestamp, a map, a list of those.
- */
+/** Returns true for values that JSON lacks. */
 const isOwnKind = (value: unknown): boolean =>
   typeof value === "bigint" ||
   value instanceof Uint ||
@@ -20,17 +17,15 @@ const isOwnKind = (value: unknown): boolean =>
   value instanceof CelMap ||
   (Array.isArray(value) && value.some(isOwnKind));
 
-/** Returns an int as a number, if exact. */
 const plainNumber = (value: unknown): unknown => {
   if (value instanceof Uint) return plainNumber(value.unsigned);
   return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 };
 
-/** Returns an int as a number, and a timestamp as its date. */
 const plainScalar = (value: unknown): unknown =>
   value instanceof Timestamp ? new Date(value.toMilliseconds()) : plainNumber(value);
 
-/** Returns a value as JSON, except that timestamps become dates: ints as numbers, maps as plain records. */
+/** Converts ints to numbers, maps to plain records, timestamps to dates. */
 const plain = (value: unknown): unknown => {
   if (!isOwnKind(value)) return value;
   if (Array.isArray(value)) return value.map(plain);
@@ -39,13 +34,13 @@ const plain = (value: unknown): unknown => {
 };
 
 /**
- * Counts one unit for two values, and one for 32 characters of texts and keys (twice `chars_a_half`). Stops counting
- * after `enough`.
+ * Counts one unit for two values, and one for 32 characters of texts and keys (twice `chars_a_half`). Stops after
+ * `enough`.
  */
 const unitsOf = (value: unknown, enough = Number.POSITIVE_INFINITY, chars_a_half = 16): number => {
   if (typeof value === "string") return Math.floor(value.length / (2 * chars_a_half));
   if (typeof value !== "object" || value === null) return 0;
-  // Not recursive, because a value of an expression may be nested deeper than the stack.
+  // Not recursive, because a value may be nested deeper than the stack.
   const pending: unknown[] = [value];
   let halves = 0;
   while (pending.length > 0 && halves <= enough * 2) {
@@ -68,23 +63,20 @@ const total = <T>(values: readonly T[], of: (value: T) => number): number =>
   values.reduce((sum, value) => sum + of(value), 0);
 const mostOfAll = (sizes: readonly Size[]): number => total(sizes, ({ values, text }) => values / 2 + text / 32);
 
-/** Reads everything in the arguments. */
+/** Reads all contents. */
 export const whole: Reading = {
   as: plain,
   units: ({ left }, args) => total(args, (arg) => unitsOf(arg, left)),
   most: mostOfAll,
 };
 
-/**
- * Reads everything, and matches several patterns against each text of the first argument: one unit for 8 characters.
- */
+/** Matches several patterns against each text of the first argument: one unit for 8 characters. */
 export const texts: Reading = {
   as: plain,
   units: ({ left }, [first, ...others]) => unitsOf(first, left, 4) + total(others, (arg) => unitsOf(arg, left)),
   most: ([first, ...others]) => (first === undefined ? 0 : first.values / 2 + first.text / 8) + mostOfAll(others),
 };
 
-/** Reads texts and numbers only. */
 export const scalars: Reading = {
   as: plainScalar,
   units: (_call, args) => total(args, (arg) => (typeof arg === "string" ? arg.length >> 5 : 0)),
@@ -94,27 +86,26 @@ export const scalars: Reading = {
 const unitsOfNames = (value: unknown): number =>
   Array.isArray(value) ? value.length >> 2 : typeof value === "string" ? value.length >> 3 : 0;
 
-/** Reads lists, and texts that list names, but not the contents of entries. */
+/** Reads lists and texts, but not the contents of entries. */
 export const names: Reading = {
   as: (value) => (Array.isArray(value) ? value.map(plainNumber) : plainNumber(value)),
   units: (_call, args) => total(args, unitsOfNames),
   most: (sizes) => total(sizes, ({ items, chars }) => items / 4 + chars / 8),
 };
 
-/** Reads every copy of one fact when all facts are passed. */
 export const copies = (name: string): Reading => ({
   as: plain,
   units: ({ left }, [facts]) => unitsOf(facts instanceof CelMap ? facts : copiesOf(facts, name), left),
   most: mostOfAll,
 });
 
-/** Facts this small are charged at every call, which is cheaper than counting calls. */
+/** Facts up to this size are charged at every call, because remembering them costs more. */
 const small = 32;
-/** The sizes of larger facts, and by the bindings of an evaluation the facts in which a name was last searched. */
+/** Sizes of larger facts; and for each evaluation, by name, the facts that were last searched. */
 const sizesKnown = new WeakMap<object, number>();
 const lookedThrough = new WeakMap<object, Map<unknown, unknown>>();
 
-/** Reads all frameworks, once for each name in an evaluation, because `framework` caches the answer. */
+/** Charges for all frameworks once for each name and evaluation, because `framework` caches the answer. */
 export const frameworks: Reading = {
   as: plain,
   units: (call, [facts, name]) => {

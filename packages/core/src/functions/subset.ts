@@ -1,9 +1,6 @@
 import { type Unknown, unknown } from "@countersign/cel";
 
-/**
- * Returns the entries of a list, or of a text that lists names separated by commas, semicolons or line breaks.
- * Otherwise undefined.
- */
+/** Returns the entries of a list, or of a text with commas, semicolons or line breaks. Undefined for other values. */
 const entriesOf = (value: unknown): readonly unknown[] | undefined => {
   if (Array.isArray(value)) return value;
   if (typeof value !== "string") return undefined;
@@ -15,11 +12,7 @@ const entriesOf = (value: unknown): readonly unknown[] | undefined => {
 
 const NAMES = new Set(["string", "number", "bigint", "boolean"]);
 
-/**
- * Returns true if every entry of the first is in the second. Both may be lists or texts that list names. False for any
- * other value, and for an entry that is not a plain value. The empty list is a subset of every list. No entry is a
- * wildcard.
- */
+/** Accepts lists, and texts that list names. False for other values. There are no wildcards. */
 export const subset = (inner: unknown, outer: unknown): boolean => {
   const [wanted, allowed] = [entriesOf(inner), entriesOf(outer)];
   if (wanted === undefined || allowed === undefined) return false;
@@ -27,16 +20,13 @@ export const subset = (inner: unknown, outer: unknown): boolean => {
   return wanted.every((entry) => NAMES.has(typeof entry) && names.has(entry));
 };
 
-/**
- * Returns the entries of the first that are also in the second, in the first's order, without duplicates. [] for an
- * unreadable value.
- */
+/** Returns entries in the first's order, without duplicates. [] for an unreadable value. */
 export const intersect = (inner: unknown, outer: unknown): unknown[] => {
   const allowed = new Set(entriesOf(outer) ?? []);
   return [...new Set(entriesOf(inner) ?? [])].filter((entry) => NAMES.has(typeof entry) && allowed.has(entry));
 };
 
-/** Returns the entries of a list or of a text that lists names, without duplicates. [] for any other value. */
+/** Returns [] for a value that is neither a list nor a text. */
 export const entries = (value: unknown): unknown[] => [...new Set(entriesOf(value) ?? [])];
 
 const folded = (value: unknown): unknown => (typeof value === "string" ? value.trim().toLowerCase() : value);
@@ -44,9 +34,9 @@ const isReadable = (value: unknown): boolean => value === null || value === unde
 const unreadable = unknown("", "a name that is neither a text nor a number");
 
 /**
- * Returns true if a name is the other value or one of its entries. Case and surrounding spaces are ignored, because
- * rules use this to forbid names, and another spelling must not pass. Unreadable values must not pass either: the
- * result is unknown if the name is a list or an object, or if it is not found and an entry is one.
+ * Returns true if a name is the other value or one of its entries. Rules forbid names with this, so case and
+ * surrounding spaces are ignored. Unknown if the name is a list or an object, or if an entry is one and no other
+ * matches.
  */
 export const listed = (name: unknown, value: unknown): boolean | Unknown => {
   if (!isReadable(name)) return unreadable;

@@ -1,7 +1,7 @@
 import { isAbsence } from "@countersign/cel";
 import { at, given, isRecord } from "./text.ts";
 
-/** The flat TCPA facts, and their names in the container `regulatory.tcpa`. */
+/** Flat TCPA facts, and their names in `regulatory.tcpa`. */
 const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ["tcpa_consent", ["tcpa_consent", "consent"]],
   ["dnc_registry_status", ["dnc_registry_status", "registry_status"]],
@@ -15,16 +15,11 @@ const CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ["recipient_state", ["recipient_state"]],
 ]);
 
-/** The fact that is the container. */
 export const container_fact = "regulatory.tcpa";
 
-/** The flat facts, as `category.field`, that the container can hold. */
 export const containedFacts: readonly string[] = [...CONTAINED.keys()].map((name) => `regulatory.${name}`);
 
-/**
- * Returns the regulatory facts with every missing flat TCPA fact filled from the container `regulatory.tcpa`. A given
- * flat fact stays. Returns the same object if nothing is missing.
- */
+/** Fills missing flat TCPA facts from `regulatory.tcpa`. Returns the same object if nothing is missing. */
 export const withTcpaFallback = <T>(regulatory: T): T => {
   const container = at(regulatory, "tcpa");
   if (!isRecord(regulatory) || !isRecord(container)) return regulatory;
@@ -37,14 +32,13 @@ export const withTcpaFallback = <T>(regulatory: T): T => {
   return Object.keys(filled).length === 0 ? regulatory : ({ ...regulatory, ...filled } as T);
 };
 
-/** The places of the copies of one fact in the contract: two categories, and the container. */
 const COPIES = [["environmental"], ["regulatory"], ["regulatory", "tcpa"]] as const;
 
-/** Returns every given copy of one fact from `environmental`, `regulatory` and the container. */
+/** Returns the given copies of one fact from both categories and the container. */
 export const copiesOf = (facts: unknown, name: string): readonly unknown[] =>
   COPIES.map((place) => at(facts, ...place, name)).filter(isGiven);
 
-/** Returns the path of the first copy that is not as wanted. Undefined: all are. */
+/** Returns the path of the first copy that is not as wanted. */
 export const copyUnlike = (facts: unknown, name: string, isWanted: (copy: unknown) => boolean): string | undefined => {
   const place = COPIES.find((each) => {
     const copy = at(facts, ...each, name);

@@ -1,6 +1,6 @@
 /**
- * Returns the text in lower case and one spelling: full-width letters and separate accents become plain letters. NFKC
- * is not used, because it turns the sign "™" into the letters "TM", which would become part of a name.
+ * Returns lower case, with full-width letters and separate accents as plain letters. NFKC would turn the sign "™" into
+ * the letters "TM".
  */
 const plain = (text: string): string =>
   text
@@ -8,28 +8,23 @@ const plain = (text: string): string =>
     .replace(/[\uff01-\uff5e]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
     .toLowerCase();
 
-/** Returns a word for comparing: lower case, letters and digits only (any script). */
+/** Returns a word for comparing: lower case, letters and digits of any script. */
 export const squash = (text: string): string => plain(text).replace(/[^\p{L}\p{N}]+/gu, "");
 
-/** Returns a phrase for comparing: lower case, every run of other characters as one space, trimmed. */
+/** Returns a phrase for comparing: lower case, other characters as one space, trimmed. */
 export const phrase = (text: string): string =>
   plain(text)
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/**
- * Returns true for a plain record: not null, not a list, not an instance of a class (such as a marker for stale facts).
- */
+/** Returns false for class instances, such as a marker for stale facts. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 };
 
-/**
- * Returns the own property at a path, or undefined. Inherited properties are never read, because facts may have keys
- * such as `constructor`.
- */
+/** Ignores inherited properties, because facts may have keys such as `constructor`. */
 export const at = (value: unknown, ...path: readonly string[]): unknown => {
   let here = value;
   for (const key of path) {
@@ -39,5 +34,5 @@ export const at = (value: unknown, ...path: readonly string[]): unknown => {
   return here;
 };
 
-/** Returns true if a fact was given. Null counts as missing. */
+/** Null counts as missing. */
 export const given = (value: unknown): boolean => value !== undefined && value !== null;

@@ -2,8 +2,8 @@ const spelling = /^(?:tls)?[\s_-]*v?[\s_.-]*1(?:[._-]?([0-3]))?$/i;
 const KNOWN = new Set([1, 1.1, 1.2, 1.3]);
 
 /**
- * Returns the TLS version as a number: 1, 1.1, 1.2 or 1.3, from a number or from spellings such as "1.3", "tls_1_3",
- * "TLSv1.2", "TLS 1.2". SSL, other numbers and other texts are 0, so that `tls(x) >= 1.2` is safe.
+ * Returns the version of 1, 1.1, 1.2, 1.3, "tls_1_3", "TLSv1.2", "TLS 1.2". SSL and other values are 0, so `tls(x) >=
+ * 1.2` is safe.
  */
 export const tls = (value: unknown): number => {
   if (typeof value === "bigint") return value === 1n ? 1 : 0;

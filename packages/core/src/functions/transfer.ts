@@ -10,9 +10,8 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const article49 = /^(?:gdpr)?art(?:icle)?49(?:1?[a-g])?$/;
 
 /**
- * Returns true if personal data may be transferred to a country (GDPR Art. 44 to 49). True inside the EEA, to a country
- * with an adequacy decision, and to the United States under the Data Privacy Framework. True for other countries under a
- * named mechanism of Chapter V. A country without a two-letter code never passes.
+ * Returns true if personal data may go to a country (GDPR Art. 44 to 49): in the EEA, with an adequacy decision, to the
+ * United States under the Data Privacy Framework, or under a mechanism of Chapter V. False without a two-letter code.
  */
 export const transferOk = (country: unknown, mechanism: unknown): boolean => {
   const given = typeof country === "string" ? country.trim().toUpperCase() : "";

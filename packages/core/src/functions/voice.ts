@@ -7,8 +7,8 @@ const ARTIFICIAL = new Set(["aivoice", "artificialvoice", "syntheticvoice", "ai"
 
 /**
  * Returns true if a call uses an AI voice (FCC 24-17): any copy of `ai_voice_detected` is true, or the method names
- * one. Another copy with "false" does not change this. Without a true copy, a stale copy or one that is not a boolean
- * makes the result unknown. Otherwise an old "true" or a text would switch the rules on AI voices off.
+ * one. Without a true copy, a stale or unreadable copy makes the result unknown. Otherwise it would switch the rules
+ * off.
  */
 export const aiVoice = (facts: unknown): boolean | Unknown => {
   const method = at(facts, "environmental", "communication_method");
@@ -20,9 +20,7 @@ export const aiVoice = (facts: unknown): boolean | Unknown => {
   return wrong === undefined ? false : unknown(wrong, "type");
 };
 
-/**
- * Returns true if an AI voice is disclosed: at least one copy of `ai_voice_disclosure` documents it and none denies it.
- */
+/** At least one copy must document the disclosure, and none deny it. */
 export const aiDisclosed = (facts: unknown): boolean => {
   const copies = copiesOf(facts, "ai_voice_disclosure");
   return copies.length > 0 && copies.every(documented);

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../../../scripts/property-runs.ts";
 import { addresses, unnamedAddresses, unnamedLinks } from "./web-addresses.ts";
 
-/** Returns the links of a parameter without letters, and all addresses. */
 const links = (value: unknown) => unnamedLinks({ p: value }, {});
 const both = (value: unknown) => [links(value), addresses(value)];
 

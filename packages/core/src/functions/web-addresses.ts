@@ -3,14 +3,13 @@ import { readUrl } from "../values/read-url.ts";
 import { fileExtensions } from "./tables/file-extensions.ts";
 import { at, isRecord } from "./text.ts";
 
-/** Names of parameters that hold an address. Their whole text is read as a client would read it. */
+/** Parameters with these names hold an address, read as a client reads it. */
 const addressWords = new Set(
   ["url", "uri", "href", "link", "host", "hostname", "domain", "website", "webhook", "endpoint"].flatMap((word) => [
     word,
     `${word}s`,
   ]),
 );
-/** HTML entities for the characters of an address, and for invisible characters. */
 const entities: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ period: ".", colon: ":", sol: "/", bsol: "\\", commat: "@", quest: "?", num: "#", percnt: "%" }),
   ...Object.entries({ amp: "&", shy: "", zwj: "", zwnj: "", ZeroWidthSpace: "", NoBreak: "", Tab: "", NewLine: "" }),
@@ -25,48 +24,44 @@ const host = String.raw`(?:${name}|${number}|\[[0-9a-f.]*:[0-9a-f.:]+\])(?!_*[\p
 const rest = String.raw`[^\s<>"'${"`"}]*`;
 const tail = String.raw`(?<port>\.?:\d{1,5})?\.?(?<path>[\\/?#]${rest})?`;
 
-/** `scheme://…`, and `//…` without a scheme. Each pattern starts once in a run of characters, so none takes quadratic time. */
+/** Each pattern starts once in a run of characters, so matching stays linear. */
 const slashed = new RegExp(
   String.raw`(?:(?<scheme>[a-z][a-z0-9+.-]{0,30}):|(?<![\\/]))(?<slashes>[\\/]{2,})(?<after>[^\s<>"'${"`"}\\/]${rest})`,
   "giu",
 );
-/** `http:host` and `http:/host`, which clients read like `http://host`. */
+/** `http:host` and `http:/host`. Clients read both as `http://host`. */
 const unslashed = new RegExp(
   String.raw`(?<![a-z0-9])(?:https?|ftp|wss?):[\\/]?(?<after>[^\s<>"'${"`"}\\/]${rest})`,
   "giu",
 );
-/** Links that start a mail or a call. */
 const contact = /(?<![a-z0-9])(?:mailto|tel):[^\s<>"'`|]+/giu;
-/** A Windows share: `\\host\share`. */
+/** Windows share: `\\host\share`. */
 const share = /(?<![^\s"'(<[])\\\\[^\s\\/<>"'`]+\\[^\s\\/<>"'`]+/gu;
 const bare = new RegExp(String.raw`(?<![${letter}.\\/-])${host}(?!@)${tail}`, "giu");
 const wholeAddress = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}${tail}$`, "iu");
 const hostFirst = new RegExp(String.raw`^(?:[^\s\\/@]*@)?${host}`, "iu");
 
 /**
- * Returns the web addresses in the texts of a value, without duplicates, in one spelling. A name with a dot
- * (`evil.example`) and an IP address count anywhere. Mail addresses and phone numbers count only as links (`mailto:`,
- * `tel:`).
+ * Returns the distinct web addresses in the texts of a value, in one spelling. Names with a dot (`evil.example`) and IP
+ * addresses count. Mail addresses and phone numbers count only as links (`mailto:`, `tel:`).
  */
 export const addresses = (value: unknown): string[] => [...addressesIn(value, "", true)];
 
 /**
- * Returns the addresses in an action's parameters that nobody on the user's side named. `letters` says for each
- * parameter where its addresses come from: P, K and T are the user's side. A parameter without letters has no such
- * origin. Letters that are not a text make the result unknown.
+ * Returns the addresses in an action's parameters that nobody on the user's side named. `letters` has the origins of
+ * each parameter; P, K and T are the user's side. Unknown if letters are not a text.
  */
 export const unnamedAddresses = (params: unknown, letters: unknown): string[] | Unknown =>
   unnamed(params, letters, true);
 
 /**
- * Returns those of the addresses that a client would connect to when it is given the parameters. In a parameter without
- * letters a bare name (`public.users`, `notes.md`) does not count, because it is more often a table or a file. These
- * count: a scheme, `//`, `www.`, `mailto:`, `tel:`, a text that is only an address with a path or a port, and any
- * address under a name such as `url`.
+ * Returns those addresses to which a client would connect. Without letters, a bare name (`public.users`, `notes.md`) is
+ * more often a table or a file. So only these count: a scheme, `//`, `www.`, `mailto:`, `tel:`, a text that is only an
+ * address with a path or a port, and any address under a name such as `url`.
  */
 export const unnamedLinks = (params: unknown, letters: unknown): string[] | Unknown => unnamed(params, letters, false);
 
-/** `takesNames` says whether bare names count in parameters without letters. */
+/** `takesNames`: bare names count in parameters without letters. */
 function unnamed(params: unknown, letters: unknown, takesNames: boolean): string[] | Unknown {
   if (!isRecord(params)) return unknown("", "type");
   const all = new Set<string>();
@@ -80,10 +75,9 @@ function unnamed(params: unknown, letters: unknown, takesNames: boolean): string
   return [...all];
 }
 
-/** `key` is the name of the value; `takesNames` says whether bare names count. */
 function addressesIn(value: unknown, key: string, takesNames: boolean): Set<string> {
   const found = new Set<string>();
-  // Not recursive, because a value of an expression may be nested deeper than the stack.
+  // Not recursive, because a value may be nested deeper than the stack.
   const pending: [value: unknown, isAddress: boolean][] = [[value, namesAddress(key)]];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [here, isAddress] = next;
@@ -105,16 +99,13 @@ const namesAddress = (key: string): boolean =>
 
 function* inText(text: string, takesNames: boolean, isAddress: boolean): Generator<string> {
   if (isAddress) yield* asAddress(text.trim());
-  // Most texts cannot contain an address.
   if (!/[.:\\/%&]|[^\0-\x7f]/.test(text)) return;
   const shown = readable(text);
   for (const spelling of new Set([shown, shown.replace(percentCodes, decoded)]))
     yield* inSpelling(spelling.replace(/[\p{Cc}\p{Cs}]/gu, " "), takesNames || isAddress);
 }
 
-/**
- * Returns the text as its readers see it: HTML entities and compatibility forms resolved, without invisible characters.
- */
+/** Resolves entities and compatibility forms, and removes invisible characters. */
 const readable = (text: string): string =>
   text
     .replace(entity, (written, hex: string | undefined, decimal: string | undefined, word: string | undefined) => {
@@ -124,24 +115,21 @@ const readable = (text: string): string =>
     })
     .normalize("NFKC")
     .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
-    // Only between Latin letters, because it also ends sentences without a space after it.
+    // Only between Latin letters, because "。" also ends sentences without a space.
     .replace(/(?<=[a-z0-9])。(?=[a-z0-9])/giu, ".");
 
 const decoded = (codes: string): string => Buffer.from(codes.replaceAll("%", ""), "hex").toString("utf8");
 
-/** Yields the text as a client reads it if it expects an address: `2130706433`, `evil%2Ecom`. */
+/** Yields the text as a client reads an address: `2130706433`, `evil%2Ecom`. */
 function* asAddress(text: string): Generator<string> {
-  // A path on the same host, or a number that identifies something.
+  // A path on the same host, or an id.
   if (/^[\\/](?![\\/])/.test(text) || /^\d{1,7}$/.test(text)) return;
   const hasScheme = /^[a-z][a-z0-9+.-]*:[\\/]{2}|^(?:https?|ftp|wss?):/iu.test(text);
   const url = readUrl(hasScheme ? text : `http://${text.replace(/^[\\/]+/, "")}`);
   if (url !== null && isPublicName(url.hostname, hasScheme)) yield spelled(url);
 }
 
-/**
- * Returns true if a host can be reached from outside: a name with a dot or an IP address. Without a scheme `notes.txt`
- * is a file.
- */
+/** Returns true for a name with a dot or an IP address. Without a scheme `notes.txt` is a file. */
 const isPublicName = (hostname: string, hasScheme: boolean): boolean =>
   /[.:]/.test(hostname.replace(/\.$/, "")) && (hasScheme || !isFileName(hostname));
 
@@ -151,7 +139,7 @@ const isFileName = (hostname: string): boolean =>
 function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   for (const { 0: written, groups } of text.matchAll(slashed)) {
     const { scheme, slashes = "", after = "" } = groups ?? {};
-    // `file:///etc/hosts` does not lead to another machine.
+    // `file:///etc/hosts` is a local file.
     if (scheme !== undefined && !(scheme.toLowerCase() === "file" && slashes.length > 2)) yield address(written);
     else if (hostFirst.test(after) && !isFileName(hostOf(after))) yield address(`http://${after}`);
   }
@@ -168,7 +156,6 @@ function* inSpelling(text: string, takesNames: boolean): Generator<string> {
   if ((port ?? path) !== undefined && !isFileName(hostOf(text.trim()))) yield address(`http://${text.trim()}`);
   for (const { 0: written, index, groups } of text.matchAll(bare)) {
     const isMarked = /^www\d*\./iu.test(written);
-    // A name after an @ without a path is the end of a mail address.
     if (text[index - 1] === "@" && groups?.["path"] === undefined) continue;
     if (isMarked || (takesNames && !isFileName(hostOf(written)))) yield address(`http://${written}`);
   }
@@ -183,16 +170,15 @@ function address(written: string): string {
   return url === null ? address.toLowerCase() : spelled(url);
 }
 
-/** Removes the marks that end a sentence or a link. */
 function trimmed(written: string): string {
-  // Not by a pattern such as /[.,]+$/, which takes quadratic time for a long row of marks before another character.
+  // Not /[.,]+$/, which takes quadratic time for a long row of marks.
   let to = written.length;
   while (to > 0 && endMarks.has(written[to - 1])) to -= 1;
   return written.slice(0, to);
 }
 const endMarks: ReadonlySet<unknown> = new Set(".,;:!?)]}*_~|");
 
-/** Removes user and password, which only hide the host, and a scheme that only means "web". */
+/** Removes user and password, which hide the host. */
 function spelled({ protocol, hostname, port, pathname, search, hash }: URL): string {
   const place = hostname.replace(/\.$/, "") + (port === "" ? "" : `:${port}`);
   const below = `${pathname}${search}${hash}`;

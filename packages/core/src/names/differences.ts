@@ -1,16 +1,13 @@
 import { foldName } from "@countersign/contract";
 import { type Cell, cellsOf } from "./skeleton.ts";
 
-/** Characters of a name, and those of the known name at their place. One of both may be empty. */
 interface Difference {
   readonly given: string;
   readonly known: string;
 }
 
-/** The most differences that a sentence names. */
 const differences_named_max = 8;
 
-/** Says in which characters a name differs from a known name that it looks like. */
 export function differencesText(given: string, known: string): string {
   const all = differencesOf(cellsOf(given), cellsOf(known));
   const others = all.filter((each) => foldName(each.given) !== foldName(each.known));
@@ -26,7 +23,7 @@ function differenceText({ given, known }: Difference): string {
   return `${shown(given)} for ${shown(known)}`;
 }
 
-/** Returns characters with their code points; without the characters themselves if one of them cannot be seen. */
+/** Returns characters with code points; only code points if a character is invisible. */
 function shown(text: string): string {
   const codes = Array.from(
     text,
@@ -37,7 +34,7 @@ function shown(text: string): string {
     : `"${text}" (${codes.join(" ")})`;
 }
 
-/** Pairs the shortest parts of both names that have the same skeleton, and returns the pairs that differ. */
+/** Pairs the shortest parts of both names with the same skeleton. Returns the pairs that differ. */
 function differencesOf(given: readonly Cell[], known: readonly Cell[]): Difference[] {
   const found: Difference[] = [];
   let [i, j] = [0, 0];

@@ -2,29 +2,24 @@ import { foldName } from "@countersign/contract";
 import type { NameKind, NamePart, NameSource, PolicyNames } from "./policy-names.ts";
 import { areOtherNumbers, type Cell, cellsOf, skeletonsOf, withPart } from "./skeleton.ts";
 
-/** A known name that another name looks like. */
 export interface Likeness {
   readonly known: string;
-  /** Whether `match` or the catalogue names it. Else it is a text in an expression, which may be about something else. */
+  /** False for a text in an expression, which may have another meaning. */
   readonly is_named: boolean;
 }
 
-/** Known agent ids. */
 export interface AgentNames {
-  /** Returns the known ids that an id looks like; mostly none. */
   like(agent_id: string): readonly Likeness[];
 }
 
-/** The known names of each kind. */
 export type KnownNamesByKind = Readonly<Record<NameKind, KnownNames>>;
 
 const none: readonly never[] = Object.freeze([]);
 const cached_max = 1_024;
 const cached_chars_max = 256;
 
-/** The names of one kind in some rules, or in a catalogue. */
 class NameTable {
-  /** Folded. */
+  /** Folded names. */
   readonly names = new Set<string>();
   readonly literals = new Set<string>();
   readonly namesBySkeleton = new Map<string, Set<string>>();
@@ -52,7 +47,6 @@ class NameTable {
   }
 }
 
-/** The names of one kind that rules and the catalogue know. Finds those that another name looks like. */
 class KnownNames {
   private readonly tables: readonly NameTable[];
   private readonly cache = new Map<string, readonly Likeness[]>();
@@ -63,14 +57,14 @@ class KnownNames {
     this.is_empty = this.tables.length === 0;
   }
 
-  /** Returns the known names that a name looks like; mostly none. A name that is known itself looks like no other name. */
+  /** Returns the known names that a name looks like. None if the name is known. */
   like(name: string): readonly Likeness[] {
     if (this.is_empty) return none;
     const known = this.cache.get(name);
     if (known !== undefined) return known;
     const found = this.find(name);
     if (name.length > cached_chars_max) return found;
-    // Callers choose names, so the cache is cleared when it is full.
+    // Callers choose names, so the cache must be bounded.
     if (this.cache.size >= cached_max) this.cache.clear();
     this.cache.set(name, found);
     return found;
@@ -83,7 +77,7 @@ class KnownNames {
     const found = new Map<string, boolean>();
     for (const { literalsBySkeleton } of this.tables) {
       for (const known of alike(literalsBySkeleton, skeletons)) {
-        // An expression does not fold names, so another spelling of a known name is none to it.
+        // Expressions do not fold names, so another spelling of a known name does not match.
         const is_other = is_known ? foldName(known) !== folded : areOtherNumbers(name, known);
         if (known !== name && !is_other) found.set(known, false);
       }
@@ -97,7 +91,7 @@ class KnownNames {
     return found.size === 0 ? none : Array.from(found, ([known, is_named]) => ({ known, is_named }));
   }
 
-  /** Yields the name with known prefixes and parts in place of what looks like them, and whether a rule's `match` names those. */
+  /** Yields the name with look-alike prefixes and parts replaced by the known ones. */
   private *withParts(name: string, folded: string): Generator<readonly [known: string, is_named: boolean]> {
     if (this.tables.every(({ prefixesBySkeleton, parts }) => prefixesBySkeleton.size + parts.size === 0)) return;
     const cells = cellsOf(name);
@@ -119,7 +113,7 @@ function alike(table: ReadonlyMap<string, ReadonlySet<string>>, skeletons: reado
   return skeletons.flatMap((skeleton) => [...(table.get(skeleton) ?? none)]);
 }
 
-/** Yields the prefixes whose skeleton begins the skeleton of these characters. There may be thousands of others. */
+/** Yields the prefixes that the name begins with. Does not scan the table, which may have thousands of entries. */
 function* prefixesIn(table: ReadonlyMap<string, ReadonlySet<string>>, cells: readonly Cell[]): Generator<string> {
   let letters = "";
   for (const cell of table.size === 0 ? none : cells) {
@@ -133,7 +127,7 @@ function addTo(table: Map<string, Set<string>>, name: string): void {
   for (const skeleton of skeletonsOf(name)) table.set(skeleton, (table.get(skeleton) ?? new Set()).add(name));
 }
 
-/** Collects the known names of these policies. The result adds the verbs of a catalogue to them. */
+/** Collects the names of policies. The result adds the verbs of a catalogue. */
 export function knownNames(
   policies: readonly PolicyNames[],
 ): (catalogue: readonly { readonly verb: string }[]) => KnownNamesByKind {
@@ -146,7 +140,6 @@ export function knownNames(
   };
 }
 
-/** Collects known agent ids. */
 export function agentNames(agent_ids: readonly string[]): AgentNames {
   return new KnownNames([new NameTable([sourceOf(agent_ids)])]);
 }

@@ -4,35 +4,30 @@ import { expressionsIn } from "../policy/expressions-in.ts";
 import { namesOf, nodesOf, partsOf } from "../policy/nodes-of.ts";
 import type { PartPlace } from "./skeleton.ts";
 
-/** The kinds of names. */
 export type NameKind = "verb" | "agent" | "target";
 
-/** A text that a name may have as its part. */
 export interface NamePart {
   readonly text: string;
   readonly place: PartPlace;
 }
 
-/** The names of one kind in rules or in a catalogue. */
 export interface NameSource {
-  /** Whole names, which are compared as `foldName` returns them. */
+  /** Compared as `foldName` returns them. */
   readonly names: readonly string[];
-  /** Prefixes, which are compared like that, too. */
+  /** Also compared folded. */
   readonly prefixes: readonly string[];
-  /** Texts in expressions. An expression compares a name as it is written. */
+  /** Compared as written, because expressions do not fold names. */
   readonly literals: readonly string[];
-  /** Texts in expressions that look for a part of a name. */
   readonly parts: readonly NamePart[];
 }
 
-/** The names in one policy. */
 export type PolicyNames = Readonly<Record<NameKind, NameSource>>;
 
 const none: readonly never[] = Object.freeze([]);
 const noSource: NameSource = Object.freeze({ names: none, prefixes: none, literals: none, parts: none });
 const noNames: PolicyNames = Object.freeze({ verb: noSource, agent: noSource, target: noSource });
 
-/** Returns the names in a policy: in `match`, and in expressions that read a name. Its expressions must parse. */
+/** Returns the names in `match`, and in expressions that read a name. Expressions must parse. */
 export function policyNames(document: PolicyDocument): PolicyNames {
   const { match } = document.spec;
   const risk = document.spec.risk?.add;
@@ -68,17 +63,14 @@ const partPlaces: ReadonlyMap<string, PartPlace> = new Map([
   ["contains", "anywhere"],
 ]);
 
-/**
- * Returns which names the expressions `reading` may read, and all texts in `sources`. A text may be compared with a name by way of a
- * variable, so each text of a policy counts as a name of each kind that the policy reads.
- */
+/** Each text counts for each kind that `reading` may read, because a variable may pass it to a comparison. */
 function textsIn(reading: readonly string[], sources: readonly string[]) {
   const kinds = new Set(reading.flatMap((source) => [...kindsRead(parse(source).root)]));
   const literals: string[] = [];
   const parts: NamePart[] = [];
   if (kinds.size === 0) return { kinds, literals, parts };
   for (const source of sources) {
-    /** Literals that are no whole names: parts, and patterns. */
+    /** Literals that are parts or patterns, not whole names. */
     const within = new Set<Expr>();
     const nodes = [...nodesOf(source)];
     for (const node of nodes) {
@@ -94,7 +86,6 @@ function textsIn(reading: readonly string[], sources: readonly string[]) {
   return { kinds, literals, parts };
 }
 
-/** Yields the kinds of names that an expression may read. */
 function* kindsRead(root: Expr): Generator<NameKind> {
   const queue = [root];
   for (let node = queue.pop(); node !== undefined; node = queue.pop()) {

@@ -1,25 +1,24 @@
 /**
- * Skeletons of names, by Unicode's table of confusable characters (UTS 39). Names with the same skeleton differ only in letters
- * that look alike, in case, in accents, or in separators (docs/decisions/0042).
+ * Names with the same skeleton differ only in look-alike letters (UTS 39), case, accents, or separators
+ * (docs/decisions/0042).
  */
 import { foldName } from "@countersign/contract";
 import confusables from "unhomoglyph/data.json" with { type: "json" };
 
-/** A character of a name. */
 export interface Cell {
   readonly text: string;
-  /** The part of the skeleton that the character gives; empty for a separator. */
+  /** Empty for a separator. */
   readonly letters: string;
-  /** Whether it is a sign that looks like a letter, such as `|`. It may separate words, too. */
+  /** A sign that looks like a letter, such as `|`. May also separate words. */
   readonly is_sign: boolean;
 }
 
-/** Everything but letters, accents and numbers separates words. Accents of Latin, Greek and Cyrillic do not count. */
+/** Ignored characters: separators, and accents of Latin, Greek and Cyrillic. */
 const unread = /[^\p{L}\p{M}\p{N}]|[\u0300-\u036f]|\p{Default_Ignorable_Code_Point}/gu;
 const sign = /^[^\p{L}\p{M}\p{N}]$/u;
 const ascii = /^[\0-\x7f]*$/;
 
-/** Returns the skeletons of a name: one, or two if it has signs that look like letters. A name of separators has an empty one. */
+/** Returns two skeletons if the name has signs that look like letters. Empty for a name of separators. */
 export function skeletonsOf(name: string): readonly string[] {
   if (ascii.test(name) && !name.includes("|")) return [merged(name.toLowerCase().replaceAll(/[^a-z0-9]+/g, ""))];
   const cells = cellsOf(name);
@@ -28,7 +27,6 @@ export function skeletonsOf(name: string): readonly string[] {
   return as_letters === as_separators ? [as_letters] : [as_letters, as_separators];
 }
 
-/** Returns the characters of a name. */
 export function cellsOf(name: string): readonly Cell[] {
   return Array.from(name, cellOf);
 }
@@ -42,16 +40,14 @@ function cellOf(text: string): Cell {
   const prototypes = Array.from(text.normalize("NFKD"), prototypeOf).join("").normalize("NFKD");
   const letters = merged(prototypes.toLowerCase().replaceAll(unread, ""));
   const cell = { text, letters, is_sign: sign.test(text) && letters !== "" };
-  // Callers choose the characters, so the cache is cleared when it is full.
   if (cells.size >= cached_max) cells.clear();
   cells.set(text, cell);
   return cell;
 }
 
-/** The character that each confusable character looks like. */
 const prototypes: ReadonlyMap<string, string> = new Map(Object.entries(confusables));
 
-/** Returns what a character looks like. Names are compared without case, so the upper case counts if only that looks like ASCII. */
+/** Case is ignored, so the upper case counts if only that looks like ASCII. */
 function prototypeOf(char: string): string {
   const own = prototypes.get(char) ?? char;
   if (isPlain(own)) return own;
@@ -62,19 +58,19 @@ function prototypeOf(char: string): string {
   return prototypes.get(lower) ?? lower;
 }
 
-/** Whether a text is in ASCII, perhaps with accents. */
+/** Returns true for ASCII, with or without accents. */
 function isPlain(text: string): boolean {
   return /^(?:[\0-\x7f]|[\u0300-\u036f])*$/.test(text);
 }
 
-/** Makes one of the letters and digits of ASCII that look alike in one of their cases. */
+/** Merges characters that look alike in one of their cases. */
 function merged(letters: string): string {
   return letters.replaceAll(/[i1|]/g, "l").replaceAll("0", "o").replaceAll("m", "rn");
 }
 
 /**
- * Whether two names have the same letters and other numbers, such as `bot-1-23` and `bot-12-3`, or two IP addresses. Then they are
- * two names, although they differ only in separators.
+ * Returns true for equal letters with other numbers: `bot-1-23` and `bot-12-3`, or two IP addresses. Such names are
+ * different.
  */
 export function areOtherNumbers(one: string, other: string): boolean {
   const [a, b] = [foldName(one), foldName(other)];
@@ -83,13 +79,11 @@ export function areOtherNumbers(one: string, other: string): boolean {
   return letters(a) === letters(b) && numbers(a) !== numbers(b);
 }
 
-/** The place of a text in a name. */
 export type PartPlace = "start" | "end" | "anywhere";
 
 /**
- * Returns the name of these characters with `part` in place of what only looks like it; null if there is nothing like that at this
- * place. If a part ends with a separator, the name must have one there, too, or go on with a capital letter: `sender` is nothing
- * like `send_`.
+ * Returns the name with `part` in place of its look-alike, or null if there is none. After a part that ends with a
+ * separator, the name must have a separator or a capital letter: `sender` does not match `send_`.
  */
 export function withPart(cells: readonly Cell[], part: string, place: PartPlace): string | null {
   const skeleton = skeletonsOf(part)[0] ?? "";
@@ -109,7 +103,7 @@ export function withPart(cells: readonly Cell[], part: string, place: PartPlace)
   return null;
 }
 
-/** Returns the end of the characters from `start` on that have this skeleton; null if there are none. */
+/** Returns where the characters with this skeleton end, or null. */
 function endOfLetters(cells: readonly Cell[], start: number, skeleton: string): number | null {
   let length = 0;
   for (let end = start; end < cells.length; end += 1) {
@@ -125,7 +119,7 @@ function textOf(cells: readonly Cell[]): string {
   return cells.map(({ text }) => text).join("");
 }
 
-/** Returns the end of a part whose letters end at `end`: behind the separators there, if it ends with one. */
+/** Returns the end of the part, after separators if it ends with one. */
 function endOf(cells: readonly Cell[], end: number, separates: boolean): number | null {
   if (!separates) return end;
   let to = end;
@@ -133,7 +127,7 @@ function endOf(cells: readonly Cell[], end: number, separates: boolean): number 
   return to > end || isCapital(cells, end) ? to : null;
 }
 
-/** Returns the begin of a part whose letters begin at `start`: before the separators there, if it begins with one. */
+/** Returns the begin of the part, before separators if it begins with one. */
 function beginOf(cells: readonly Cell[], start: number, separates: boolean): number | null {
   if (!separates) return start;
   let from = start;
@@ -141,7 +135,7 @@ function beginOf(cells: readonly Cell[], start: number, separates: boolean): num
   return from < start || isCapital(cells, start) ? from : null;
 }
 
-/** Whether a word begins here as in `sendMoney`. */
+/** Returns true if a capital begins a word, as in `sendMoney`. */
 function isCapital(cells: readonly Cell[], at: number): boolean {
   return /\p{Ll}/u.test(cells[at - 1]?.text ?? "") && /\p{Lu}/u.test(cells[at]?.text ?? "");
 }

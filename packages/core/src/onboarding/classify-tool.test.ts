@@ -67,7 +67,7 @@ describe("a tool that only reads stays one", () => {
   });
 });
 
-test("the word that tells is one of the name", () => {
+test("the reason quotes a word of the name", () => {
   expect(classifyTool({ name: "order_item_list" }).because).toBe('"list" at the name\'s end.');
 });
 

@@ -17,7 +17,7 @@ import {
 } from "./tool-rules.ts";
 import { stem, wordsOf } from "./words.ts";
 
-/** A tool as MCP's `tools/list` gives it. `inputSchema` is MCP's spelling, `input_schema` the API's; both are read. */
+/** MCP writes `inputSchema`, the API `input_schema`. */
 export interface Tool {
   readonly name: string;
   readonly description?: string | undefined;
@@ -28,12 +28,11 @@ export interface Tool {
 
 /**
  * The probable action of a tool. A person must confirm a `confidence` below 0.7:
- *
  * - 0.9 the name contains a verb and its object
  * - 0.7 the name contains the verb alone, or behind other words
- * - 0.5 only the description or a parameter tells, or the verb has other meanings too
+ * - 0.5 found only in the description or a parameter, or the verb has other meanings
  * - 0.4 two words or an annotation contradict each other
- * - 0.1 nothing tells
+ * - 0.1 not found
  */
 export interface ToolAction {
   readonly verb: string;
@@ -41,16 +40,14 @@ export interface ToolAction {
   readonly data_classes: readonly string[];
   readonly confidence: number;
   readonly because: string;
-  /** The types that the input schema gives its parameters; absent: it gives none. */
   readonly parameters?: Readonly<Record<string, ParameterType>>;
-  /** The tool reads, and third parties may have written what it reads. */
+  /** Third parties may have written what the tool reads. */
   readonly reads_third_party: boolean;
 }
 
 type Stems = readonly string[];
 type Verdict = Pick<ToolAction, "type" | "confidence" | "because">;
 
-/** A rule that fits, and the words of the rule that fit. */
 interface Match {
   readonly rule: WordRule<string>;
   readonly word: string;
@@ -59,17 +56,17 @@ interface Match {
 
 const unknown = "other.unclassified";
 const actionRules = [...objectRules, ...verbRules];
-/** Verbs of tools that only read. "load" and "open" have rules of their own, because they may also change something. */
+/** Verbs of reading. "load" and "open" have other rules, because they may change something. */
 const reading = verbRules.find(({ means }) => means === "data.read")?.words ?? new Map();
 const acting = new Set(actionRules.flatMap((rule) => [...rule.words.keys()]).filter((word) => !reading.has(word)));
-/** Types from strict to harmless. The verbs of records rank them, not the few objects. */
+/** Types from strict to harmless. Verbs of records rank them, not the few objects. */
 const ranks: readonly string[] = [...objectRules.filter(({ means }) => !means.startsWith("record.")), ...verbRules].map(
   ({ means }) => means,
 );
 const isVerb = (word: string): boolean => acting.has(word) || reading.has(word);
 const stemsOf = (text: string): Stems => wordsOf(text).map(stem);
 
-/** Returns how a rule fits: one of its words is in `words`, and another of the other ones is in `all`. */
+/** Returns the match of one word of the rule in `words`, with a word beside it in `all`. */
 const fit = (rule: WordRule<string>, words: Stems, all: Stems): Match | null => {
   for (const one of words) {
     const word = rule.words.get(one);
@@ -95,14 +92,13 @@ const said = ({ rule, word, beside }: Match, confidence: number, where: string):
   because: `"${word}"${beside === null ? "" : ` and "${beside}"`} ${where}.`,
 });
 
-/** Returns the name without what a host puts before it: "mcp__github__create_issue" is create_issue. */
+/** Removes a host's prefix: "mcp__github__create_issue" becomes create_issue. */
 const ownName = (name: Stems): Stems => {
   if (name[0] === "function" && name.length > 1) return name.slice(1);
   if (name[0] !== "mcp" || name.length < 3) return name;
   return name.slice(isVerb(name[1] ?? "") ? 1 : 2);
 };
 
-/** Returns the words of a name that may be its verb. */
 const verbsOf = (name: Stems): Stems => {
   const [first = "", second = ""] = name;
   const last = name.at(-1) ?? "";
@@ -121,7 +117,7 @@ const verbsOf = (name: Stems): Stems => {
   return later === undefined ? verbs : [...verbs, later];
 };
 
-/** Returns what the first words of a description say. After a name that reads, only its first verb or one after "and" counts. */
+/** After a name that reads, only the first verb or one after "and" counts. */
 const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   const start = told.slice(0, 12);
   const acts = (word: string) => acting.has(word) && !(name_reads && nounsBeforeReading.has(word));
@@ -131,7 +127,7 @@ const describedBy = (told: Stems, name_reads: boolean): Match | null => {
   return firstFit(objectRules, verbs, told) ?? firstFit(verbRules, verbs, told);
 };
 
-/** Returns whether an object comes before a reading verb, as in order_search and charge_item_list. */
+/** Returns true for an object before a reading verb: order_search. */
 const endsReading = (name: Stems): boolean =>
   nounsBeforeReading.has(name[0] ?? "") &&
   reading.has(name.at(-1) ?? "") &&
@@ -161,10 +157,10 @@ const verdictOn = (name: Stems, told: Stems, parameters: Stems): Verdict => {
   if (match !== null) return said(match, 0.7, "in the name");
   const described = describedBy(told, false);
   if (described !== null) return said(described, 0.5, "in the description");
-  return { type: unknown, confidence: 0.1, because: "No word of the name or the description says what it does." };
+  return { type: unknown, confidence: 0.1, because: "No word of the name or the description is known." };
 };
 
-/** Returns the parts of a name that says several things, as check_and_pay does. */
+/** Splits the name of several actions: check_and_pay. */
 const partsOf = (name: Stems): readonly Stems[] => {
   const parts: string[][] = [[]];
   for (const word of name) {
@@ -174,14 +170,14 @@ const partsOf = (name: Stems): readonly Stems[] => {
   return parts.filter((part) => part.length > 0);
 };
 
-/** The strictest part of a name decides. A part that says nothing makes the whole unsure. */
+/** The strictest part decides. A part without a match makes the whole uncertain. */
 const verdictOnParts = (parts: readonly Stems[], parameters: Stems): Verdict => {
   const all = parts.map((part) => verdictOn(part, [], parameters));
   const rank = ({ type }: Verdict) => ranks.indexOf(type);
   const [strictest] = all.filter(({ type }) => type !== unknown).sort((a, b) => rank(a) - rank(b));
   const known = all.every(({ type }) => type !== unknown);
   if (strictest === undefined || (strictest.type === "data.read" && !known))
-    return { type: unknown, confidence: 0.1, because: "The name says that it does several things, not all known." };
+    return { type: unknown, confidence: 0.1, because: "The name has several actions, and not all of them are known." };
   if (strictest.type === "data.read") return { ...strictest, confidence: 0.9 };
   const because = all.some(({ type }) => type === "data.read")
     ? `It reads, and more: ${strictest.because}`
@@ -199,7 +195,7 @@ const parameterNames = (tool: Tool): readonly string[] => {
   return typeof properties === "object" && properties !== null ? Object.keys(properties).slice(0, 200) : [];
 };
 
-/** Trusts a host's hint less than the name: a hint lowers confidence and never relaxes the type. */
+/** Hints are less reliable than the name: they lower confidence and never relax the type. */
 const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const read_only = property(tool.annotations, "readOnlyHint");
   if (read_only === true && verdict.type === unknown) {
@@ -210,17 +206,14 @@ const hinted = (tool: Tool, verdict: Verdict): Verdict => {
   const disagrees = (read_only === true && !reads) || ((read_only === false || destructive) && reads);
   if (!disagrees) return verdict;
   return {
-    // A hint that a reading name changes something is believed.
+    // Believes a hint that the tool changes something.
     type: reads ? unknown : verdict.type,
     confidence: Math.min(verdict.confidence, 0.4),
     because: `${verdict.because} Its ${destructive ? "destructive" : "read-only"} annotation says otherwise.`,
   };
 };
 
-/**
- * Returns what a tool seems to do, from the words of its name, description and parameters. Deterministic. It is a proposal for
- * a person to confirm.
- */
+/** Proposes an action for a person to confirm. Deterministic. */
 export const classifyTool = (tool: Tool): ToolAction => {
   const full = stemsOf(tool.name);
   const told = stemsOf(tool.description ?? "");

@@ -171,7 +171,7 @@ describe("the action catalogue", () => {
     expect(classifyTool(tool)).toMatchObject({ type: "data.read", confidence: 0.9 });
   });
 
-  test("tools of one name are one entry; where they do different things, the one that acts, to be confirmed", () => {
+  test("tools of one name are one entry; if they differ, the one that acts counts and must be confirmed", () => {
     const tools = [
       { name: "handle", description: "Lists invoices" },
       { name: "pay" },
@@ -184,7 +184,7 @@ describe("the action catalogue", () => {
       { verb: "handle", type: "communication.email", confidence: 0.4 },
       { verb: "pay", type: "payment.transfer", confidence: 0.7 },
     ]);
-    expect(next_steps.join("\n")).toMatch(/do not say it surely: handle\./);
+    expect(next_steps.join("\n")).toMatch(/names are ambiguous: handle\./);
   });
 
   test.each([
@@ -230,7 +230,7 @@ describe("the action catalogue", () => {
     expect(classifyTool(tool).confidence).toBeLessThan(confirm_below);
   });
 
-  test("what only the description says has less confidence", () => {
+  test("a match in the description alone has less confidence", () => {
     expect(classifyTool({ name: "op7", description: "Sends an email to a customer" })).toMatchObject({
       type: "communication.email",
       confidence: 0.5,
@@ -238,14 +238,14 @@ describe("the action catalogue", () => {
     });
   });
 
-  test("parameters tell data classes, in both spellings of the schema", () => {
+  test("data classes are found in parameters, in both spellings of the schema", () => {
     const properties = { patient_id: {}, cvv: {}, card_number: {} };
     for (const tool of [{ input_schema: { properties } }, { inputSchema: { properties } }]) {
       expect(classifyTool({ name: "save", ...tool }).data_classes).toEqual(["phi", "sad", "chd", "personal"]);
     }
   });
 
-  test("the input schema tells the types of parameters that have one", () => {
+  test("types of parameters are read from the input schema", () => {
     const properties = {
       amount: { type: "number" },
       memo: { type: ["string", "null"] },
@@ -308,7 +308,7 @@ describe("next steps", () => {
   );
 });
 
-test("intake is deterministic, bounded and never throws, whatever it is given", () => {
+test("intake is deterministic, bounded and never throws, for any input", () => {
   const word = fc.constantFrom(
     "patient",
     "no",

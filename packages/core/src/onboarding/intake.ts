@@ -4,12 +4,10 @@ import { waysToSupply } from "./missing-facts.ts";
 import { type PackRecommendation, recommendPacks, type Situation } from "./recommend-packs.ts";
 import { names } from "./words.ts";
 
-/** The body of `POST /v1/onboarding/intake`. */
 export interface IntakeRequest extends Situation {
   readonly tools?: readonly Tool[] | undefined;
 }
 
-/** The answer of an intake, without its id. */
 export interface IntakeAnswer {
   readonly recommended_packs: readonly PackRecommendation[];
   readonly action_catalogue: readonly Omit<ToolAction, "reads_third_party">[];
@@ -17,22 +15,22 @@ export interface IntakeAnswer {
 }
 
 /**
- * Packs that quickstart switches on for everybody. The pack `account` is not one of them: without account facts it blocks every
- * payment. `security` holds such a payment, so an unknown does not pass. packs/README.md has the figures.
+ * Packs that quickstart enables for everybody. Not `account`: without account facts it blocks every payment, while
+ * `security` only holds it.
  */
 export const quickstartPacks = ["security", "meta"] as const;
 
-/** The facts for which the starting packs hold an action if they are missing. */
+/** The starting packs hold an action while one of these is missing. */
 export const startingFacts = [
   "security.active_security_incident",
   "security.privilege_escalation_alert",
   "security.prompt_injection_detected",
 ] as const;
 
-/** The facts without which the pack `account` blocks a payment. */
+/** The pack `account` blocks a payment while one of these is missing. */
 export const accountFacts = ["entity_state.account_balance_usd", "entity_state.account_status"] as const;
 
-/** Below this confidence a proposed action type is for a person to confirm. */
+/** A person must confirm proposals below this confidence. */
 export const confirm_below = 0.7;
 
 const startingFactSteps = [
@@ -43,10 +41,7 @@ const startingFactSteps = [
     "it blocks every payment for which one of them is missing.",
 ];
 
-/**
- * The next steps that follow from recommended packs: quickstart names them, whether or not intake was asked first.
- * Never empty.
- */
+/** Returns at least one step. */
 export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
   const always = `The packs ${names(quickstartPacks)} are on from the start.`;
   if (packs.length === 0) {
@@ -65,13 +60,16 @@ export const packSteps = (packs: readonly PackRecommendation[]): string[] => {
 
 type Proposed = Pick<ToolAction, "verb" | "confidence">;
 
-/** Returns the actions that need no confirmation. A wrong entry would mislabel actions, because entries override declarations. */
+/**
+ * Returns the actions that need no confirmation. Entries override declarations, so a wrong entry would mislabel
+ * actions.
+ */
 export const sureActions = <Action extends Proposed>(actions: readonly Action[]): Action[] =>
   actions.filter(({ confidence }) => confidence >= confirm_below);
 
 /**
- * The data classes that may be applied without a person's word. Most tools have words of personal data, and the classes of an
- * entry stand in for those that an agent declares: from such words alone an agent's "phi" would be dropped.
+ * Returns the data classes that need no confirmation. Most tools have words of personal data, and an entry replaces the
+ * classes that an agent declares. From such words alone, an agent's "phi" would be dropped.
  */
 export const sureClasses = (data_classes: readonly string[]): readonly string[] =>
   data_classes.some((name) => name !== "personal") ? data_classes : [];
@@ -79,15 +77,15 @@ export const sureClasses = (data_classes: readonly string[]): readonly string[] 
 const unsureNames = (actions: readonly Proposed[]): string =>
   names(actions.filter(({ confidence }) => confidence < confirm_below).map(({ verb }) => verb));
 
-/** The next steps of a quickstart that took over what of these is sure. Empty when all is. */
+/** Returns steps for the actions that a quickstart did not apply. Empty if all are sure. */
 export const confirmSteps = (actions: readonly Proposed[]): string[] =>
   sureActions(actions).length === actions.length
     ? []
     : [
-        `Say in the membrane's action catalogue what these tools do, their names do not say it surely: ${unsureNames(actions)}.`,
+        `Add these tools to the membrane's action catalogue, because their names are ambiguous: ${unsureNames(actions)}.`,
       ];
 
-/** A catalogue has one entry for a verb. Where tools of one name do different things, none of them is sure. */
+/** A catalogue has one entry for a verb. If tools of one name differ, none of them is sure. */
 const oneForEachVerb = (actions: readonly ToolAction[]): ToolAction[] => {
   const byVerb = new Map<string, ToolAction>();
   for (const action of actions) {
@@ -109,16 +107,13 @@ const toolSteps = (actions: readonly ToolAction[]): string[] => {
     "Put verb, type, data_classes and parameters of each entry into your membrane's action_catalogue (PATCH /v1/membranes/{membrane_id}).";
   return sureActions(actions).length === actions.length
     ? [put]
-    : [`Confirm what these tools do, their names do not say it surely: ${unsureNames(actions)}.`, put];
+    : [`Confirm what these tools do, because their names are ambiguous: ${unsureNames(actions)}.`, put];
 };
 
-/**
- * Recommends packs for a customer's description and proposes an action catalogue for the customer's tools. Every answer
- * has the words that led to it. Deterministic, no network.
- */
+/** Recommends packs and proposes an action catalogue, with the words that led to each. Deterministic, no network. */
 export const intake = (request: IntakeRequest): IntakeAnswer => finish(intakeSteps(request));
 
-/** The same in steps, one for each tool: a MiB of them keeps a processor busy for half a second, and anybody may send it. */
+/** Yields after each tool, because 1 MiB of tools takes half a second and anybody may send it. */
 export function* intakeSteps(request: IntakeRequest): Generator<void, IntakeAnswer> {
   const classified: ToolAction[] = [];
   for (const tool of request.tools ?? []) {

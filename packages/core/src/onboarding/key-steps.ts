@@ -1,8 +1,7 @@
-/** Next steps for keys with a warning. */
 import type { KeyWarning, WarnedKey } from "@countersign/contract";
 import { names } from "./words.ts";
 
-/** Returns what to do about these keys, one step for each kind of warning. Empty if there is none. */
+/** Returns one step for each kind of warning. */
 export function keySteps(keys: readonly Pick<WarnedKey, "key_id" | "expires_at" | "warnings">[]): string[] {
   const having = (warning: KeyWarning) => keys.filter(({ warnings }) => warnings.includes(warning));
   const named = (warning: KeyWarning) => names(having(warning).map(({ key_id }) => key_id));

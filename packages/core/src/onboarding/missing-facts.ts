@@ -1,14 +1,12 @@
-/** Next steps for facts that rules need and nobody supplies. */
 import { type FactCategory, factCategories, type MissingFacts, type Overview } from "@countersign/contract";
 import { names } from "./words.ts";
 
-/** Three sentences on how facts reach a decision. */
 export const waysToSupply =
   "Send them with each intent (context.facts) or store them (PUT /v1/context/org, /agents/… or /targets/…). " +
   "The service can also ask your own endpoint (PUT /v1/context/source). " +
   "Where facts_from of the membrane asks for attested facts, an agent's own key cannot send them: use a key of role host.";
 
-/** Returns what to do about these facts: supply them, or switch off the rules that ask for them. Empty if none is missing. */
+/** Returns steps to supply the facts, or to disable the rules that need them. Empty if none is missing. */
 export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts, "next_steps">): string[] {
   if (facts.length === 0) return [];
   const rules = facts.flatMap((fact) => fact.rules);
@@ -29,7 +27,7 @@ export function missingFactSteps({ decisions, share, facts }: Omit<MissingFacts,
   ];
 }
 
-/** Returns what to do after a membrane went live, by what was decided in shadow before. */
+/** Returns steps after a membrane went live, from its decisions in shadow mode. */
 export function goLiveSteps({
   complete,
   decisions,
@@ -54,7 +52,7 @@ export function goLiveSteps({
   ];
 }
 
-/** Returns a fact with its types, such as "security.siem_ref (string)". Facts of your own have no listed types. */
+/** Returns a fact with its types: "security.siem_ref (string)". Custom facts have none. */
 function described(path: string): string {
   const name = path.replace(/^facts\./, "");
   const [category, field] = name.split(".");

@@ -2,21 +2,21 @@ import type { Pair } from "./phrases.ts";
 import type { Home } from "./places.ts";
 import { phraseList, stem, verbForms } from "./words.ts";
 
-/** The signals of a pack. Phrases are singular, separate words in lower case; a phrase in capitals matches capitals only. */
+/** Phrases are singular. A phrase in capitals matches only capitals. */
 export interface PackSignals {
   readonly pack: string;
-  /** One clause that completes "… means ". */
+  /** Completes "… means ". */
   readonly means: string;
   readonly home?: Home;
-  /** Phrases that name the law itself: they count wherever the customer is. */
+  /** Names of the law, which count wherever the customer is. */
   readonly names: readonly string[];
   readonly phrases: readonly string[];
-  /** Verbs with their objects, which customers put in many ways: "calls back our leads", "screens the applicants". */
+  /** Verbs with objects: "calls back our leads", "screens the applicants". */
   readonly pairs?: readonly Pair[];
   /** Words that name an industry but mean less in a description, such as "education". */
   readonly industries?: readonly string[];
   readonly data_classes: readonly string[];
-  /** Action types of tools, exact or a prefix ending in a dot. */
+  /** Action types of tools, or prefixes that end in a dot. */
   readonly actions: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const people =
   "donor parent guest " +
   "caller policyholder subscriber shopper buyer applicant candidate driver resident student alumni volunteer user";
 
-/** The signals of each pack that quickstart does not enable automatically, in the order of recommendation. */
+/** The packs that quickstart does not enable, in the order of recommendation. */
 export const packSignals: readonly PackSignals[] = [
   {
     pack: "hipaa",

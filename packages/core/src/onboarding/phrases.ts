@@ -1,40 +1,36 @@
 import { CONDITIONS, DENIES_ALL, FILLERS, MEANING_ELSE, NEGATIONS, SUBJECTS } from "./denials.ts";
 import { stem, text_chars_max, type Word, wordsIn } from "./words.ts";
 
-/** A text whose words can be looked up. */
 export interface Reading {
   readonly text: string;
   readonly words: readonly Word[];
   readonly stems: readonly string[];
-  /** The positions of each stem. */
   readonly positions: ReadonlyMap<string, readonly number[]>;
-  /** Positions at which a sentence or clause begins. */
+  /** Positions at which a clause begins. */
   readonly begins: ReadonlySet<number>;
   /** Words of phrases that mean something else: the card of "business card". */
   readonly masked: ReadonlySet<number>;
-  /** Words that a negation covers. */
   readonly denied: ReadonlySet<number>;
 }
 
-/** First and last word of a phrase in a text. */
 export type Found = readonly [first: number, last: number];
 
-/** A verb and its object, a few words apart: "calls back all our customers". Both as stems. */
+/** A verb and its object, a few words apart: "calls back all our customers". */
 export interface Pair {
   readonly verbs: ReadonlySet<string>;
   readonly objects: ReadonlySet<string>;
 }
 
 const clauseEnd = /[;:!?\n—–()]|\.(?:\s|$)|\s-\s/;
-/** A list item with more words than this begins a clause: negations end there. */
+/** A longer list item begins a clause, and negations end there. */
 const item_words_max = 3;
 const pair_reach = 5;
 
-/** Plurals of acronyms count, however short: "CVs" is "cv". */
+/** Returns "cv" for "CVs". */
 const stemOf = (written: string): string =>
   /^\p{Lu}{2,}s$/u.test(written) ? written.slice(0, -1).toLowerCase() : stem(written.toLowerCase());
 
-/** Splits a text into words and marks those that are denied or mean something else. */
+/** Splits a text into words. Marks those that are denied or mean something else. */
 export const read = (given: string): Reading => {
   const text = given.slice(0, text_chars_max);
   const words = wordsIn(text, false);
@@ -58,7 +54,6 @@ export const read = (given: string): Reading => {
   return { ...reading, denied: deniedIn(reading, (at) => begins.has(at) || (gaps[at] ?? "").includes(",")) };
 };
 
-/** Positions of all words of these phrases. */
 const wordsOfPhrases = (reading: Reading, phrases: readonly string[]): Set<number> => {
   const found = new Set<number>();
   for (const phrase of phrases)
@@ -66,7 +61,10 @@ const wordsOfPhrases = (reading: Reading, phrases: readonly string[]): Set<numbe
   return found;
 };
 
-/** A negation denies what follows it in its clause, and short list items after that. Some phrases deny all of their clause. */
+/**
+ * Returns the words after a negation in its clause, and short list items after that. Some phrases deny their whole
+ * clause.
+ */
 const deniedIn = (reading: Reading, starts: (at: number) => boolean): Set<number> => {
   const { stems, begins } = reading;
   const negations = wordsOfPhrases(reading, NEGATIONS);
@@ -92,11 +90,11 @@ const deniedIn = (reading: Reading, starts: (at: number) => boolean): Set<number
 
 interface Part {
   readonly stem: string;
-  /** The required spelling, where the phrase has capitals. */
+  /** Required spelling of a word with capitals. */
   readonly exact: string | null;
 }
 const split = new Map<string, readonly Part[]>();
-/** The words of a phrase of the tables. Never called with a text of a caller, so the memory is bounded. */
+/** Only for phrases of the tables, so that the cache is bounded. */
 const partsOf = (phrase: string): readonly Part[] => {
   const known = split.get(phrase);
   if (known !== undefined) return known;
@@ -109,7 +107,7 @@ const partsOf = (phrase: string): readonly Part[] => {
 
 const NOWHERE: readonly Found[] = [];
 
-/** Every place of a phrase, denied or not. Singular and plural are one. Capitals in a phrase must be capitals in the text. */
+/** Returns every place, denied or not. Ignores the plural. Capitals in the phrase must be capitals in the text. */
 export const locateAll = ({ stems, positions, words, masked }: Reading, phrase: string): readonly Found[] => {
   const parts = partsOf(phrase);
   const starts = positions.get(parts[0]?.stem ?? "");
@@ -125,13 +123,12 @@ export const locateAll = ({ stems, positions, words, masked }: Reading, phrase: 
     .map((first) => [first, first + parts.length - 1]);
 };
 
-/** The first place of a phrase that is not denied, or null. */
 export const locate = (reading: Reading, phrase: string): Found | null => {
   for (const found of locateAll(reading, phrase)) if (!reading.denied.has(found[0])) return found;
   return null;
 };
 
-/** Returns the first place of a verb with its object, neither denied, or null. At most one word besides fillers is between them. */
+/** Returns the first place that is not denied. Allows one word between verb and object, besides fillers. */
 export const locatePair = (reading: Reading, { verbs, objects }: Pair): Found | null => {
   const { stems, begins, masked, denied, positions } = reading;
   const out = (at: number): boolean => masked.has(at) || denied.has(at);

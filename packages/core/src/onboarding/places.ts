@@ -1,21 +1,18 @@
-/** Data on places: where a law applies, and the phrases that tell where customers are. */
 import { pair } from "./pack-signals.ts";
 import { phraseList, wordSet } from "./words.ts";
 
-/** Where a law applies. A pack with a home is not recommended to customers who name only other places. */
+/** A pack with a home is not recommended to customers who name only other places. */
 export type Home = "us" | "us-ca" | "eu";
 export type Place = Home | "other";
 
-/** Names of the United States. */
 export const unitedStates = new Set(phraseList("US|USA|usa|united states|america|american|the us"));
 
-/** Countries by two capital letters that are also US states, beside codes that tell which is meant. */
+/** Country codes that are also US states, beside codes that make the meaning clear. */
 const CANADA_IN_A_LIST = phraseList(
   "UK CA|CA UK|GB CA|CA GB|AU CA|CA AU|NZ CA|CA NZ|CH CA|CA CH|MX CA|CA MX|BR CA|CA BR|JP CA|CA JP",
 );
 const DELAWARE_IN_A_LIST = phraseList("NJ DE|DE NJ|PA DE|DE PA|MD DE|DE MD|VA DE|DE VA|NY DE|DE NY|CT DE|DE CT");
 
-/** Towns that share their name with one in another country. */
 const TOWNS_OF_THE_US = phraseList(
   "dublin ohio|dublin OH|berlin NH|berlin new hampshire|berlin CT|paris texas|paris TX|paris kentucky|" +
     "rome georgia|rome GA|rome NY|athens georgia|athens GA|athens ohio|london kentucky|london KY|london ohio|" +
@@ -79,7 +76,7 @@ const ELSEWHERE = phraseList(
     "UK|GB|CH|AU|NZ|MX|BR|JP|CN|SG|HK|KR|ZA|AE",
 );
 
-/** Phrases that tell where customers are. A longer phrase holds those in it: New England is not England. */
+/** Phrases for places. A longer phrase hides the phrases in it: New England is not England. */
 export const PLACES: readonly (readonly [phrase: string, places: readonly Place[]])[] = [
   ...[...CALIFORNIA, ...TOWNS_OF_CALIFORNIA].map((phrase) => [phrase, ["us", "us-ca"]] as const),
   ...[...OF_THE_US, ...DELAWARE_IN_A_LIST, ...TOWNS_OF_THE_US].map((phrase) => [phrase, ["us"]] as const),
@@ -88,7 +85,7 @@ export const PLACES: readonly (readonly [phrase: string, places: readonly Place[
   ...phraseList("worldwide|around the world").map((phrase) => [phrase, ["us", "eu"]] as const),
 ];
 
-/** An adjective tells a place with people or an organization: a French novel is read elsewhere, too. */
+/** Adjectives that need people or an organization beside them: a French novel is no place. */
 export const OF_THE_EEA_BY_ADJECTIVE = pair(
   "european french german italian dutch spanish austrian belgian bulgarian croatian czech danish estonian " +
     "finnish greek hungarian irish latvian lithuanian maltese portuguese romanian slovak slovenian swedish " +
@@ -99,7 +96,6 @@ export const OF_THE_EEA_BY_ADJECTIVE = pair(
     "authority government entity",
 );
 
-/** Regions that mean every place. */
 export const EVERYWHERE = wordSet("global globally worldwide international everywhere world all any");
-/** Codes of regions that a text cannot have, because they are words there. */
+/** Codes only for region lists, because they are words in a text. */
 export const EU_CODES = wordSet("AT BE BG HR CY CZ DK EE FI GR HU IT LV LT LU MT PT RO SK SI SE IS LI NO");

@@ -71,7 +71,7 @@ describe("words that mean something else lead to no pack", () => {
     expect(packs(description)).toEqual([]);
   });
 
-  test("of every such phrase none is a place", () => {
+  test("none of these phrases is a place", () => {
     const places = new Set(PLACES.map(([phrase]) => phrase));
     expect(MEANING_ELSE.filter((phrase) => places.has(phrase))).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe("verbs and their objects are found however they are put", () => {
   });
 });
 
-test("the words given stand in the description just so", () => {
+test("the quoted words occur in the description exactly", () => {
   const description = "Call-Centre for the U.S.A., 10-K filings, e-commerce\nshop; agents screen all new tenants";
   for (const { because } of recommendPacks({ description })) {
     const quoted = [...because.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "");
@@ -145,7 +145,7 @@ test("the words given stand in the description just so", () => {
   }
 });
 
-test("whatever is written around them, the words given stand in the description", () => {
+test("the quoted words occur in the description, with any text around them", () => {
   const words = [
     ...packSignals.flatMap(({ names, phrases }) => [...names, ...phrases]),
     ...PLACES.map(([phrase]) => phrase),

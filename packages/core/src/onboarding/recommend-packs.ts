@@ -12,7 +12,6 @@ import {
 } from "./places.ts";
 import { shorten } from "./words.ts";
 
-/** A customer's description. Every other field is optional. */
 export interface Situation {
   readonly description: string;
   readonly industry?: string | undefined;
@@ -20,19 +19,17 @@ export interface Situation {
   readonly data_classes?: readonly string[] | undefined;
 }
 
-/** One pack and the words that led to it. */
 export interface PackRecommendation {
   readonly pack: string;
   readonly because: string;
 }
 
-/** Words as the customer wrote them, and where. */
+/** Words as the customer wrote them. */
 interface Evidence {
   readonly words: readonly string[];
   readonly from: string;
 }
 
-/** Places by their words, and the places as a set. */
 interface Located {
   readonly from: string;
   readonly reading: Reading;
@@ -41,12 +38,11 @@ interface Located {
 
 const words_shown_max = 6;
 const word_chars_shown_max = 40;
-/** A tool that perhaps changes a system, such as one that clicks in a browser, is no reason for a pack on systems. */
+/** Tools below this confidence, such as one that clicks in a browser, do not count for packs on systems. */
 const system_confidence_min = 0.7;
-/** Longer phrases first: New England is not England. */
 const BY_LENGTH = [...PLACES].sort(([a], [b]) => b.split(" ").length - a.split(" ").length || b.length - a.length);
 
-/** The words at these places in the order of the text, without those inside another. */
+/** Returns words in text order, without places inside others. */
 const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
   const outer = found.filter(
     ([first, last], n) =>
@@ -60,7 +56,7 @@ const shown = ({ text, words }: Reading, found: readonly Found[]): string[] => {
   return [...new Set(written)].slice(0, words_shown_max);
 };
 
-/** The places that a text names. A denied United States is elsewhere; another denied place says nothing. */
+/** Returns the places in a text. A denied United States is elsewhere; other denied places are ignored. */
 const placesIn = (reading: Reading, from: string): Located => {
   const claimed = new Set<number>();
   const found: { at: Found; places: readonly Place[] }[] = [];
@@ -77,7 +73,7 @@ const placesIn = (reading: Reading, from: string): Located => {
   return { from, reading, found };
 };
 
-/** The places of regions such as `US-CA`, `us_tx`, `Texas`, `DE`, `eu-west-1` and `worldwide`. An unknown region is elsewhere. */
+/** Reads `US-CA`, `Texas`, `DE`, `eu-west-1`, `worldwide`. An unknown region is elsewhere. */
 const placesOfRegions = (regions: readonly string[]): Located => {
   const upper = regions.map((region) => region.trim().replace(/\b[a-z]{2}(?=$|[^a-z])/g, (code) => code.toUpperCase()));
   const located = placesIn(read(upper.join(", ")), "among the regions");
@@ -94,11 +90,11 @@ const placesOfRegions = (regions: readonly string[]): Located => {
   return { ...located, found };
 };
 
-/** A law applies where its home is named. Without any place, the laws of the United States apply. */
+/** US laws apply if the customer names no place. */
 const applies = (home: Home | undefined, places: ReadonlySet<Place>): boolean =>
   home === undefined || places.has(home) || (home === "us" && places.size === 0);
 
-/** Where the words stand that lead to a pack. Where its law does not apply, only the law's own names count. */
+/** Returns the words that lead to a pack. Where its law does not apply, only the law's own names count. */
 const hits = (reading: Reading, { names, phrases, pairs = [] }: PackSignals, fitting: boolean): Found[] => {
   const found: (Found | null)[] = [];
   for (const name of names) found.push(locate(reading, name));
@@ -108,7 +104,7 @@ const hits = (reading: Reading, { names, phrases, pairs = [] }: PackSignals, fit
 };
 
 const verbsFor = ({ pack, actions }: PackSignals, tools: readonly ToolAction[]): string[] => {
-  // Tools that read what others wrote, beside tools that change something, are the case of the provenance pack.
+  // Provenance needs tools that read texts of others, beside tools that change something.
   if (pack === "provenance" && tools.some(({ type }) => type !== "data.read" && type !== "other.unclassified"))
     return tools.filter(({ reads_third_party }) => reads_third_party).map(({ verb }) => verb);
   return tools
@@ -124,9 +120,9 @@ const sentence = ({ means }: PackSignals, evidence: readonly Evidence[]): string
 };
 
 /**
- * Recommends packs from the customer's own words, in a fixed order, each with those words. Deterministic, without network.
- * A law with a home (United States, California, EEA) is left out for customers who name only other places, unless they
- * name the law. Denied words ("no card data") do not count. Packs that quickstart switches on are not repeated.
+ * Recommends packs in a fixed order, with the customer's words that led to each. Deterministic. Customers who name only
+ * other places get no law with a home (United States, California, EEA), unless they name the law. Ignores denied words
+ * ("no card data") and packs that quickstart enables.
  */
 export const recommendPacks = (situation: Situation, tools: readonly ToolAction[] = []): PackRecommendation[] => {
   const { description, industry, regions = [], data_classes = [] } = situation;
@@ -152,7 +148,7 @@ export const recommendPacks = (situation: Situation, tools: readonly ToolAction[
     );
     evidence.push({ from: "among the data classes", words: named.map(({ text }) => text) });
     evidence.push({ from: "among the tools", words: fitting ? verbsFor(signals, tools) : [] });
-    // California and the EEA are reason enough. The United States only support what else was said.
+    // California or the EEA alone is enough. The United States need other evidence.
     if (home !== "us" || evidence.some(({ words }) => words.length > 0)) {
       const there = ({ found }: Located) => found.filter((one) => home !== undefined && one.places.includes(home));
       const first = located.find((one) => there(one).length > 0);

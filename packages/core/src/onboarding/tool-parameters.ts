@@ -4,8 +4,8 @@ import type { Tool, ToolAction } from "./classify-tool.ts";
 const types: ReadonlySet<unknown> = new Set(parameterTypeNames);
 
 /**
- * Returns the types of a tool's parameters from its input schema: of those that have one type, or one type and null, also as
- * anyOf or oneOf. Other forms of JSON Schema give none. At most `limits.tool_parameters_max`.
+ * Returns the parameters with one type, or one type and null, also as anyOf or oneOf. At most
+ * `limits.tool_parameters_max`.
  */
 export function parametersOf({ input_schema, inputSchema }: Tool): Pick<ToolAction, "parameters"> {
   const { properties } = objectOf(input_schema ?? inputSchema);

@@ -1,16 +1,16 @@
-/** Data for `classify-tool.ts`: what tools do and which data they touch, by their words. */
+/** Data for `classify-tool.ts`. */
 import type { ActionType } from "@countersign/contract";
 import { stem } from "./words.ts";
 
-/** Words by their stems. */
+/** Words by stem. */
 export type Words = ReadonlyMap<string, string>;
 
-/** The meaning of a word. If `beside` is not empty, one of those words must be next to it. */
+/** If `beside` is not empty, one of its words must be next to the word. */
 export interface WordRule<Meaning extends string = ActionType> {
   readonly means: Meaning;
   readonly words: Words;
   readonly beside: Words;
-  /** False: the words have other meanings too, so a person must confirm. */
+  /** False: a person must confirm, because the words have other meanings. */
   readonly sure: boolean;
 }
 
@@ -29,8 +29,8 @@ const rule = ruleOf(true);
 const maybe = ruleOf(false);
 
 /**
- * A verb with its object. In each table the first rule that fits decides. Rules that move money, grant rights or run code come
- * before rules that create or read a record, so doubt falls on the stricter side.
+ * The first matching rule decides. Stricter rules (money, rights, code) come first, so doubt falls on the stricter
+ * side.
  */
 export const objectRules: readonly WordRule[] = [
   maybe("payment.refund", "issue", "credit"),
@@ -139,12 +139,11 @@ export const objectRules: readonly WordRule[] = [
     "delete purge erase wipe drop truncate destroy clear",
     "data dataset table database bucket collection index all history queue log",
   ),
-  // A file that is opened is read, and an account that is opened is made.
+  // An opened file is read, but an opened account is created.
   rule("record.create", "open", "account ticket issue case request claim pull pr"),
   maybe("record.create", "list", "sale marketplace auction"),
 ];
 
-/** A verb alone. */
 export const verbRules: readonly WordRule[] = [
   rule("payment.refund", "refund reimburse"),
   rule("payment.charge", "charge buy purchase"),
@@ -177,7 +176,7 @@ export const verbRules: readonly WordRule[] = [
     "create add insert new book schedule register make reserve submit generate store put fork clone import",
   ),
   rule("record.create", "log"),
-  // Ambiguous words, and words that are often nouns, need a person's confirmation.
+  // Ambiguous words, and words that are often nouns.
   maybe(
     "record.update",
     "pin unpin star mute freeze flag increase decrease upgrade downgrade renew acknowledge moderate hire " +
@@ -203,7 +202,7 @@ export const verbRules: readonly WordRule[] = [
   maybe("data.read", "open"),
 ];
 
-/** The verbs of rules on records. "store" and "log" say that the record is one of what was done before. */
+/** Verbs without "store" and "log", which record a past event. */
 const verbsOn = (type: string): string =>
   verbRules
     .filter(({ means }) => means.startsWith(type))
@@ -213,7 +212,7 @@ const verbsOn = (type: string): string =>
 const making = verbsOn("record.create");
 const changing = verbsOn("record.");
 
-/** Words that count in a name only. Without these rules `create_call` would surely make a record. */
+/** Words that count only in a name. Otherwise `create_call` would be a record with high confidence. */
 export const nameRules: readonly WordRule[] = [
   maybe("record.update", "check", "in out"),
   maybe("data.share", "to", "email slack team channel printer webhook ftp sms public"),
@@ -229,36 +228,36 @@ export const nameRules: readonly WordRule[] = [
   maybe("communication.chat", making, "message"),
 ];
 
-/** Verbs that are nouns as often. In second place they are nouns, as in update_phone_number. */
+/** Verbs that are nouns in second place: update_phone_number. */
 export const nounVerbs: Words = words(
   "phone text email mail message comment tweet dm bill order release issue file record copy post " +
     "request process log book cash lock",
 );
 
-/** Nouns before a reading verb, as in charge_list. */
+/** Nouns before a reading verb: charge_list. */
 export const nounsBeforeReading: Words = new Map([...nounVerbs, ...words("charge refund export backup call transfer")]);
 
-/** Reading verbs that are nouns as often. Before an acting verb at the name's end they are nouns, as in status_update. */
+/** Reading verbs that are nouns before an acting verb at the end: status_update. */
 export const readingNouns: Words = words(
   "list count status history search view query check show scan look load download screenshot read preview",
 );
 
-/** Reading words that are no verbs before another verb, as in history_export. */
+/** Words that are no verbs before another verb: history_export. */
 export const neverVerbs: Words = words("status history screenshot");
 
-/** Verbs that are hardly ever nouns. At the name's end the object comes first, as in view_update or db_backup_restore. */
+/** Verbs that follow their object at the name's end: db_backup_restore. */
 export const lastVerbs: Words = words(
   "update set push reset clear rebuild write add append delete remove create insert send cancel restore restart " +
     "deactivate disable enable revoke purge drop truncate modify replace upsert save publish submit run execute edit",
 );
 
-/** Verbs in second place that are nouns after a reading verb: get_update_history reads. */
+/** Nouns after a reading verb: get_update_history reads. */
 export const nounsAfterReading: Words = words("update set run");
 
-/** Words between two things that one tool does, as in check_and_pay. */
+/** Words between two actions of one tool: check_and_pay. */
 export const joints: Words = words("and or then n");
 
-/** Data classes by the words of a tool. Some words count only beside another: a health check is no health record. */
+/** Some words need another beside them: a health check is no health record. */
 export const dataClassRules: readonly WordRule<string>[] = [
   rule("phi", "patient diagnosis medical prescription medication clinical ehr emr phi icd fhir"),
   rule("phi", "health", "record patient insurance plan member information condition medical"),
@@ -292,7 +291,6 @@ export const dataClassRules: readonly WordRule<string>[] = [
   ),
 ];
 
-/** Words of a reading tool that brings in what third parties wrote. */
 export const thirdPartyWords: Words = words(
   "email mail inbox web webpage url website page search ticket review comment message channel file " +
     "document attachment feed rss browse scrape calendar invoice",

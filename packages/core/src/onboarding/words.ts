@@ -1,29 +1,26 @@
 import { clipText } from "../values/clip-text.ts";
 
-/** No description says more after this many characters; a bound keeps the reading linear and short. */
+/** Bounds the work. */
 export const text_chars_max = 20_000;
 
-/** Where camelCase comes apart; "PDFs" and "10K" are one word each. */
+/** Splits camelCase, but not "PDFs" and "10K". */
 const camelPattern =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{N})(?=\p{Lu}\p{Ll})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})(?!\p{Lu}s(?![\p{L}\p{N}]))/gu;
 
-/** A word, with an apostrophe within, or letters with points, or the end of "PHI-free": "doesn't", "U.S.", "-free". */
+/** Matches words such as "doesn't", "U.S.", and "-free" (of "PHI-free"). */
 const wordPattern = /-free(?![\p{L}\p{N}])|(?:\p{L}\.){2,}(?![\p{L}\p{N}])|[\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*/gu;
 
-/** Our own words, written in a row. */
 export const wordSet = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Our own phrases, written in a row with a bar between. */
 export const phraseList = (text: string): readonly string[] => text.split("|").map((phrase) => phrase.trim());
 
-/** A word of a text without apostrophes and points, with its place. */
 export interface Word {
   readonly written: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The words of a text as written, punctuation taken apart; with `camel`, camelCase too: "sendEmail_v2" is send, Email, v2. */
+/** Returns words without punctuation. `camel` splits camelCase: "sendEmail_v2" is send, Email, v2. */
 export const wordsIn = (text: string, camel: boolean): readonly Word[] => {
   const found: Word[] = [];
   for (const match of text.slice(0, text_chars_max).matchAll(wordPattern)) {
@@ -37,11 +34,10 @@ export const wordsIn = (text: string, camel: boolean): readonly Word[] => {
   return found;
 };
 
-/** Words of a text in lower case, camelCase taken apart, too: "sendEmail_v2" is send, email, v2. */
 export const wordsOf = (text: string): readonly string[] =>
   wordsIn(text, true).map(({ written }) => written.toLowerCase());
 
-/** The plural's stem, so that "patients", "boxes" and "companies" meet "patient", "box" and "company". */
+/** Removes the plural: "patients", "boxes", "companies". */
 export const stem = (word: string): string => {
   if (word.length > 4 && word.endsWith("ies")) return `${word.slice(0, -3)}y`;
   if (word.length > 4 && /(?:ss|sh|ch|x|zz)es$/.test(word)) return word.slice(0, -2);
@@ -50,19 +46,19 @@ export const stem = (word: string): string => {
     : word;
 };
 
-/** Returns the forms of a verb: "call" has call, calling, called. `stem` handles the third person. */
+/** Returns call, calling, called. `stem` handles the third person. */
 export const verbForms = (verb: string): readonly string[] => {
   if (verb.endsWith("e")) return [verb, `${verb.slice(0, -1)}ing`, `${verb}d`];
   if (/[^aeiou]y$/.test(verb)) return [verb, `${verb}ing`, `${verb.slice(0, -1)}ied`];
   return [verb, `${verb}ing`, `${verb}ed`];
 };
 
-/** At most `chars_max` characters of a text, with an ellipsis where something was cut. Never cuts a surrogate pair. */
+/** Ends with an ellipsis if cut. Never cuts a surrogate pair. */
 export const shorten = (text: string, chars_max: number): string => {
   return text.length <= chars_max ? text : `${clipText(text, chars_max - 1)}…`;
 };
 
-/** The first names of a list, and how many more there are. */
+/** Lists the first names, and how many more there are. */
 export const names = (given: readonly string[], shown_max = 8): string => {
   const list = given.map((name) => shorten(name, 64));
   return list.length <= shown_max

@@ -5,20 +5,18 @@ import { finish } from "../policy/expressions.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { namesOf, nodesOf } from "../policy/nodes-of.ts";
 
-/** Which rules name what, by the names of rules, sorted. */
 type Readers = ReadonlyMap<string, readonly string[]>;
 
-/** The parts of an action that rules read. */
 export interface ActionCoverage {
-  /** By action type, in contract order: rules that are evaluated for it and name it, or what it begins with. */
+  /** By action type, in contract order: rules that are evaluated for it and name it or a prefix. */
   readonly types: Readers;
-  /** By data class: those of the contract in their order, then others that a rule names. */
+  /** By data class: the contract's in order, then others. */
   readonly classes: Readers;
-  /** By the name of a parameter, sorted. */
+  /** By parameter, sorted. */
   readonly params: Readers;
 }
 
-/** Which rules look at which action types, data classes and parameters. Rules that name no type may be about all of them. */
+/** Rules without a type may apply to all types. */
 export const actionCoverage = (rules: readonly PolicyDocument[]): ActionCoverage => {
   const known = Object.keys(actionTypes);
   const { naming } = finish(
@@ -51,7 +49,7 @@ const seenBy = (rule: PolicyDocument) => {
   return { classes, params };
 };
 
-/** The coverage as a page: docs/reference/actions.md. */
+/** Writes docs/reference/actions.md. */
 export const actionsMarkdown = (rules: readonly PolicyDocument[]): string => {
   const { types, classes, params } = actionCoverage(rules);
   const listed = (readers: readonly string[] = []) => readers.map((name) => `\`${name}\``).join(", ") || "–";

@@ -9,7 +9,7 @@ import type { PolicyDocument } from "../policy/document.ts";
 import { expressionsIn } from "../policy/expressions-in.ts";
 import { mentionsOf } from "../policy/fact-paths.ts";
 
-/** Which rules read a fact, by `category.field`, for every fact that the contract lists; in contract order, rules sorted. */
+/** Returns the rules by `category.field` in contract order; rules sorted. */
 export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<string, readonly string[]> => {
   const readers = new Map<string, string[]>();
   for (const category of factCategoryNames) {
@@ -22,17 +22,16 @@ export const factCoverage = (rules: readonly PolicyDocument[]): ReadonlyMap<stri
   return readers;
 };
 
-/** Every fact that a rule may read, as `category.field`; a category as a whole as `category.*`. */
+/** Returns `category.field`; a whole category as `category.*`. */
 export const factsReadBy = (rule: PolicyDocument): ReadonlySet<string> =>
   new Set(expressionsIn(rule).flatMap((source) => [...mentionsOf(source).facts]));
 
-/** The part of a pack that the page shows. */
 interface CoveringPack {
   readonly rules: readonly PolicyDocument[];
   readonly facts_from: FactsFrom;
 }
 
-/** Returns the highest assurance that packs ask for a fact which their rules read; null: no rule reads it. */
+/** Returns null if no rule reads the fact. */
 const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null => {
   const [category = ""] = path.split(".");
   const asked = packs
@@ -41,7 +40,7 @@ const needOf = (packs: readonly CoveringPack[], path: string): Assurance | null 
   return asked.sort((a, b) => assuranceRank[b] - assuranceRank[a])[0] ?? null;
 };
 
-/** The coverage as a page: docs/reference/fact-coverage.md. */
+/** Writes docs/reference/fact-coverage.md. */
 export const coverageMarkdown = (packs: readonly CoveringPack[]): string => {
   const rules = packs.flatMap((pack) => pack.rules);
   const coverage = [...factCoverage(rules)];

@@ -9,7 +9,7 @@ import {
   parsePack,
 } from "./parse-pack.ts";
 
-/** The result of one case. `failure` is null for a passed case. */
+/** `failure` is null for a passed case. */
 export interface CaseResult {
   readonly case: PackCase;
   readonly verdict: string;
@@ -17,8 +17,8 @@ export interface CaseResult {
 }
 
 /**
- * Decides every case of a pack, each with its rule alone, and says which came out otherwise than expected. A case that
- * expects more than approve must also find its rule among the reasons. Claims in payload.content count as attested.
+ * Decides every case with its rule alone. A case that expects more than approve must find its rule among the reasons.
+ * Claims in payload.content count as attested.
  */
 export const runPackCases = (pack: ParsedPack): CaseResult[] => {
   const sets = new Map<string, PolicySet>();
@@ -46,10 +46,7 @@ const decideCase = (one: PackCase, policySet: PolicySet): CaseResult => {
   return { case: one, verdict, failure };
 };
 
-/**
- * A pack that is well formed and all of whose cases are green, or everything that is wrong with it: a pack with a red case
- * does not load.
- */
+/** Returns the pack, or all findings. A failed case is a finding. */
 export const loadPack = (files: PackFiles): PackParsing => {
   const { pack, diagnostics } = parsePack(files);
   if (pack === null) return { pack, diagnostics };

@@ -9,24 +9,23 @@ import { parseTimestampUs } from "../time.ts";
 import { factsReadBy } from "./coverage.ts";
 import { packCaseSchema, packSchema } from "./schema.ts";
 
-/** The texts of one pack's files. The caller reads them from disk. */
 export interface PackFiles {
-  /** The name of the folder, which must be the name of the pack. */
+  /** Must be the name of the pack. */
   readonly folder: string;
   /** `pack.yaml` */
   readonly manifest: string;
-  /** Texts of `policies/*.yaml` by file name, for example `gdpr.lawful-basis.yaml`. */
+  /** `policies/*.yaml` by file name. */
   readonly policies: ReadonlyMap<string, string>;
   /** `cases.jsonl` */
   readonly cases: string;
 }
 
-/** One finding about a pack, with the path of its file inside the pack's folder. */
+/** `file` is the path inside the pack's folder. */
 export interface PackDiagnostic extends PolicyDiagnostic {
   readonly file: string;
 }
 
-/** One case of a pack. It tests one rule alone. */
+/** A case tests one rule alone. */
 export interface PackCase {
   readonly rule: string;
   readonly name: string;
@@ -36,11 +35,11 @@ export interface PackCase {
   readonly as_of?: Readonly<Record<string, string>>;
   readonly expect: "approve" | "approve_modified" | "escalate" | "block";
   readonly outcome?: string;
-  /** The line in `cases.jsonl`, from 1. */
+  /** In `cases.jsonl`, from 1. */
   readonly line: number;
 }
 
-/** A pack with well-formed files. Its rules have the order of `pack.yaml`. */
+/** Rules have the order of `pack.yaml`. */
 export interface ParsedPack {
   readonly name: string;
   readonly title: string;
@@ -48,7 +47,7 @@ export interface ParsedPack {
   readonly version: string;
   readonly verified_on: string;
   readonly on_at_quickstart: boolean;
-  /** The assurance that the facts need which its rules read. A statement: membranes and policies say what counts. */
+  /** For information: membranes and policies decide what counts. */
   readonly facts_from: FactsFrom;
   readonly rules: readonly PolicyDocument[];
   readonly cases: readonly PackCase[];
@@ -63,15 +62,14 @@ interface Manifest {
   };
 }
 
-/** A pack, or all findings about it. */
 export interface PackParsing {
   readonly pack: ParsedPack | null;
   readonly diagnostics: readonly PackDiagnostic[];
 }
 
 /**
- * Reads and checks the files of a pack: its manifest, every policy with its expressions, and every case. Returns all findings
- * at once and never throws. It does not run the cases; `loadPack` does.
+ * Checks the manifest, every policy and every case. Returns all findings and never throws. `loadPack` also runs the
+ * cases.
  */
 export const parsePack = (files: PackFiles): PackParsing => {
   const diagnostics: PackDiagnostic[] = [];
@@ -145,7 +143,7 @@ const readPolicies = (files: PackFiles, diagnostics: PackDiagnostic[]): Readonly
   return documents;
 };
 
-/** Finds policies that only the manifest or only the folder has, and `suppresses` that names a policy of another pack. */
+/** Finds policies that only the manifest or only the folder has, and `suppresses` of another pack's policy. */
 const checkList = (
   files: PackFiles,
   { spec }: Manifest,
@@ -182,7 +180,6 @@ const checkList = (
   }
 };
 
-/** Finds facts that the policies read and the manifest says nothing about. */
 const checkNeeds = (
   { spec }: Manifest,
   documents: ReadonlyMap<string, PolicyDocument>,
@@ -197,7 +194,7 @@ const checkNeeds = (
   }
 };
 
-/** Locates one line of JSON, without columns. Reading 600 cases as YAML took 250 ms of every start. */
+/** Locates lines only, no columns. Reading 600 cases as YAML took 250 ms of every start. */
 const locateLine = (text: string, line: number): Located => {
   const placeOf = () => ({ line, column: null });
   try {

@@ -1,6 +1,6 @@
 import { factsFromSchema, type Schema } from "../policy/schema.ts";
 
-/** The JSON Schema of `pack.yaml`. Every description is the help line of a diagnostic. */
+/** Each description is the help line of a diagnostic. */
 export const packSchema: Schema = {
   description: "a pack: what it is about and which policies it holds",
   type: "object",
@@ -66,7 +66,6 @@ export const packSchema: Schema = {
   },
 };
 
-/** The JSON Schema of one line of `cases.jsonl`. */
 export const packCaseSchema: Schema = {
   description: "one case that decides one rule alone",
   type: "object",

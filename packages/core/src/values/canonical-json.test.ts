@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, eventJson } from "./canonical-json.ts";
 
-/** Appendix B of RFC 8785: IEEE 754 bits and the required text. */
+/** RFC 8785, appendix B: IEEE 754 bits and text. */
 const numberVectors: readonly (readonly [bits: string, text: string])[] = [
   ["0000000000000000", "0"],
   ["8000000000000000", "0"],

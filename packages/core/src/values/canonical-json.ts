@@ -1,34 +1,26 @@
-/**
- * Matches printable ASCII that JSON writes unchanged: nearly every name and most texts. Much cheaper than
- * JSON.stringify.
- */
+/** Characters that JSON writes unchanged. Much cheaper than JSON.stringify. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** Matches a lone surrogate. It is not text, and RFC 8785 has no bytes for it. */
+/** RFC 8785 has no bytes for a lone surrogate. */
 const loneSurrogate = /\p{Surrogate}/u;
 
 /**
- * Returns the canonical JSON text of a value (RFC 8785): no white space, members sorted by UTF-16 code unit of their
- * names, numbers and escapes as in ECMAScript. Two values that are equal as JSON have the same text, so the text may be
- * hashed.
- *
- * Throws TypeError for a value that JSON cannot represent: numbers that are not finite, lone surrogates, undefined,
- * functions, objects with a prototype (a Map or Date would otherwise silently become `{}`).
+ * Returns canonical JSON (RFC 8785). Equal values have the same text, so it may be hashed. Throws TypeError for numbers
+ * that are not finite, lone surrogates, undefined, functions, and objects with a prototype (a Map or Date would become
+ * `{}`).
  */
 export function canonicalJson(value: unknown): string {
   return write(value, wholeText);
 }
 
 /**
- * Returns the text of an event, to be stored, signed and sent. As `canonicalJson`, but a lone surrogate is written as
- * its escape (`\ud800`), which is ASCII. Requests with one are refused. But if an old record has one, its escalation
- * must still be closable. Must not be hashed as RFC 8785, which has no bytes for lone surrogates.
+ * Returns the text of an event, to be stored, signed and sent. Writes a lone surrogate as its escape (`\ud800`),
+ * because an escalation with an old record must still close. Must not be hashed as RFC 8785.
  */
 export function eventJson(value: unknown): string {
   return write(value, JSON.stringify);
 }
 
-/** Writes a text that is not plain. */
 type WriteText = (value: string) => string;
 
 function write(value: unknown, otherText: WriteText): string {
@@ -36,7 +28,7 @@ function write(value: unknown, otherText: WriteText): string {
     case "string":
       return text(value, otherText);
     case "number":
-      // JSON.stringify uses ECMAScript's Number::toString, which RFC 8785 requires in section 3.2.2.3. -0 becomes 0.
+      // As RFC 8785 §3.2.2.3 requires. -0 becomes 0.
       if (!Number.isFinite(value)) throw new TypeError(`canonical JSON has no number ${value}`);
       return value === 0 ? "0" : String(value);
     case "boolean":
@@ -67,7 +59,7 @@ function list(values: readonly unknown[], otherText: WriteText): string {
   return `${out}]`;
 }
 
-/** Writes the text directly, because an object rebuilt from sorted entries would put integer-like names first again. */
+/** An object built from sorted entries would put integer-like names first. */
 function members(value: object, otherText: WriteText): string {
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== null && prototype !== Object.prototype) {
@@ -75,8 +67,7 @@ function members(value: object, otherText: WriteText): string {
   }
   const record = value as Readonly<Record<string, unknown>>;
   const names = Object.keys(record);
-  // Both compare UTF-16 code units, the order of RFC 8785, section 3.2.3. Texts by the service itself are already
-  // sorted.
+  // By UTF-16 code units (RFC 8785 §3.2.3). The service's own objects are already sorted.
   if (!isSorted(names)) names.sort();
   let out = "{";
   for (const name of names) {

@@ -1,9 +1,8 @@
 const highSurrogateLast = /[\ud800-\udbff]$/;
 
 /**
- * Returns the beginning of a text, at most `units_max` UTF-16 units long, without half a character at its end. A lone
- * surrogate is not text: canonical JSON, and so every event and audit row, has no bytes for it. PostgreSQL cannot read
- * a document that contains one.
+ * Returns the first `units_max` UTF-16 units, without half a character at the end. Canonical JSON and PostgreSQL refuse
+ * a lone surrogate.
  */
 export function clipText(text: string, units_max: number): string {
   if (text.length <= units_max) return text;

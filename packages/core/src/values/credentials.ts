@@ -1,20 +1,16 @@
 /**
- * Finds credentials: members with the name of a credential, and parts of texts that have the shape of one. Prose must
- * not look like a credential, so a shape needs a known beginning, a header's name or a member's name.
+ * Finds credentials by members' names and by shapes in texts. A shape needs a known beginning, a header's name or a
+ * member's name, so that prose does not match.
  */
 import type { TextSpan } from "@countersign/contract";
 
-/** The last words of names that hold a credential. */
 const names =
   /^(?:.*_)?(?:password|passwd|passphrase|pwd|secret|token|api_?key|(?:access|private|secret|signing|encryption)_key(?:_base64)?|credentials?|authorization|cookie)$/;
 
-/** Tokens that mark a position in a list. They give no access. */
+/** Page tokens give no access. */
 const ofPages = /^(?:.*_)?(?:page|next|prev|previous|continuation|sync|start|cursor|resume)_token$/;
 
-/**
- * Returns true if a member of this name holds a credential: `password`, `clientSecret`, `X-API-Key`, but not
- * `max_tokens` or `page_token`.
- */
+/** Returns true for `clientSecret`, `X-API-Key`; not for `max_tokens`, `page_token`. */
 export function isCredentialName(name: string): boolean {
   if (name.length > 128) return false;
   const words = name
@@ -24,7 +20,7 @@ export function isCredentialName(name: string): boolean {
   return names.test(words) && !ofPages.test(words);
 }
 
-/** Known beginnings of keys and tokens of services. */
+/** Beginnings of services' keys and tokens. */
 const known = [
   ...["gh[pousr]_[A-Za-z0-9]{20,}", "github_pat_\\w{20,}", "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{20,}"],
   ...["xox[abeoprs]-[\\w-]{10,}", "xapp-[\\w-]{10,}", "(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])"],
@@ -40,7 +36,7 @@ const known = [
   "eyJ[\\w-]{8,}\\.[\\w-]{8,}\\.[\\w-]{8,}",
 ];
 
-/** The shapes of credentials. Each expression has the credential as its group `of`. */
+/** Group `of` is the credential. */
 const shapes: readonly RegExp[] = [
   new RegExp(`(?<![\\w-])(?<of>${known.join("|")})`, "dg"),
   /\bauthorization["']?\s{0,9}[:=]\s{0,9}["']?(?:(?:bearer|basic|token|digest|negotiate)\s{1,9})?(?<of>[^\s"',;]{4,})/dgi,
@@ -48,14 +44,13 @@ const shapes: readonly RegExp[] = [
   /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s/:@]{0,100}:(?<of>[^\s/@]{1,200})@/dgi,
 ];
 
-/** A name with a value in a text: `name=value`, or as JSON. */
+/** `name=value`, or the same as JSON. */
 const named =
   /(?<![\w-])(?:(?<name>[A-Za-z][\w-]{0,63})=["']?(?<of>[^\s"'&;,]{4,})|["'](?<json_name>[A-Za-z][\w-]{0,63})["']\s{0,9}:\s{0,9}["'](?<json_of>[^"']{1,4096}))/dg;
 
 /** Matches every text that can contain a shape. */
 const hint = /[-_=:/.]|AKIA|ASIA|AIza|dapi|bearer|basic/i;
 
-/** Returns the spans of a text that are credentials, in order and without overlaps. */
 export function credentialSpans(text: string): TextSpan[] {
   if (text.length < 8 || !hint.test(text)) return [];
   const spans: TextSpan[] = [];
@@ -71,10 +66,7 @@ export function credentialSpans(text: string): TextSpan[] {
   return merged(spans.sort((a, b) => a.start - b.start || b.end - a.end));
 }
 
-/**
- * Returns the spans of private keys in PEM. A key without its end extends over all characters that may occur in such a
- * text.
- */
+/** A key without its end takes all further characters that PEM allows. */
 function privateKeySpans(text: string): TextSpan[] {
   const spans: TextSpan[] = [];
   const end = /-----END [A-Z0-9 ]{1,60}-----/g;
@@ -84,7 +76,7 @@ function privateKeySpans(text: string): TextSpan[] {
     if (begin.index < (spans.at(-1)?.end ?? 0)) continue;
     end.lastIndex = begin.index + begin[0].length;
     rest.lastIndex = end.lastIndex;
-    // After the last end marker there is no other. Searching again for each beginning would take long.
+    // Searching again after the last end marker would take quadratic time.
     if (is_ended) is_ended = end.exec(text) !== null;
     if (!is_ended) rest.exec(text);
     spans.push({ start: begin.index, end: is_ended ? end.lastIndex : rest.lastIndex });

@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
 
-/** The members that make two intents the same action. `type` is the decided type, after the membrane's catalogue. */
+/** `type` is the decided type, after the membrane's catalogue. */
 export interface ActionIdentity {
   readonly org_id: string;
   readonly membrane_id: string;
   readonly agent_id: string;
-  /** The folded ids of the agents above it, the nearest first. Absent or empty: there are none. */
+  /** Folded ids of parent agents, nearest first. */
   readonly ancestors?: readonly string[];
   readonly type: string;
   readonly verb: string;
@@ -15,9 +15,8 @@ export interface ActionIdentity {
 }
 
 /**
- * Returns the fingerprint of an action, 64 lower-case hex digits. Equal for the same organization, membrane, agent, agents above it,
- * action type and verb, target and payload.content. The order of keys and the spelling of numbers do not matter.
- * Summary, context, impact and idempotency key do not count.
+ * Returns 64 lower-case hex digits, independent of the order of keys and the spelling of numbers. Summary, context,
+ * impact and idempotency key do not count.
  */
 export function actionFingerprint(action: ActionIdentity): string {
   const { org_id, membrane_id, agent_id, ancestors = [], type, verb, target, content } = action;
@@ -25,7 +24,7 @@ export function actionFingerprint(action: ActionIdentity): string {
   return sha256Hex(canonicalJson({ agent_id, ...above, content, membrane_id, org_id, target, type, verb }));
 }
 
-/** Returns the SHA-256 of a text in UTF-8, as lower-case hex. */
+/** Returns lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash("sha256", text);
 }

@@ -1,16 +1,14 @@
-/** JSON Pointer (RFC 6901) and the three JSON Patch operations (RFC 6902) that a modification may use. */
+/** JSON Pointer (RFC 6901) and JSON Patch (RFC 6902). */
 
-/** One patch operation. `add` and `replace` have a `value`. */
 export interface PatchOperation {
   readonly op: "add" | "remove" | "replace";
   readonly path: string;
   readonly value?: unknown;
 }
 
-/** A JSON Pointer (RFC 6901) to a part of a document. */
 const pointer = /^\/(?:[^~]|~[01])*$/s;
 
-/** Returns the unescaped names of a JSON Pointer. Empty for "", the whole document. */
+/** Returns unescaped names. Empty for the whole document, "". */
 export function pointerNames(path: string): string[] {
   if (path === "") return [];
   return path
@@ -19,15 +17,13 @@ export function pointerNames(path: string): string[] {
     .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Returns a name as an escaped part of a JSON Pointer. */
 export function pointerToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The result of `valueAt` for a place without a value. */
 export const nothing: unique symbol = Symbol("nothing");
 
-/** Returns the value at a place, or `nothing`. Inherited names and `-` never have a value. */
+/** Inherited names and `-` have no value. */
 export function valueAt(document: unknown, names: readonly string[]): unknown {
   let at = document;
   for (const name of names) {
@@ -39,34 +35,27 @@ export function valueAt(document: unknown, names: readonly string[]): unknown {
   return at;
 }
 
-/** Returns true for an array index as RFC 6901 spells it: no sign, no leading zero. */
+/** Returns true for digits without a leading zero (RFC 6901). */
 export function isIndex(name: string): boolean {
   return /^(0|[1-9]\d{0,8})$/.test(name);
 }
 
-/** The patched document, or the reason for the failure. */
 export type Patched<T> =
   | { readonly ok: true; readonly document: T }
   | { readonly ok: false; readonly index: number; readonly message: string };
 
-/** A document during a patch, and its copied parts. */
+/** `own` are the copied parts. */
 export interface Draft {
   document: unknown;
   readonly own: Set<unknown>;
 }
 
-/**
- * Returns a draft of a document. The document never changes. The draft copies only the parts that operations change.
- */
+/** Copies only the parts that operations change. The document never changes. */
 export function openDraft(document: unknown): Draft {
   return { document, own: new Set() };
 }
 
-/**
- * Applies operations in order to a draft of the document, because 32 full copies of a content of 0.7 MB took a second.
- * An operation may not name the whole document ("") or `__proto__`. The first failed operation ends the patch, as RFC
- * 6902 requires.
- */
+/** Refuses the whole document ("") and `__proto__`. The first failed operation ends the patch (RFC 6902). */
 export function applyPatch<T>(document: T, operations: readonly PatchOperation[]): Patched<T> {
   const draft = openDraft(document);
   for (const [index, operation] of operations.entries()) {
@@ -76,7 +65,6 @@ export function applyPatch<T>(document: T, operations: readonly PatchOperation[]
   return { ok: true, document: draft.document as T };
 }
 
-/** Applies one operation to a draft. Returns the reason for a failure, or null. */
 export function applyTo(draft: Draft, operation: PatchOperation): string | null {
   const names = pointerNames(operation.path);
   const last = names.pop();
@@ -89,7 +77,7 @@ export function applyTo(draft: Draft, operation: PatchOperation): string | null 
   return Array.isArray(parent) ? applyToList(parent, last, operation) : applyToObject(parent, last, operation);
 }
 
-/** Returns the object or list at an existing place, after copying it and everything above it. */
+/** Copies the object or list at an existing place, and all parents. */
 function ownAt(draft: Draft, names: readonly string[]): Record<string, unknown> {
   let holder = draft as unknown as Record<string, unknown>;
   for (const key of ["document", ...names]) {

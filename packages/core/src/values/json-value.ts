@@ -1,9 +1,8 @@
 import { Duration, Timestamp } from "@countersign/cel";
 
 /**
- * Returns a value of an expression as JSON, with timestamps and durations as text. Undefined for a value that JSON
- * lacks: a number that is not finite, bytes, or a map with keys other than texts. Also undefined for a text with a NUL
- * character, because PostgreSQL cannot read the fields of a document with one.
+ * Returns a value of an expression as JSON. Undefined for a number that is not finite, bytes, a map with keys other
+ * than texts, or a text with NUL, which PostgreSQL refuses.
  */
 export function jsonValue(value: unknown): unknown {
   switch (typeof value) {
@@ -36,12 +35,11 @@ function everyDefined(values: readonly unknown[]): unknown {
   return values.includes(undefined) ? undefined : values;
 }
 
-/** Returns true if the JSON of a value has more than `bytes_max` bytes. */
 export function isJsonLarger(value: unknown, bytes_max: number): boolean {
   return jsonRoom(value, bytes_max) < 0;
 }
 
-/** Returns `bytes_max` minus the size of the JSON of a value. Stops as soon as the result is negative. */
+/** Returns `bytes_max` minus the size of the value's JSON. Stops when negative. */
 export function jsonRoom(value: unknown, bytes_max: number): number {
   let left = bytes_max;
   const pending: unknown[] = [value];

@@ -19,7 +19,6 @@ test("lines end at line feeds only, for any split into pieces", async () => {
       const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort((a, b) => a - b);
       const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
       const expected = written.map((text) => text.replace(/\r$/, ""));
-      // A text without a line end on its last line has no empty line there.
       if (!ended && written.at(-1) === "") expected.pop();
       if (ended && written.length === 0) expected.push("");
       expect(await linesIn(pieces)).toEqual(expected);

@@ -1,8 +1,6 @@
 /**
- * Yields the lines of a UTF-8 text that comes in pieces, without their ends, `\n` or `\r\n`. Rejects if its source
- * rejects or if the text is not UTF-8. No other character ends a line. Node's `readline` from version 24 on also breaks
- * at U+2028 and U+2029, which JSON texts may contain. It also waits forever for a stream that failed while nobody read
- * from it (both measured).
+ * Yields the lines of a UTF-8 text that comes in pieces. Rejects if the source rejects or the text is not UTF-8. Node's
+ * `readline` also breaks at U+2028 and U+2029, and waits forever for a stream that failed while nobody read.
  */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -1,4 +1,3 @@
-/** Tests that a list read item by item has the same value as read whole, and that one item has the limits of a body. */
 import { limits } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { parseItems } from "./parse-items.ts";
 
 const items_max = 50;
 
-/** Reads all steps. `turns` is how often other work could run meanwhile. */
+/** `turns` counts the pauses for other work. */
 function read(text: string | Buffer) {
   const steps = parseItems(Buffer.from(text), "intents", items_max);
   for (let turns = 0; ; turns += 1) {

@@ -1,20 +1,18 @@
-/** Reads the items of a long list one by one, so that no step takes longer than one item. */
 import { isUtf8 } from "node:buffer";
 import { limits } from "@countersign/contract";
 import { Fault, faultAt } from "../fault.ts";
 import { type JsonInParts, parseInParts } from "./parse-json.ts";
 
-/** The minimum number of bytes that one step reads, if there are as many. */
 const step_bytes_min = 16_384;
 
 /**
- * Reads a JSON object whose member `name` is a list. Each item has the limits of a body. An item that is too large fails alone, when it
- * is examined. Yields after each step, so that the caller can let others go on. Faults: as `parseInParts`; invalid_request if the list
- * has more than `items_max` items.
+ * Reads a JSON object whose member `name` is a list. Each item has the limits of a body; one that is too large fails
+ * alone, when examined. Yields after each step so that other work can run. Faults: as `parseInParts`; invalid_request
+ * if the list has more than `items_max` items.
  */
 export function* parseItems(bytes: Buffer, name: string, items_max: number): Generator<void, JsonInParts> {
   const start = isUtf8(bytes) ? listStart(bytes, name) : null;
-  // A text of another form is read as a whole, because that reports its problem.
+  // `parseInParts` reports the problem.
   if (start === null) return parseInParts(bytes, limits.json_depth_max);
   const items: unknown[] = [];
   const examiners = new Map<unknown, JsonInParts["examine"]>();
@@ -24,7 +22,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
     if (items.length === items_max)
       throw faultAt("invalid_request", `/${name}`, "too_long", `Send at most ${items_max} items.`);
     const end = endOfValue(bytes, at);
-    // The text between two commas may be empty. Then parsing must refuse the text.
+    // Parsing must refuse an empty text between two commas.
     const { value, examine } = parseItem(end === at ? Buffer.from(" ") : bytes.subarray(at, end));
     items.push(value);
     examiners.set(value, examine);
@@ -43,7 +41,7 @@ export function* parseItems(bytes: Buffer, name: string, items_max: number): Gen
   return { value, examine: (item) => examiners.get(item)?.(item) ?? [] };
 }
 
-/** Reads one item. An item with too many values is not parsed: an empty object takes its place, and its examination throws. */
+/** An item with too many values becomes an empty object, and its examination throws. */
 function parseItem(bytes: Buffer): JsonInParts {
   try {
     const { value, examine } = parseInParts(bytes, limits.batch_json_depth_max);
@@ -61,7 +59,6 @@ function parseItem(bytes: Buffer): JsonInParts {
   }
 }
 
-/** An item may be as large as a body, without white space. */
 function notTooLarge(item: unknown): unknown {
   if (Buffer.byteLength(JSON.stringify(item)) > limits.body_bytes_max)
     throw new Fault("payload_too_large", { details: [{ body_bytes_max: limits.body_bytes_max }] });
@@ -77,10 +74,7 @@ const closing_bracket = 0x5d;
 const opening_brace = 0x7b;
 const closing_brace = 0x7d;
 
-/**
- * Returns where the list of the outer object's member `name` begins, after its bracket. Null: there is none, or the
- * text has another form.
- */
+/** Returns the place after the list's opening bracket. Null for another form. */
 function listStart(bytes: Buffer, name: string): number | null {
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== opening_brace) return null;
@@ -103,14 +97,13 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Returns the place after the text that begins at `from` with its quote. */
 function endOfText(bytes: Buffer, from: number): number {
   let at = from + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
   return at + 1;
 }
 
-/** Returns the place of the comma or closing bracket after the value that begins at `from`, or the end of the bytes. */
+/** Returns the place of the comma or closing bracket, or the end of the bytes. */
 function endOfValue(bytes: Buffer, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at++) {

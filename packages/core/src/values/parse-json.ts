@@ -1,4 +1,4 @@
-/** Parses bytes from callers into a JSON value that later code can trust. */
+/** Parses bytes from callers into JSON that later code can trust. */
 import { isUtf8 } from "node:buffer";
 import { isExactNumber, limits, type Problem } from "@countersign/contract";
 import { Fault } from "../fault.ts";
@@ -7,7 +7,7 @@ import { pointerToken } from "./json-patch.ts";
 
 const unstorable = /\0|\p{Surrogate}/u;
 
-/** Returns the value of a JSON text. Faults: invalid_request, and as `parseInParts`. */
+/** Faults: invalid_request, and as `parseInParts`. */
 export function parseJson(bytes: Buffer): unknown {
   const { value, examine } = parseInParts(bytes, limits.json_depth_max);
   const problems = examine(value);
@@ -15,20 +15,15 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** A JSON value with a function that examines each part separately. */
 export interface JsonInParts {
   readonly value: unknown;
-  /**
-   * Returns the problems for which `parseJson` would refuse a text of this part alone as invalid_request. Faults:
-   * invalid_json (too many levels).
-   */
+  /** Returns the problems for which `parseJson` answers invalid_request. Faults: invalid_json (too many levels). */
   readonly examine: (part: unknown) => readonly Problem[];
 }
 
 /**
- * Returns the value of a JSON text. Faults: payload_too_large (more than `values_max` values); invalid_json, also if it
- * is nested more than `depth_max` levels deep. The depth of a text of less than 16 KiB is not checked here, because
- * `examine` checks it.
+ * Faults: payload_too_large (more than `values_max` values); invalid_json, also for more than `depth_max` levels. Below
+ * 16 KiB only `examine` checks the depth.
  */
 export function parseInParts(
   bytes: Buffer,
@@ -50,8 +45,7 @@ export function parseInParts(
     throw notJson("The body is not one JSON text.", cause);
   }
   if (members !== membersOf(value)) throw notJson(twiceMessage(bytes));
-  // A text without \u escapes cannot contain NUL or a lone surrogate, and shows a forbidden key unescaped. So two
-  // searches at memory speed and a walk that builds no paths are enough for most bodies.
+  // Without \u escapes there is no NUL or lone surrogate. Two fast searches are then enough.
   const escapes = text.includes("\\u");
   const keys = escapes || text.includes('"__proto__"');
   if (inexact.length > 0) value = JSON.parse(marked(bytes, inexact));
@@ -67,15 +61,14 @@ function tooDeep(depth_max: number): Fault {
 }
 
 /**
- * JSON.parse takes 0.3 µs a level and 1 µs a value. 8 MiB of `[` or of `{},` would block the thread for seconds, and
- * take a hundred times their size. Smaller bodies are parsed first, so that the items of a batch can fail separately.
+ * Larger texts are measured first, because 8 MiB of `[` or `{},` would block the thread for seconds. Smaller bodies are
+ * parsed first, so that the items of a batch fail separately.
  */
 const small_bytes_max = 16_384;
 
 /**
- * Refuses a text with too many levels or values, by the brackets and commas outside of strings. Takes some milliseconds
- * a MiB, a third of JSON.parse. Returns how many members the objects of the text have, and the places of numbers that a
- * double cannot represent exactly.
+ * Refuses a text with too many levels or values, in a third of JSON.parse's time. Returns the number of members, and
+ * the places of numbers that a double may not represent exactly.
  */
 function measureShape(
   bytes: Buffer,
@@ -118,28 +111,22 @@ function measureShape(
   return { members, inexact };
 }
 
-/** Start and end of a part of a text. */
 interface Place {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns true if a number may begin with this byte, outside of strings. */
 function startsNumber(byte = 0): boolean {
   return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d;
 }
 
-/** Returns true if a number may continue with this byte: a digit, a sign, a point or an e. */
 function isOfNumber(byte = 0): boolean {
   return startsNumber(byte) || byte === 0x2e || byte === 0x2b || byte === 0x65 || byte === 0x45;
 }
 
-/** A double represents fifteen digits exactly, wherever the point is. */
 const held_chars_max = 15;
 
-/**
- * Returns true if a double represents the number at this place exactly. Parsing refuses a text that is not a number.
- */
+/** A double represents fifteen digits exactly. */
 function isHeld(bytes: Buffer, from: number, to: number): boolean {
   if (to - from <= held_chars_max && !hasExponent(bytes, from, to)) return true;
   return isExactNumber(bytes.toString("latin1", from, to));
@@ -150,30 +137,21 @@ function hasExponent(bytes: Buffer, from: number, to: number): boolean {
   return false;
 }
 
-/**
- * Replaces a finite number that a double cannot represent exactly, because the rounded number could be mistaken for
- * another.
- */
+/** Replaces a number that a double cannot represent exactly. The rounded number could be mistaken for another. */
 const inexact_mark = Number.NEGATIVE_INFINITY;
 
-/**
- * Returns the text with other numbers at these places: one that parses as `inexact_mark`, or as infinity for a number
- * that is too large.
- */
+/** Returns the text with these numbers replaced by `inexact_mark`, or by infinity if too large. */
 function marked(bytes: Buffer, places: readonly Place[]): string {
   const copy = Buffer.from(bytes);
   for (const { from, to } of places) {
     const is_finite = Number.isFinite(Number(bytes.toString("latin1", from, to)));
-    // Both are as short as the shortest numbers of their kind, which are 1e-324 and 2e308.
+    // Both fit: the shortest numbers of their kind are 1e-324 and 2e308.
     copy.fill(" ", from, to).write(is_finite ? "-1e999" : "1e999", from, "latin1");
   }
   return copy.toString("utf8");
 }
 
-/**
- * Returns how many members the objects of a value have. Not recursive, because a small text may be nested thousands of
- * levels deep.
- */
+/** Not recursive, because a small text may be nested thousands of levels deep. */
 function membersOf(value: unknown): number {
   let members = 0;
   const within = [value];
@@ -194,8 +172,8 @@ function membersOf(value: unknown): number {
 }
 
 /**
- * Returns the message for a name that occurs twice in one object. JSON.parse takes the last value, other programs take
- * the first. So the caller could execute another action than the decided one.
+ * Reports a name that occurs twice. JSON.parse takes the last value, other programs the first, so the caller could
+ * execute another action than the decided one.
  */
 function twiceMessage(bytes: Buffer): string {
   const objects: Set<string>[] = [];
@@ -246,9 +224,8 @@ function clean(value: unknown, depth: number, keys: boolean, texts: boolean): bo
 }
 
 /**
- * Returns the values that no body may contain, with any schema. Keys named __proto__ change the prototype of an object
- * that they are copied to. PostgreSQL cannot store NUL and lone surrogates. Numbers beyond a double would become null,
- * and inexact numbers would be rounded.
+ * Finds values that no body may contain. `__proto__` would change prototypes. PostgreSQL cannot store NUL and lone
+ * surrogates. Numbers beyond a double would become null, inexact ones would be rounded.
  */
 function problemsOf(body: unknown): Problem[] {
   const problems: Problem[] = [];
@@ -276,7 +253,6 @@ function problemsOf(body: unknown): Problem[] {
 
 const inexact = "Send this number as a text: it has more digits than a number keeps, and would be rounded.";
 
-/** Returns a name as one part of a JSON Pointer (RFC 6901), clipped if it is very long. */
 export function pointerPart(name: string): string {
   return pointerToken(clipText(name, 200));
 }

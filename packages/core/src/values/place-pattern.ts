@@ -1,15 +1,10 @@
-/**
- * Paths of policies that may name many places: JSON Pointers in which `*` matches every entry of a list and every
- * member of an object.
- */
+/** JSON Pointers in which `*` matches every entry of a list and every member of an object. */
 import { isIndex, pointerNames, pointerToken } from "./json-patch.ts";
 
-/** Returns true if a path may name more than one place. */
 export function isStarred(path: string): boolean {
   return path.includes("*") && pointerNames(path).includes("*");
 }
 
-/** Returns the places in the content that a path names, as JSON Pointers. */
 export function placesOf(content: unknown, path: string): string[] {
   let found: { readonly place: string; readonly value: unknown }[] = [{ place: "", value: content }];
   for (const name of pointerNames(path))
@@ -26,7 +21,7 @@ function membersOf(value: unknown, name: string): [string, unknown][] {
   return [[name, (value as Record<string, unknown>)[name]]];
 }
 
-/** Returns true if the path names the place, or a place above it. */
+/** Returns true for the place or a parent of it. */
 export function coversPlace(path: string, place: string): boolean {
   const names = pointerNames(place);
   const wanted = pointerNames(path);

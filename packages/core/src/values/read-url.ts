@@ -1,6 +1,6 @@
 /**
- * Parses an absolute URL. Returns null if the text is none. `URL.canParse` must not be used instead: in Node 20 it
- * refuses every URL with a character from U+0080 to U+00FF after some thousand calls, when it is compiled.
+ * Returns null for other texts. Node 20's `URL.canParse`, once compiled, refuses every URL with a character from U+0080
+ * to U+00FF.
  */
 export function readUrl(text: string): URL | null {
   try {

@@ -1,13 +1,12 @@
 import { compacted, identifierOf, struckOut, textsOf, wholeSpan } from "@countersign/contract";
 import { TextFinder } from "./text-finder.ts";
 
-/** Replaces a redacted value. */
 export const redacted_text = "[redacted]";
 
-/** Finds redacted texts in other texts. Redacted numbers are also found in another grouping or case. */
+/** Finds redacted texts, and redacted numbers in another grouping or case. */
 class RedactedTextFinder {
   private readonly texts: TextFinder;
-  /** Finds redacted numbers without their grouping. Null if there are none; undefined before the first use. */
+  /** Null: none. Undefined: not built yet. */
   private numbers: TextFinder | null | undefined;
   private readonly redacted: readonly string[];
 
@@ -16,12 +15,10 @@ class RedactedTextFinder {
     this.texts = new TextFinder(redacted);
   }
 
-  /** Returns true if this text contains a redacted text, in the same spelling. */
   isIn(text: string): boolean {
     return this.texts.isIn(text);
   }
 
-  /** Replaces every redacted text in this text by a mark. */
   strikeFrom(text: string, mark: string): string {
     const spans = this.texts.spansIn(text);
     if (this.numbers === undefined) this.numbers = this.numberFinder();
@@ -37,23 +34,19 @@ class RedactedTextFinder {
   }
 }
 
-/** Returns true if a JSON value contains one of these texts, in a text or a number. */
 export function holdsAnyText(value: unknown, texts: readonly string[]): boolean {
   if (texts.length === 0) return false;
   const finder = finderOf(texts);
   return [...textsOf(value)].some((text) => finder.isIn(text));
 }
 
-/**
- * Returns the JSON value with each of these texts replaced by `mark`, in texts, numbers and keys. Numbers are also replaced in another
- * grouping or case. Keys that become equal get a number.
- */
+/** Replaces these texts in texts, numbers (in any grouping or case) and keys. Keys that become equal get a number. */
 export function withoutTexts<T>(value: T, texts: readonly string[], mark = redacted_text): T {
   if (texts.length === 0) return value;
   return without(value, finderOf(texts), mark) as T;
 }
 
-/** The finders by list of texts, because one decision searches the same texts for each reason and message. */
+/** One decision searches the same texts for each reason and message. */
 const finders = new WeakMap<readonly string[], RedactedTextFinder>();
 
 function finderOf(texts: readonly string[]): RedactedTextFinder {

@@ -1,26 +1,23 @@
 import type { TextSpan } from "@countersign/contract";
 
 /**
- * Finds any of many texts in another text (Aho-Corasick). The time is linear in the total length, because an agent may send
- * ten thousand redacted texts and half a megabyte to search. Nothing is hashed, because an agent could choose texts that
- * collide. No text may be empty.
+ * Finds any of many texts (Aho-Corasick). Linear time, because an agent may send ten thousand redacted texts and half a
+ * megabyte to search. No hashing, because an agent could choose colliding texts. No text may be empty.
  */
 export class TextFinder {
   /** Shortest first. */
   private readonly texts: readonly string[];
-  /** The number of texts that the automaton contains. */
   private taken = 0;
-  /** The total length of those texts. */
   private chars = 0;
   /**
-   * The automaton's nodes have numbers: the root is 0, and nodes near the root come first. The children of a node have
-   * the numbers from `below[node]` to `below[node + 1]`, sorted by the UTF-16 unit that leads to each.
+   * Nodes are numbered by depth; the root is 0. Children have the numbers from `below[node]` to `below[node + 1]`,
+   * sorted by UTF-16 unit.
    */
   private below = new Int32Array(2);
   private units = new Uint16Array(1);
-  /** For each node the node of its longest proper suffix that is a prefix of a text. */
+  /** By node, the node of its longest proper suffix that is a prefix of a text. */
   private fallbacks = new Int32Array(1);
-  /** For each node the length of the longest text that ends there; 0 if none does. */
+  /** By node, the length of the longest text that ends there, or 0. */
   private lengths = new Int32Array(1);
 
   constructor(texts: readonly string[]) {
@@ -28,8 +25,8 @@ export class TextFinder {
   }
 
   /**
-   * Adds the texts that are not longer than the searched text, because the longest redacted text is often longer than any
-   * searched text. Each rebuild at least doubles the automaton if it can, so that all rebuilds cost at most twice the last one.
+   * Adds only texts that fit into the searched text, because many are longer. Each rebuild at least doubles the
+   * automaton, so all rebuilds cost at most twice the last one.
    */
   private takeUpTo(length: number): void {
     if ((this.texts[this.taken]?.length ?? Number.POSITIVE_INFINITY) > length) return;
@@ -42,7 +39,7 @@ export class TextFinder {
     this.build(this.texts.slice(0, this.taken).sort());
   }
 
-  /** Builds the automaton. `texts` are sorted, so that texts with a common prefix are adjacent. */
+  /** `texts` are sorted, so common prefixes are adjacent. */
   private build(texts: readonly string[]): void {
     const nodes = this.chars + 1;
     this.below = new Int32Array(nodes + 1);
@@ -52,7 +49,6 @@ export class TextFinder {
     let count = 1;
     let above = 0;
     this.below[0] = count;
-    // Each text with the node that its prefix has reached.
     let going = texts.map((text) => ({ text, node: 0 }));
     for (let depth = 0; going.length > 0; depth++) {
       let [parent, unit] = [-1, -1];
@@ -75,12 +71,11 @@ export class TextFinder {
     this.below.fill(count, above + 1);
   }
 
-  /** Returns true if this text contains one of the texts. */
   isIn(text: string): boolean {
     return this.scan(text, () => true);
   }
 
-  /** Returns the spans of this text that are one of the texts, in order. Overlapping spans are merged. */
+  /** Returns spans in order, with overlaps merged. */
   spansIn(text: string): TextSpan[] {
     const spans: TextSpan[] = [];
     this.scan(text, (found) => {
@@ -95,7 +90,7 @@ export class TextFinder {
     return spans;
   }
 
-  /** Calls `seen` with the longest text that ends at each position, until `seen` returns true. */
+  /** Calls `seen` with the longest text at each end, until `seen` returns true. */
   private scan(text: string, seen: (found: TextSpan) => boolean): boolean {
     this.takeUpTo(text.length);
     if (this.taken === 0) return false;
@@ -115,7 +110,6 @@ export class TextFinder {
     }
   }
 
-  /** Returns the child for this unit; 0 if there is none. */
   private child(node: number, unit: number): number {
     let from = this.below[node] as number;
     let to = this.below[node + 1] as number;

@@ -1,4 +1,3 @@
-/** A country that personal data may be transferred to without a transfer mechanism, with the legal act. */
 export interface TransferCountry {
   readonly country: string;
   readonly source: string;
@@ -8,8 +7,8 @@ export interface TransferCountry {
 const row = (country: string, source: string): TransferCountry => ({ country, source, verified_on: "2026-11-18" });
 
 /**
- * Countries with a full adequacy decision under GDPR Art. 45, by ISO 3166-1 alpha-2 code. The United States is not
- * here: its decision covers only recipients certified under the Data Privacy Framework (see `transferOk`).
+ * Countries with a full adequacy decision (GDPR Art. 45), by ISO 3166-1 alpha-2 code. Not the United States: its
+ * decision covers only certified recipients.
  */
 export const adequateCountries: readonly TransferCountry[] = [
   row("AD", "Decision 2010/625/EU"),
@@ -32,15 +31,15 @@ export const adequateCountries: readonly TransferCountry[] = [
 const EU_MEMBERS = "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split(" ");
 const EFTA_MEMBERS = "IS LI NO".split(" ");
 
-/** The European Economic Area: within it a transfer is not a third-country transfer at all. */
+/** Transfers within the EEA are not third-country transfers. */
 export const eeaCountries: readonly TransferCountry[] = [
   ...EU_MEMBERS.map((country) => row(country, "Treaty on European Union Art. 52; GDPR Art. 3")),
   ...EFTA_MEMBERS.map((country) => row(country, "EEA Joint Committee Decision 154/2018")),
 ];
 
 /**
- * Transfer mechanisms of GDPR Chapter V by their spellings, letters and digits only. Derogations of Art. 49 are
- * included because the law accepts them. Counsel must check whether one applies.
+ * Mechanisms of GDPR Chapter V, letters and digits only. Includes derogations of Art. 49; counsel must check whether
+ * one applies.
  */
 export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ...[
@@ -76,7 +75,7 @@ export const transferMechanisms: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, "GDPR Art. 49(1)"] as const),
 ]);
 
-/** Spellings of the EU-US Data Privacy Framework, letters and digits only. Valid for the United States only. */
+/** Letters and digits only. Valid for the United States only. */
 export const dataPrivacyFramework: ReadonlySet<string> = new Set([
   "dpf",
   "euusdpf",

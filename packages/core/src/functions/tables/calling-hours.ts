@@ -1,10 +1,7 @@
-/**
- * Hours in which a state permits a solicitation, both ends inclusive: `[8, 19]` is 08:00 to 19:59. `null` means no
- * solicitation on that day.
- */
+/** Permitted hours, both ends inclusive: `[8, 19]` is 08:00 to 19:59. `null`: none on that day. */
 export type DayHours = readonly [first: number, last: number] | null;
 
-/** One state's week, Sunday first, with its law and the date of the last check. */
+/** The week begins on Sunday. `verified_on` is the date of the last check. */
 export interface StateCallingHours {
   readonly state: string;
   readonly week: readonly [DayHours, DayHours, DayHours, DayHours, DayHours, DayHours, DayHours];
@@ -12,7 +9,7 @@ export interface StateCallingHours {
   readonly verified_on: string;
 }
 
-/** The federal window, recipient's local time: 08:00 to 20:59 (47 CFR 64.1200(c)(1)). */
+/** 08:00 to 20:59 at the recipient's place (47 CFR 64.1200(c)(1)). */
 export const federalWindow: readonly [first: number, last: number] = [8, 20];
 
 const everyDay = (hours: DayHours): StateCallingHours["week"] => [hours, hours, hours, hours, hours, hours, hours];
@@ -33,9 +30,8 @@ const row = (state: string, week: StateCallingHours["week"], source: string): St
 });
 
 /**
- * States whose calling hours are stricter than the federal window, in alphabetical order. Other states have the federal
- * window. If a state restricts only some kinds of caller or device, the row has the strictest hours, because an agent's
- * calls are automated. State holidays are not in the table. A starting point for counsel, not legal advice.
+ * States stricter than the federal window. If a state restricts only some kinds of caller or device, the row has the
+ * strictest hours, because an agent's calls are automated. State holidays are missing. Not legal advice.
  */
 export const callingHours: readonly StateCallingHours[] = [
   row("AL", sundayOr(null, [8, 19]), "Ala. Code 8-19A and 8-19C; Alabama PSC telephone solicitation rules"),

@@ -1,7 +1,6 @@
 /**
- * Endings of file names that are not top-level domains: `report.pdf` is a file, not an address. Endings that are both
- * (`md`, `sh`, `zip`) are not listed, because such a name can lead to a host. On 2026-11-18 none of them was among the
- * 1,438 domains of the root zone.
+ * Endings of files that are not addresses: `report.pdf`. Endings that are also top-level domains (`md`, `sh`, `zip`)
+ * are missing, because they can lead to a host. Checked against the root zone of 2026-11-18.
  */
 export const fileExtensions: ReadonlySet<string> = new Set(
   (

@@ -1,7 +1,4 @@
-/**
- * Frameworks in rules, with the spellings that customers use, letters and digits only. A version or a level may follow
- * a spelling ("PCI DSS v4.0.1", "ISO 27001:2022", "CMMC Level 2").
- */
+/** Letters and digits only. A version or level may follow ("ISO 27001:2022", "CMMC Level 2"). */
 export const frameworkSpellings: ReadonlyMap<string, readonly string[]> = new Map([
   ["gdpr", ["gdpr", "eugdpr", "generaldataprotectionregulation"]],
   ["hipaa", ["hipaa", "healthinsuranceportabilityandaccountability"]],
@@ -19,7 +16,6 @@ export const frameworkSpellings: ReadonlyMap<string, readonly string[]> = new Ma
   ["nist800171", ["nist800171", "nistsp800171", "sp800171"]],
 ]);
 
-/** Words, letters and digits only, of keys or values that mean "does not apply". */
 export const notApplicableWords: ReadonlySet<string> = new Set([
   "no",
   "false",
