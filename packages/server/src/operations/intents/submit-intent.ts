@@ -196,8 +196,8 @@ class Submission {
   }
 
   /**
-   * Returns true if the bindings of the key allow the submission, after reading the key again. Returns false if the
-   * state is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
+   * Returns true if the bindings of the key allow the submission. Before refusing, reads the key again. Returns false
+   * if the state is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
    */
   async #demandBound(state: OrgState): Promise<boolean> {
     return this.#bindingRefusal(state) === null || (await this.#reloadBound(state));
