@@ -1,7 +1,4 @@
-/**
- * What operations work with, as interfaces. The edge assembles it once for each node; tests and the simulation do too. Each
- * operation takes a `Pick` of the members that it uses.
- */
+/** Interfaces that operations use. The edge creates one runtime per node. Each operation takes a `Pick` of it. */
 import type { PullFailure } from "@countersign/contract";
 import type { Contradiction } from "@countersign/core";
 import type {
@@ -35,51 +32,44 @@ import type {
   ReviewWaits,
 } from "./shared/node-services.ts";
 
-/** Counts decisions; the metrics of the HTTP layer implement it. */
+/** Implemented by the metrics of the HTTP layer. */
 export interface DecisionMetrics {
-  /** Counts a committed decision. `elapsed_us` runs from the operation's start to the commit. */
+  /** `elapsed_us`: from the operation's start to the commit. */
   decided(verdict: string, mode: string, elapsed_us: number): void;
-  /** Counts a decision that was stale at its commit and was made again. */
+  /** Counts a decision that was stale at its commit. */
   decidedAgain(): void;
 }
 
-/** Counts what agents report. */
 export interface ReportMetrics {
-  /** Counts a report that an action was executed which was not let through. */
+  /** Counts a report of an action executed without permission. */
   contradicted(because: Contradiction): void;
 }
 
-/** Counts deliveries. */
 export interface DeliveryMetrics {
-  /** Counts an attempt that ended. The delivery ended with it unless `status` is `pending`. */
+  /** Counts an attempt. `pending`: the delivery will be retried. */
   attempted(status: "delivered" | "failed" | "cancelled" | "pending", duration_ms: number): void;
 }
 
-/** Counts mails. */
 export interface MailMetrics {
-  /** Counts an attempt: the mail was sent or needs no sending (`dealt_with`), is retried later, or is given up. */
+  /** Counts an attempt: sent or no longer needed (`dealt_with`), to be retried, or dropped. */
   mailed(outcome: "dealt_with" | "put_off" | "given_up"): void;
 }
 
-/** Counts questions to context sources. */
 export interface PullMetrics {
-  /** Counts a decision that needed facts: they were pulled, were kept from an earlier answer, or the pull failed. */
+  /** Counts a decision with a context source: facts pulled, reused from an earlier answer, or failed. */
   pulled(outcome: "pulled" | "kept" | PullFailure): void;
 }
 
-/** The node's deliveries to webhooks. */
 export interface DeliveryLoop {
-  /** Wakes them after a commit of an organization: of events, or of manual retries. A lost call costs a second. */
+  /** Wakes the deliveries after a commit of events or manual retries. A lost call costs a second. */
   wake(org_id: string, what?: "events" | "retries"): void;
 }
 
-/** Wakes the node's loop over mails. */
 export interface MailLoop {
-  /** Makes the loop look at once, after a mail was queued. A lost call costs seconds. */
+  /** Wakes the loop after a mail was queued. A lost call costs seconds. */
   wake(): void;
 }
 
-/** The parts of one node of the service. */
 export interface Runtime {
   readonly db: Db;
   readonly clock: Clock;
@@ -112,17 +102,16 @@ export interface Runtime {
   readonly mails: MailLoop;
   readonly rateWindows: RateWindows;
   readonly backtests: Backtests;
-  /** Throws Fault invalid_request with the name of each pack that this service does not have. */
+  /** Faults: invalid_request naming each unknown pack. */
   refuseUnknownPacks(packs: readonly string[]): void;
   /** Faults: invalid_request naming each rule that no pack has. */
   refuseUnknownRules(rules: readonly string[]): void;
 }
 
-/** What an operation needs that stores rows with new ids and the time. */
+/** For operations that store rows with new ids and the time. */
 export type Recording = Pick<Runtime, "db" | "clock" | "ids">;
 
-/** The settings that operations act on. */
 interface Settings {
-  /** Returns the address at which users reach this service, without a slash at the end. */
+  /** Returns the public address of this service, without a trailing slash. */
   public_url(): string;
 }

@@ -1,4 +1,4 @@
-/** The register of agents: who answers for an agent, what it did, and what stops it. */
+/** Reads the register of agents: who is responsible for an agent, what it did, and what stops it. */
 import { type AgentDetails, foldName, limits, type RegisteredAgent } from "@countersign/contract";
 import {
   allowsAgent,
@@ -37,13 +37,13 @@ const tools_max = 100;
 const children_max = 100;
 const escalation_ids_max = 20;
 
-/** The place of an agent in the list: its folded id after a prefix, which cursors of other lists lack. */
+/** Prefix of this list's cursors, which distinguishes them from those of other lists. The folded agent id follows. */
 const place_prefix = "agent ";
 
 const isPlace = (place: string): boolean =>
   place.startsWith(place_prefix) && place.length <= 4 * limits.agent_id_chars_max && !place.includes("\0");
 
-/** Lists agents in the order of their folded ids. Faults: invalid_request (cursor). */
+/** Lists agents by folded id. Faults: invalid_request (cursor). */
 export async function listAgents(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -63,7 +63,7 @@ export async function listAgents(
   });
 }
 
-/** Adds to each agent what stops its actions. */
+/** Adds to each agent the freezes that stop it. */
 export async function withStatus(query: Query, org_id: string, rows: readonly AgentRow[]): Promise<RegisteredAgent[]> {
   const freezes = await readFreezes(query, org_id);
   return rows.map((row) => {
@@ -78,7 +78,7 @@ export async function withStatus(query: Query, org_id: string, rows: readonly Ag
   });
 }
 
-/** Reads one agent with what it did in the last 31 days. Faults: not_found. */
+/** Reads an agent with its actions of the last 31 days. Faults: not_found. */
 export async function getAgent(
   runtime: Pick<Runtime, "db" | "clock" | "orgStates">,
   { org_id }: Pick<Caller, "org_id">,
@@ -135,7 +135,7 @@ function figuresOf(actions: readonly AgentActions[]): Omit<AgentDetails["activit
   };
 }
 
-/** Returns the tools of these actions, and whether a rule in force on their membrane names them. */
+/** Returns the tools of these actions, and whether a current rule of their membrane names them. */
 async function toolsOf(
   state: OrgState,
   actions: readonly AgentActions[],

@@ -14,8 +14,9 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { withStatus } from "./read-agents.ts";
 
 /**
- * Registers an agent, or replaces its entry. Once this has resolved, every decision on any node follows the new parent. Faults:
- * invalid_request (the parent), state_conflict (too many agents with a parent), those of refuseEnded, unavailable (stale each time).
+ * Registers an agent, or replaces its entry. Every later commit on any node uses the new parent. Faults:
+ * invalid_request (the parent), state_conflict (too many agents with a parent), those of refuseEnded, unavailable
+ * (stale each time).
  */
 export async function registerAgent(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,
@@ -23,7 +24,7 @@ export async function registerAgent(
   agent_id: string,
   input: AgentInput,
 ): Promise<RegisteredAgent> {
-  // So that a parent which has just acted is known.
+  // Count first, so that a parent that has just acted is known.
   await countNewest(runtime.db, caller.org_id);
   return untilFresh(runtime, caller, (current) =>
     runtime.db.tenant(caller.org_id, (query) => write(runtime, query, current, agent_id, input)),
@@ -49,7 +50,7 @@ async function write(
   const at = await databaseNow(query);
   const entry = { agent_id: before?.agent_id ?? agent_id, owner, purpose, parent_id: parent };
   await writeAgent(query, org_id, { ...entry, registered_by: person, at });
-  // Raises the policy epoch with another parent, so that no decision commits that was made under the old one.
+  // A changed parent raises the policy epoch, so that decisions under the old one become stale.
   const moved = parent !== (before?.parent_id ?? null);
   const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "agent_registered", data: entry })];
   await changeHead(query, head, { raise: moved ? ["policy"] : [], audit });
@@ -58,7 +59,7 @@ async function write(
   return (await withStatus(query, org_id, [written]))[0] as RegisteredAgent;
 }
 
-/** Returns the id of the parent as the register has it. Faults: invalid_request. */
+/** Returns the parent's id as registered. Faults: invalid_request. */
 async function demandParent(query: Query, org_id: string, agent_id: string, parent_id: string): Promise<string> {
   const refuse = (message: string): Fault => faultAt("invalid_request", "/parent_id", "not_allowed", message);
   const subject = foldName(agent_id);
@@ -74,7 +75,7 @@ async function demandParent(query: Query, org_id: string, agent_id: string, pare
   return parent.agent_id;
 }
 
-/** Returns how many agents stand above the agent, or above the lowest agent below it. */
+/** Returns the number of agents above the agent, or above the lowest agent below it. */
 function deepest(parents: Parents, subject: string): number {
   let depth = registeredAbove(parents, subject).length;
   for (const each of parents.keys()) {

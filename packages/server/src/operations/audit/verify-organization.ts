@@ -1,14 +1,14 @@
-/** Whether one organization's audit trail is whole, and what is stored is what it tells of. Source: architecture.md §6. */
+/** Verifies that an organization's audit trail is complete and matches the stored data. */
 import type { Db } from "../../ports.ts";
 import { type AuditCheck, type AuditFinding, verifyAudit } from "../../store/audit/verify-audit.ts";
 import { type ReviewsFinding, verifyReviews } from "../../store/audit/verify-reviews.ts";
 
-/** The trail's records, decisions and root, with the number of reviews; or the first thing that is wrong. */
+/** Counts of the trail and its root; or the first problem. */
 export type Verified =
   | (Extract<AuditFinding, { sound: true }> & Extract<ReviewsFinding, { sound: true }>)
   | Extract<AuditFinding | ReviewsFinding, { sound: false }>;
 
-/** Reads only and locks nothing, so it runs beside the service. `told` hears how far it is: a share of 1, and in words. */
+/** Reads only and takes no locks, so the service may run. `told` receives the progress, as a share of 1 and as text. */
 export async function verifyOrganization(
   db: Pick<Db, "tenant">,
   org_id: string,

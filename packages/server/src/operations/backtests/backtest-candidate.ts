@@ -1,4 +1,4 @@
-/** What a backtest is to try: its documents checked, its names found. Source: api.md §10. */
+/** Checks the documents and names of a backtest's candidate. */
 import { type BacktestInput, limits } from "@countersign/contract";
 import {
   type Candidate,
@@ -17,8 +17,8 @@ import { inTurns } from "../shared/turns.ts";
 type Needed = Pick<Runtime, "db" | "refuseUnknownPacks"> & { readonly packs: Packs };
 
 /**
- * Null: none, or one that changes nothing. Faults: policy_invalid with the diagnostics of every document, invalid_request
- * (packs, names to leave out that nothing has).
+ * Null: no candidate, or one that changes nothing. Faults: policy_invalid with the diagnostics of every document,
+ * invalid_request (packs, unknown names to leave out).
  */
 export async function candidateOf(
   runtime: Needed,
@@ -45,8 +45,8 @@ function refuseUnknownPacks(runtime: Pick<Runtime, "refuseUnknownPacks">, packs:
 }
 
 /**
- * A name that no policy and no rule has ever had leaves nothing out: a slip of the pen would look like a rule that is not
- * missed. Names of packs that are off, of retired policies and of earlier versions count: they may have decided then.
+ * Refuses unknown names to leave out, because a typo would look like a rule without effect. Names of disabled packs,
+ * retired policies and earlier versions are known, because they may have decided then.
  */
 async function refuseUnknownNames(
   { db, packs }: Pick<Needed, "db" | "packs">,
@@ -62,7 +62,7 @@ async function refuseUnknownNames(
   throw new Fault("invalid_request", { details: await inTurns(unknownDetails(unknown, [...known])) });
 }
 
-/** One name at a time: an organization may have had tens of thousands, and each is compared with all of them. */
+/** One name per step, because each is compared with possibly tens of thousands. */
 function* unknownDetails(
   unknown: readonly { readonly name: string; readonly index: number }[],
   known: readonly string[],
@@ -77,7 +77,7 @@ function* unknownDetails(
   return details;
 }
 
-/** One document after the other, in turns with everything else that the node does. */
+/** Checks one document after the other, in turns with the node's other work. */
 async function checkedPolicies(given: readonly Readonly<Record<string, unknown>>[]): Promise<PolicyDocument[]> {
   const details: FaultDetail[] = [];
   const documents: PolicyDocument[] = [];
@@ -99,7 +99,7 @@ async function checkedPolicies(given: readonly Readonly<Record<string, unknown>>
   return documents;
 }
 
-/** The first of very many findings; the last says that there are more. */
+/** Returns the first findings; the last one says that there are more. */
 function shortened(details: readonly FaultDetail[]): FaultDetail[] {
   const message = `There are more than ${diagnostics_max} findings; the others are not listed.`;
   const help = "Correct those above, then try again.";

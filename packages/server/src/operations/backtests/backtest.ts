@@ -1,4 +1,4 @@
-/** Trying a candidate on what was recorded. Source: api.md §10. */
+/** Tries a candidate on recorded intents. */
 
 import type { Backtest, BacktestInput, BacktestProgress } from "@countersign/contract";
 import { limits, onlySubmits } from "@countersign/contract";
@@ -13,7 +13,6 @@ import type { BacktestJob } from "../shared/node-services.ts";
 import { storableUs } from "../shared/storable-time.ts";
 import { candidateOf } from "./backtest-candidate.ts";
 
-/** How a backtest is followed and ended. */
 export interface Following {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: BacktestProgress) => void;
@@ -23,9 +22,8 @@ type Needed = Pick<Runtime, "db" | "clock" | "ids" | "backtests" | "refuseUnknow
 type Who = Pick<Caller, "org_id" | "role" | "scope" | "agent_id" | "lineage_id">;
 
 /**
- * Decides recorded intents again, with the candidate or as they were decided. A key sees in it what it may read: a key of
- * one agent that agent's intents, another key that only submits those that it submitted. For such keys stored and pulled facts are
- * unknown. Nothing is stored. Faults:
+ * Decides recorded intents again, with the candidate or as recorded. Stores nothing. Keys of one agent see that agent's
+ * intents, other keys that only submit see their own; for both, stored and pulled facts are unknown. Faults:
  * invalid_request (window, packs, names to leave out), forbidden (another agent), not_found (membrane), policy_invalid,
  * and those of `Backtests.run`.
  */
@@ -71,7 +69,7 @@ function noMembrane(): Fault {
   return faultAt("not_found", "/membrane_id", "not_found", message);
 }
 
-/** Faults: invalid_request unless the window begins before it ends. */
+/** Faults: invalid_request (the window does not begin before its end). */
 function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: string } {
   const from_us = parseTimestampUs(from);
   const to_us = parseTimestampUs(to);
@@ -82,7 +80,7 @@ function windowOf({ from, to }: BacktestInput["window"]): { from: string; to: st
   return { from: formatTimestampUs(storableUs(from)), to: formatTimestampUs(storableUs(to)) };
 }
 
-/** Faults: forbidden when a key of one agent asks for another. */
+/** Faults: forbidden (a key of one agent asks for another). */
 function agentOf({ scope, agent_id }: Who, asked: string | undefined): string | null {
   if (scope !== "agent") return asked ?? null;
   if (asked !== undefined && asked !== agent_id) throw new Fault("forbidden");

@@ -1,7 +1,6 @@
 /**
- * The work of a backtest: reads recorded intents page by page, decides each again and counts. It runs in threads of its
- * own. Pages are read one after the other, each by the thread whose turn it is, and decided in parallel; while a thread
- * decides one page its next one arrives, and it never has more than these two in memory.
+ * Reads recorded intents page by page, decides each again and counts, in several threads. Threads read pages in turn
+ * and decide them in parallel. A thread reads its next page while it decides one, so it holds at most two.
  */
 
 import type { BacktestProgress, NotReproducedBecause } from "@countersign/contract";
@@ -43,53 +42,50 @@ import {
 } from "../../store/backtests/backtests.ts";
 import type { BacktestJob } from "../shared/node-services.ts";
 
-/** Where the reading of recorded intents stands: whoever has it reads the next page. */
+/** Position of reading. The thread that holds the turn reads the next page. */
 export interface Turn {
-  /** The oldest intent that was read; null: none was. */
+  /** The oldest read intent; null: none. */
   readonly before: string | null;
-  /** Intents still to read; 0: that was all. */
+  /** Intents left to read. */
   readonly left: number;
-  /** The next page asks for no more: where documents are large, most of what a page of many rows unpacks would not fit into it. */
+  /** Maximum of rows in the next page. Large documents need smaller pages. */
   readonly rows_max: number;
 }
 
 const first_page_rows = 100;
 
-/** The turn that a backtest of at most so many intents begins with. */
+/** Returns the first turn of a backtest. */
 export function firstTurn(limit: number): Turn {
   return { before: null, left: limit, rows_max: first_page_rows };
 }
 
-/** What one thread found. */
 export interface ReplayedPart {
   readonly counts: TallyCounts;
-  /** When the oldest of its intents was decided, in microseconds; null: it had none. */
+  /** Decision time of its oldest intent, in microseconds; null: it had none. */
   readonly oldest_us: number | null;
-  /** The limit ended it, not the window. */
+  /** True: the limit ended the replay, not the window. */
   readonly cut: boolean;
 }
 
-/** What the work needs of its thread. */
 export interface ReplayNeeds {
   /** Runs `work` in a short transaction that sees the organization's rows. */
   read<T>(work: (query: Query) => Promise<T>): Promise<T>;
   readonly packs: PackRules;
-  /** Resolves when it is this thread's turn to read. */
+  /** Resolves when this thread may read. */
   turn(): Promise<Turn>;
-  /** Hands the turn on. */
   pass(turn: Turn): void;
-  /** Called after every so many intents; awaited, so that the thread can hear of a cancellation and of its socket. */
+  /** Called after every `breath_rows` intents. Awaited, so that the thread can receive cancellations and data. */
   progress(evaluated: number, done: BacktestProgress["done"]): Promise<void>;
-  /** Intents to read with the next page. */
+  /** Intents in the next page. */
   pageRows(): number;
 }
 
-/** Intents between two looks at the socket: the next page arrives while this one is decided. */
+/** Intents between two pauses for the socket, so that the next page arrives while this one is decided. */
 const breath_rows = 50;
 const sets_kept = 64;
 const documents_kept = 2_000;
 
-/** Replays this thread's share of what the job names. Rejects when the database is lost. */
+/** Replays this thread's share. Rejects if the database is lost. */
 export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Promise<ReplayedPart> {
   const { org_id, filter } = job;
   const tally = new Tally(job.candidate !== null);
@@ -114,7 +110,7 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
     const last = page.at(-1);
     if (last === undefined) break;
     next = readPage();
-    // A rejection is taken up where the page is awaited, not before.
+    // A rejection is handled where the page is awaited.
     next.catch(() => undefined);
     oldest_us = last.at_us;
     const records = await recordsOf(needs, org_id, page);
@@ -130,7 +126,7 @@ export async function replayRecorded(needs: ReplayNeeds, job: BacktestJob): Prom
   return { counts: tally.counts(), oldest_us, cut };
 }
 
-/** The figures of what all threads found. */
+/** Returns the figures of all threads. */
 export function joinParts(job: BacktestJob, parts: readonly ReplayedPart[]): BacktestFigures {
   const ends_us = parts.flatMap(({ oldest_us }) => (oldest_us === null ? [] : [oldest_us]));
   const from_us = parts.some(({ cut }) => cut) ? Math.min(...ends_us) : (parseTimestampUs(job.filter.from) ?? 0);
@@ -147,7 +143,7 @@ function doneAt(at_us: number, span: Awaited<ReturnType<typeof readSpan>>): numb
   return Math.min(Math.max((span.newest_us - at_us) / (span.newest_us - span.oldest_us), 0), 1);
 }
 
-/** One row and what is read off it; `recorded` null: it cannot be read. */
+/** A row and its parsed members; `recorded` null: unreadable. */
 interface ReadRecord {
   readonly row: RecordedRow;
   readonly end: DecisionEnd | null;
@@ -155,7 +151,7 @@ interface ReadRecord {
   readonly overridden: boolean;
 }
 
-/** What a decision's text ends with. */
+/** The end of a decision's text. */
 interface DecisionEnd {
   readonly override_id: string | null;
   readonly policy_epoch: number;
@@ -165,7 +161,7 @@ interface DecisionEnd {
 const endOfDecision =
   /^(?:null|"([a-z0-9A-Z_]+)"),"escalation_id"[^{]*"policy_set":\{"version":(\d+),"sha256":"([0-9a-f]{64})"\}(?:,"claim":"required")?,"timestamp":"[^"]+"\}$/;
 
-/** Reads what follows `"human_override_id":`; null when it is not as this version writes it. */
+/** Parses the text from `"human_override_id":` on; null: another format than this version writes. */
 function decisionEnd(text: string): DecisionEnd | null {
   const found = endOfDecision.exec(text);
   if (found === null) return null;
@@ -194,7 +190,7 @@ async function recordsOf(needs: ReplayNeeds, org_id: string, page: readonly Reco
     return {
       row,
       end,
-      // Neither an approval of an equal action nor a grant is an override, so nothing can decide such an action as it was decided.
+      // An approval of an equal action or a grant is no override, so such a decision cannot be reproduced.
       lifts: /"(?:resumed_from|grant_id)":"/.test(row.decision_end) ? "unknown" : liftsOf(override_id, lifts),
       overridden: overridden.has(row.intent_id),
     };
@@ -205,7 +201,7 @@ function liftsOf(override_id: string | null, lifts: ReadonlyMap<string, readonly
   return override_id === null ? null : (lifts.get(override_id) ?? "unknown");
 }
 
-/** What decides intents of one era and membrane, or why nothing can. */
+/** The rules for intents of one era and membrane, or why there are none. */
 interface Able {
   readonly policySet: PolicySet;
   readonly membrane: MembraneSettings;
@@ -215,7 +211,7 @@ interface Unable {
 }
 type Decider = Able | Unable;
 
-/** Compiled sets by era and membrane; compiled once for each combination of packs and versions. */
+/** Policy sets by era and membrane, compiled once per combination of packs and versions. */
 class Deciders {
   private readonly byEra = new LRUCache<string, Decider>({ max: 1_000 });
   private readonly shared = new SharedPolicies();
@@ -224,7 +220,7 @@ class Deciders {
   private readonly needs: ReplayNeeds;
   private readonly job: BacktestJob;
   private history = new SettingsHistory([], -1);
-  /** What was asked for last: neighbours in time mostly were decided by the same. */
+  /** The last result, because neighbours in time usually share it. */
   private last: { readonly policy_epoch: number; readonly membrane_id: string; readonly decider: Decider } | null =
     null;
 
@@ -233,7 +229,7 @@ class Deciders {
     this.job = job;
   }
 
-  /** Makes what these records need; `of` then has it. */
+  /** Prepares what `of` returns for these records. */
   async prepare(records: readonly ReadRecord[]): Promise<void> {
     let before: ReadRecord | null = null;
     for (const record of records) {
@@ -248,7 +244,7 @@ class Deciders {
     }
   }
 
-  /** Also read again for decisions that were made while the backtest runs. Eras keep their numbers. */
+  /** Read again for decisions made during the backtest. Eras keep their numbers. */
   private async readHistory(): Promise<void> {
     const { changes, policy_epoch } = await this.needs.read((query) => readSettings(query, this.job.org_id));
     this.history = new SettingsHistory(changes, policy_epoch);
@@ -270,7 +266,7 @@ class Deciders {
     if (membrane === undefined) return { missing: "membrane_unknown" };
     const key = [
       ...[...membrane.packs].sort(),
-      // Older records of membranes do not have the field.
+      // Absent in older records of membranes.
       ...[...(membrane.rules_off ?? [])].sort().map((rule) => `-${rule}`),
       ...then.policies.map((each) => `${versionKey(each)}:${each.mode}`),
     ].join(" ");
@@ -321,7 +317,7 @@ function replayOne(tally: Tally, deciders: Deciders, record: ReadRecord, job: Ba
   tally.add({ intent_id, agent_id, at_us: row.at_us, mode: row.mode, recorded: verdict, decision, ruled });
 }
 
-/** What deciding a record again takes, or why it cannot be done. */
+/** Returns what is needed to decide a record again, or why that is impossible. */
 function prepared(
   deciders: Deciders,
   { row, end, lifts }: ReadRecord,
@@ -331,14 +327,14 @@ function prepared(
   const decider = deciders.of(row.membrane_id, end.policy_epoch);
   if ("missing" in decider) return decider;
   if (lifts === "unknown") return { missing: "override_unknown" };
-  // A candidate takes the place of the recorded set, so it need not be the recorded one to the letter.
+  // A candidate replaces the recorded set, so that set need not match exactly.
   if (candidate === null && decider.policySet.sha256 !== end.sha256) return { missing: "packs_changed" };
   const recorded = recordedOf(row, lifts);
   if (recorded === null) return { missing: "record_unreadable" };
   return { recorded: values ? recorded : { ...recorded, facts: withoutValues(recorded.facts) }, decider };
 }
 
-/** Null: the row does not hold what a submission writes. */
+/** Null: not a row that a submission writes. */
 function recordedOf(row: RecordedRow, lifts: readonly string[] | null): RecordedIntent | null {
   let intent: { submitted?: RecordedIntent["intent"]; attested?: boolean };
   let facts: MergedFacts | null;
@@ -363,13 +359,13 @@ function recordedOf(row: RecordedRow, lifts: readonly string[] | null): Recorded
   };
 }
 
-/** The freeze that a recorded decision rests on. Only its kind and mode count for the verdict. */
+/** Returns a freeze for the recorded decision. Only its kind and mode affect the verdict. */
 function recordedFreeze(frozen: NonNullable<RecordedRow["frozen"]>): StandingFreeze {
   const [kind, mode] = frozen.split(" ") as [StandingFreeze["kind"], StandingFreeze["mode"]];
   return { kind, mode, subject: "", name: "", reason: "as recorded", frozen_by: "", frozen_at: "", lineages: [] };
 }
 
-/** Fills in why what is now approved was not. */
+/** Adds to newly approved intents why they were not approved. */
 async function explain(needs: ReplayNeeds, org_id: string, tally: Tally): Promise<void> {
   const flips = tally.takeUnexplained();
   if (flips.length === 0) return;

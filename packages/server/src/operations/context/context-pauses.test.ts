@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createContextPauses } from "./context-pauses.ts";
 
-/** The pauses, with the timers that run. */
 function pauses() {
   const timers = new Set<() => void>();
   const made = createContextPauses({

@@ -1,13 +1,13 @@
 /**
- * Pauses in the pushing of facts. Each push outdates the organization's decisions under way, which are made again; a client that
- * pushes without a pause could go on outdating them. So where one was outdated several times, the next pushes of this node
- * wait until it is committed. Those of other nodes do not: a commit that fits between two of theirs is soon found.
+ * Pauses fact pushes. Each push makes the organization's decisions under way stale, so constant pushes could delay a
+ * decision forever. A decision that was stale several times makes this node's pushes wait until it is committed. Pushes
+ * on other nodes do not wait.
  */
 
 import type { Timers } from "../../ports.ts";
 import type { ContextPauses } from "../shared/node-services.ts";
 
-/** No push waits longer; decisions that take this long rest on something else. */
+/** Longest wait of a push. Slower decisions depend on something else. */
 const pause_ms_max = 1_000;
 
 interface Pause {
@@ -15,7 +15,6 @@ interface Pause {
   readonly pushes: Set<() => void>;
 }
 
-/** Creates them, with none begun. */
 export function createContextPauses(timers: Timers): ContextPauses {
   const pauses = new Map<string, Pause>();
   return {

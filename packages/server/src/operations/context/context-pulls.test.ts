@@ -1,5 +1,3 @@
-/** Questions to one organization's source under a clock that the test turns. Source: docs/decisions/0015. */
-
 import { readFileSync } from "node:fs";
 import { limits, type PullFailure } from "@countersign/contract";
 import { parseTimestampUs, resolveLimits } from "@countersign/core";
@@ -20,7 +18,7 @@ const ok = (document: object = { contract_version: "1", facts: {} }): Answered =
 const status = (code: number): Answered => ({ status: code, body: Buffer.alloc(0), cache_control: null });
 const failed = (what: "timeout" | "unreachable" | "refused" | "too_large"): Answered => ({ failed: what, text: what });
 
-/** A node's questions; `answer` says what each is answered with, or leaves it open until `settle`. */
+/** One node. `answer` returns each answer, or null to leave the request open until `settle`. */
 function world(answer: (n: number) => Answered | null, start_us = 1_700_000_000_000_000) {
   let now_us = start_us;
   const timers = new Set<{ at_us: number; run: () => void }>();
@@ -154,7 +152,7 @@ describe("after failures in a row", () => {
     const w = world((n) => (n <= most ? failed("timeout") : ok()));
     for (let n = 0; n < most; n++) await w.pull({ n });
     expect(reason(await w.pull())).toBe("source_paused");
-    // Its secret is sealed for the first one, so it is not sent; but neither is it told to wait.
+    // The secret is sealed for org_1, so nothing is sent for org_2. But the source of org_2 is not paused.
     expect(reason(await w.pull({ n: 1 }, undefined, "org_2"))).toBe("source_secret");
   });
 });

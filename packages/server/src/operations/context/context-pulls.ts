@@ -1,13 +1,11 @@
 /**
  * Asks organizations' own endpoints for facts, without effect on other organizations.
  *
- * While a question waits for its answer it holds no lock, no database session and no place in the commit writer. Each organization
- * has at most `context_source_pulls_max` open questions; `source-standing.ts` pauses sources that fail. Every outcome of a
- * question is a value.
+ * A waiting request holds no lock, no database session and no place in the commit writer. Each organization has at most
+ * `context_source_pulls_max` open requests; `source-standing.ts` pauses failing sources. Every outcome is a value.
  *
- * Two equal questions at the same time share one request. The answer is kept while none of its facts is stale, for a minute at
- * most. The whole intent is part of the question, because the source may use anything in it (a telephone number in the payload,
- * for example). So an answer to another intent is never used. See docs/decisions/0015.
+ * Equal concurrent requests share one. Answers are kept while all their facts are fresh, for a minute at most. The key
+ * covers the whole intent, because the source may use any part of it. See docs/decisions/0015.
  */
 
 import {
@@ -38,7 +36,6 @@ import type { PullMetrics } from "../runtime.ts";
 import type { ContextPulls, Pulled } from "../shared/node-services.ts";
 import { SourceStanding } from "./source-standing.ts";
 
-/** What the questions need of the node. */
 export interface PullParts {
   readonly clock: Clock;
   readonly ids: Ids;
@@ -48,8 +45,8 @@ export interface PullParts {
   readonly httpOut: Pick<HttpOut, "ask">;
   readonly metrics: PullMetrics;
   /**
-   * Whether the organization still has this registration. Looked at just before each question: states in memory are refused
-   * only by the commit, and an intent would have been sent to an endpoint hours after it was removed.
+   * Returns true if the organization still has this registration. Checked just before each request, so that no intent
+   * is sent to a removed endpoint because of a cached state.
    */
   isRegistered(org_id: string, source: ContextSourceRow): Promise<boolean>;
 }
@@ -61,22 +58,20 @@ interface Kept {
   readonly bytes: number;
 }
 
-/** One question to a source. */
 interface Question {
   readonly org_id: string;
   readonly source: ContextSourceRow;
   readonly body: string;
-  /** The same for the same question of the same organization to the same registration. */
+  /** Equal for the same request of one organization to one registration. */
   readonly key: string;
 }
 
 const organizations_max = 2_000;
 const kept_bytes_max = 64 * 1_048_576;
-/** As many items of an organization's batches are on their way at once. */
+/** Concurrent batch items per organization. */
 const places_max = 100;
 const kept_us = limits.context_source_kept_seconds_max * us_per_second;
 
-/** Creates the questions of one node. */
 export function createContextPulls(parts: PullParts): ContextPulls {
   const questions = new ContextQuestions(parts);
   const places = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(places_max) });
@@ -99,8 +94,8 @@ export function createContextPulls(parts: PullParts): ContextPulls {
 }
 
 /**
- * The questions under way and the answers that are kept. A question takes these steps: wait for one of the organization's places;
- * check the source's standing and its registration; ask; take the answer into the standing and the kept answers.
+ * Open requests and kept answers. A request waits for a place, checks standing and registration, asks, and records the
+ * answer.
  */
 class ContextQuestions {
   readonly #parts: PullParts;
@@ -115,7 +110,7 @@ class ContextQuestions {
     this.#parts = parts;
   }
 
-  /** Returns an earlier answer to the same question, while none of its facts is stale. */
+  /** Returns an earlier answer to the same request if all its facts are fresh. */
   keptAnswer(key: string, ages: PreparedMembrane["limits"]): Kept | null {
     const now_us = this.#parts.clock.now_us();
     const known = this.#kept.get(key);
@@ -123,7 +118,7 @@ class ContextQuestions {
     return isFresh(known.document, known.received_us, ages, now_us) ? known : null;
   }
 
-  /** Asks, or joins the same question that is under way. */
+  /** Asks, or joins the same open request. */
   ask(question: Question): Promise<Pulled | null> {
     const under_way = this.#asking.get(question.key);
     if (under_way !== undefined) return under_way;
@@ -132,13 +127,13 @@ class ContextQuestions {
     return answering;
   }
 
-  /** Waits for one of the organization's places, no longer than the question may take. */
+  /** Waits for one of the organization's places, at most for the timeout of the request. */
   #inPlace(question: Question): Promise<Pulled | null> {
     const { clock, timers } = this.#parts;
     const { org_id, source } = question;
     const standing = this.#standingOf(org_id, source.secret_sealed);
     const due_us = clock.now_us() + source.timeout_ms * 1000;
-    // Limited to the whole timeout, because the clock may go backwards.
+    // Limited to the timeout, because the clock may go backwards.
     const leftMs = () => Math.min(Math.ceil((due_us - clock.now_us()) / 1000), source.timeout_ms);
     return new Promise((resolve, reject) => {
       const stopWaiting = timers.after(source.timeout_ms, () => resolve({ failed: "source_busy" }));
@@ -166,7 +161,7 @@ class ContextQuestions {
   #standingOf(org_id: string, revision: string): SourceStanding {
     const known = this.#standings.get(org_id);
     if (known?.revision === revision) return known;
-    // A new registration starts well, but questions to the old one still count as open.
+    // A new registration begins without failures, but open requests to the old one count.
     const standing = new SourceStanding(revision, known?.open ?? pLimit(limits.context_source_pulls_max));
     this.#standings.set(org_id, standing);
     return standing;
@@ -203,8 +198,8 @@ const failedAs = {
 } as const satisfies Record<string, PullFailure>;
 
 /**
- * Returns the document of an answer, checked like any pushed document; 204 means that there are no facts. A fact with a number that no
- * double holds is null in it, and listed as inexact.
+ * Returns the document of an answer, checked like a pushed one; 204: no facts. A fact with a number that no double
+ * holds becomes null and is listed as inexact.
  */
 function readAnswer(answer: Answered, received_us: number): Pulled {
   if ("failed" in answer) return { failed: failedAs[answer.failed] };
@@ -225,7 +220,7 @@ function readAnswer(answer: Answered, received_us: number): Pulled {
   return { document: normalizeContext(document as ContextDocument), received_us, inexact };
 }
 
-/** Sets each fact to null that has no other problem than a number which no double holds, and returns these facts. */
+/** Sets facts to null whose only problem is a number that no double holds, and returns them. */
 function clearInexactFacts(document: unknown, examine: (part: unknown) => readonly Problem[]): InexactFacts {
   const inexact: Partial<Record<FactCategoryName, string[]>> = {};
   const facts = (document as Partial<ContextDocument> | null)?.facts;

@@ -1,4 +1,4 @@
-/** The organization's own endpoint that is asked for facts: register, read, remove. Source: api.md §5. */
+/** Registers, reads and removes the organization's endpoint for facts. */
 import { type ContextSource, type ContextSourceInput, limits, secret_mask } from "@countersign/contract";
 import { Fault, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -17,8 +17,8 @@ import { acceptedUrl } from "../webhooks/webhook-events.ts";
 import { newWebhookSecret } from "../webhooks/webhook-secret.ts";
 
 /**
- * Registers a source in place of the earlier one; every decision committed afterwards, on every node, rests on its facts.
- * The answer is the only one that shows the secret, which is a new one each time. Faults: webhook_url_refused.
+ * Registers a source in place of the earlier one. Every later commit, on every node, uses its facts. Only this answer
+ * shows the new secret. Faults: webhook_url_refused.
  */
 export async function registerContextSource(
   { db, clock, ids, sealer, httpOut }: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
@@ -43,14 +43,14 @@ export async function registerContextSource(
   return { ...shown(source), secret };
 }
 
-/** The source, its secret masked. Faults: not_found. */
+/** Returns the source with a masked secret. Faults: not_found. */
 export async function getContextSource({ db }: Pick<Runtime, "db">, { org_id }: KnownCaller): Promise<ContextSource> {
   const source = await db.tenant(org_id, (query) => readContextSource(query, org_id));
   if (source === null) throw new Fault("not_found");
   return shown(source);
 }
 
-/** Removes the source; no decision committed afterwards rests on its facts. Faults: not_found, those of refuseEnded. */
+/** Removes the source. No later commit uses its facts. Faults: not_found, those of refuseEnded. */
 export async function removeContextSource({ db, clock, ids }: Recording, caller: KnownCaller): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(clock.now_us());
@@ -65,7 +65,6 @@ export async function removeContextSource({ db, clock, ids }: Recording, caller:
   });
 }
 
-/** Whether the organization still has this registration. */
 export async function isRegistered(
   db: Pick<Runtime["db"], "tenant">,
   org_id: string,

@@ -4,9 +4,8 @@ import type { Runtime } from "../runtime.ts";
 import type { OrgState, Pulled } from "../shared/node-services.ts";
 
 /**
- * Asks for the facts of one submission: at most once for each registration of a source, however often the submission is
- * decided. Null: there is no source, or the submission will be refused before its facts matter. `replaced`: the state is of
- * before its source was removed or replaced.
+ * Returns a function that asks for the facts of one submission, once per registration of a source. Null: there is no
+ * source, or the submission will be refused anyway. `replaced`: the state is older than the current registration.
  */
 export function pullContext(
   runtime: Pick<Runtime, "clock" | "pulls">,

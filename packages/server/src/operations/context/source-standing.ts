@@ -1,9 +1,9 @@
 /**
- * How one organization's source fares, under one registration.
+ * Tracks failures of one organization's source under one registration.
  *
- *   well      every question is asked
- *   paused    after several failures in a row no question is asked for some seconds
- *   trying    the pause is over and one question is asked; its success leads to `well`, its failure to `paused`
+ * - well: every request is sent
+ * - paused: after several failures in a row, no request is sent for some seconds
+ * - trying: after the pause, one request is sent. Success leads to well, failure to paused
  */
 import { limits } from "@countersign/contract";
 import { us_per_second } from "@countersign/core";
@@ -12,14 +12,12 @@ import type { Answered } from "../../ports.ts";
 
 const pause_us = limits.context_source_pause_seconds * us_per_second;
 
-/** The standing of one source. */
 export class SourceStanding {
-  /** The registration that this standing is about. */
   readonly revision: string;
-  /** Limits the questions that are open at once. */
+  /** Limits concurrent requests. */
   readonly open: LimitFunction;
   #failures = 0;
-  /** 0: the source is well. */
+  /** 0: not paused. */
   #paused_until_us = 0;
   #trying = false;
 
@@ -28,11 +26,11 @@ export class SourceStanding {
     this.open = open;
   }
 
-  /** Whether the source may be asked now. Call `asked` after the question, whatever came of it. */
+  /** Returns true if the source may be asked. Call `asked` after the request, whatever its outcome. */
   mayAsk(now_us: number): boolean {
     if (this.#paused_until_us === 0) return true;
     const paused_us = this.#paused_until_us - now_us;
-    // A rest longer than a pause means that the clock went backwards.
+    // A remaining pause longer than `pause_us` means that the clock went backwards.
     if (this.#trying || (paused_us > 0 && paused_us <= pause_us)) return false;
     this.#trying = true;
     return true;
@@ -43,8 +41,8 @@ export class SourceStanding {
   }
 
   /**
-   * Takes the outcome of a question. Returns why the source is paused if this outcome began the pause, otherwise null. Only
-   * outcomes that cost time or say that the source is down count: a bad answer to one question does not.
+   * Records the outcome of a request. Returns the reason if it begins a pause, else null. Only timeouts and signs of an
+   * outage count, not a bad answer.
    */
   note(answer: Answered, now_us: number): string | null {
     const down = "failed" in answer ? answer.failed !== "too_large" : answer.status >= 500 || answer.status === 429;

@@ -1,4 +1,4 @@
-/** Facts pushed ahead of time, for the organization, an agent or a target. Source: api.md §5. */
+/** Stores facts that were pushed for the organization, an agent or a target. */
 import type { ContextDocument, StoredContext } from "@countersign/contract";
 import { contextErrors, Fault, formatTimestampUs, normalizeContext } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -15,8 +15,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Stores a document in place of the subject's earlier one; every decision committed afterwards sees it.
- * Faults: invalid_context with every problem, those of refuseGone.
+ * Replaces the subject's document. Every later commit uses it. Faults: invalid_context with every problem, those of
+ * refuseGone.
  */
 export async function putContext(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "contextPauses">,
@@ -45,7 +45,7 @@ export async function putContext(
   return shown(subject, stored, received_at);
 }
 
-/** The subject's document. Faults: not_found. */
+/** Faults: not_found. */
 export async function getContext(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -73,8 +73,8 @@ export async function deleteContext(
 }
 
 /**
- * Outdates the decisions under way. Facts last, and a push may wait: whoever was let in before its end changes none after that.
- * The caller is read again only where keys or sessions changed since the gate, as clients push often.
+ * Makes decisions under way stale. Call before writing the facts. The caller is read again only if keys or sessions
+ * changed since the gate, because clients push often.
  */
 async function changeFacts(query: Query, caller: Caller, audit: readonly AuditRow[]): Promise<void> {
   await withHead(query, caller.org_id, async ({ auth_epoch }) => {

@@ -1,4 +1,3 @@
-/** Who may vote on a review. */
 import type { Outcome, Reviewer } from "@countersign/contract";
 import { Fault, faultAt, isReached, type Review, type ReviewDemand, unitedReviewers } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -11,19 +10,17 @@ import type { Caller } from "../shared/caller.ts";
 import type { LoadedReview } from "./review-steps.ts";
 import { unmetDemandsFault } from "./ruling-faults.ts";
 
-/** Whoever may vote. */
 export interface AdmittedReviewer {
   readonly person: string;
-  /** The same person submitted the action. Only in solo mode. */
+  /** True: the person also submitted the action. Only in solo mode. */
   readonly self_reviewed: boolean;
-  /** The absent people in whose place the person may vote. */
+  /** Absent people in whose place the person may vote. */
   readonly absent: readonly string[];
 }
 
 /**
- * Checks that the caller may vote, and returns the person behind the caller. Call it before you work out a ruling, because a
- * refused ruling reports what policies say. After the lock, check again that the caller is a reviewer and the review is open.
- * Faults: self_review, forbidden, escalation_closed.
+ * Returns the person behind a caller who may vote. Call it before working out a ruling, because a refused ruling
+ * reveals policies. Repeat the check under the lock. Faults: self_review, forbidden, escalation_closed.
  */
 export async function admitReviewer(
   query: Query,
@@ -45,8 +42,8 @@ export async function admitReviewer(
 }
 
 /**
- * Returns who may vote for an outcome; empty: any reviewer. The reviewers of each panel may block, also where those of another panel
- * approve for them (`met_with`). Otherwise a further rule could take the block away from the reviewers of the first one.
+ * Returns who may vote for an outcome; empty: any reviewer. The reviewers of each panel may always block, even if
+ * another panel approves for them (`met_with`).
  */
 export function votersOf({ record, demands }: Review, outcome: Outcome): readonly Reviewer[] {
   if (outcome !== "block") return record.reviewers;
@@ -54,7 +51,7 @@ export function votersOf({ record, demands }: Review, outcome: Outcome): readonl
   return demands.reduce((all, { reviewers }) => unitedReviewers(all, reviewers), record.reviewers);
 }
 
-/** Refuses a caller who is not among these reviewers, nor votes in place of one of them. Faults: forbidden. */
+/** Refuses a caller who is not one of these reviewers or a delegate of one. Faults: forbidden. */
 export async function demandNamed(
   query: Query,
   reviewers: readonly Reviewer[],
@@ -67,8 +64,8 @@ export async function demandNamed(
 }
 
 /**
- * Refuses a changed action that further policies hold, unless the review meets their demands too. The caller must be one of their
- * reviewers, and the review must take as many approvals as they demand. Faults: modified_action_blocked naming the policies.
+ * Refuses a changed action that further policies hold, unless the caller is one of their reviewers and the review
+ * requires as many approvals. Faults: modified_action_blocked naming the policies.
  */
 export async function demandMet(
   query: Query,

@@ -1,4 +1,4 @@
-/** What the current rules say about an action that waits for reviewers. */
+/** Applies the current rules to an action that waits for reviewers. */
 import {
   askedRuling,
   type BlockedBy,
@@ -27,24 +27,24 @@ import type { AdmittedReviewer } from "./admit-reviewer.ts";
 
 type ClosingStep = Extract<ReviewStep, { kind: "vote" }>;
 
-/** A vote that may let an action through. */
+/** A vote that may complete an approval. */
 interface ClosingVote {
   readonly action: StoredIntent;
   readonly present: Present;
   readonly review: Review;
   readonly vote: Omit<ClosingStep, "meets" | "in_place_of" | "party">;
-  /** Judges the vote by the pace of the demands that it counts for. */
+  /** Judges the vote by the pace of the demands for which it counts. */
   readonly paced: (demands: readonly CountedDemand[], meets: readonly number[]) => PacedVote;
   readonly reviewer: AdmittedReviewer;
-  /** Of policies that hold the changed action. The reviewer meets them. */
+  /** Demands of policies that hold the changed action. The reviewer meets them. */
   readonly demands: readonly ReviewDemand[];
 }
 
 /**
- * Counts a vote. If it would let the action through, the action is decided again by what holds now: a rule that holds the action
- * now and did not hold it before, or asks for more or other people now, adds its demand to the review, and tells its reviewers. Earlier approvals do not count for that
- * demand, because those who gave them did not know the rule. Returns the review to vote on, where the vote counts, and how long an
- * approval lives that it completes. Faults: blocked_now.
+ * Counts a vote. If it would let the action through, the action is decided again by the current rules. A rule that did
+ * not hold the action before, or now asks for more or other people, adds its demand to the review. Earlier approvals do
+ * not count for that demand, because those reviewers did not know the rule. Returns the review to vote on, where the
+ * vote counts, and the lifetime of the approval. Faults: blocked_now.
  */
 export async function countForCurrentRules(
   query: Query,
@@ -79,7 +79,9 @@ export async function countForCurrentRules(
   return { review: held, places: await countIn(demands), approval_valid_seconds };
 }
 
-/** Returns what blocks an approval of a pending review now; empty: nothing. `approved`: what others approved so far. */
+/**
+ * Returns what blocks an approval of a pending review now; empty: nothing. `approved`: the change that others approved.
+ */
 export function blocksNow(action: StoredIntent, approved: Ruling | null, present: Present): readonly BlockedBy[] {
   const ruling = approved ?? askedRuling(action, action.decision);
   return decideAgain(action, { ...ruling, human_reviewed: true }, present).blocked;

@@ -1,4 +1,3 @@
-/** A reviewer's vote on a held action. */
 import type { Escalation, RulingInput } from "@countersign/contract";
 import { type CountedDemand, newDemands, paceVote, reviewersChanges, workOutRuling } from "@countersign/core";
 import { measureVote, noteRuled } from "../../store/escalations/reviewer-times.ts";
@@ -17,12 +16,12 @@ import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 import { overtakenFault, rulingFault, tooFastFault } from "./ruling-faults.ts";
 
 /**
- * Counts a vote. One block closes the review as block; approvals close it when each demand is met. Approving an action
- * that policies modified lets the modified action through. The same Idempotency-Key gets the first answer again.
- * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved something
- * else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked, blocked_now, frozen,
- * reason_required (faster than the pace of a rule, and without a reason),
- * idempotency_conflict, unavailable (stale each time).
+ * Counts a reviewer's vote. One block closes the review; approvals close it when each demand is met. Approving an
+ * action that policies modified lets the modified action through. A repeated Idempotency-Key gets the first answer.
+ * Faults: not_found, forbidden (other reviewers), self_review, escalation_closed, state_conflict (others approved
+ * something else, or the reviewer's turn has not come), invalid_request (modifications), modified_action_blocked,
+ * blocked_now, frozen, reason_required (faster than the pace of a rule, without a reason), idempotency_conflict,
+ * unavailable (stale each time).
  */
 export async function decideEscalation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries" | "mails">,
@@ -40,7 +39,7 @@ export async function decideEscalation(
   return answer;
 }
 
-/** Casts the vote in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
+/** Casts the vote in one transaction. The order of the checks is part of the API: the first failure is reported. */
 async function castVote(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -50,19 +49,19 @@ async function castVote(
   const { org_id, actor } = caller;
   const { outcome } = input;
 
-  // Check that the reviewer may vote, so that nobody else can hold the lock.
+  // Check the reviewer first, so that an unauthorized caller cannot hold the lock.
   const loaded = await loadReview(query, org_id, escalation_id);
   const { intent: action } = loaded;
   const admitted = await admitReviewer(query, caller, loaded, outcome);
 
-  // Lock, and repeat the checks with what may have changed. An approval rests on what holds now: from here on nothing changes.
+  // Lock, and repeat the checks. Nothing changes until the commit.
   const locked = await lockReview(query, org_id, escalation_id);
   demandCurrentKey(locked.head, caller);
   if (outcome !== "block") await demandRulesInForce(runtime, query, org_id, locked.head, state);
   const { at } = locked;
   const { review, lapsed } = await standingReview(query, org_id, locked.review, at);
   await demandNamed(query, votersOf(review, outcome), caller, admitted);
-  // Under the same lock, the second person ends solo mode, and absences change.
+  // Solo mode may have ended, and absences may have changed.
   const may_have_changed = admitted.self_reviewed || admitted.absent.length > 0;
   const now_loaded = { review, intent: action };
   const reviewer = may_have_changed ? await admitReviewer(query, caller, now_loaded, outcome) : admitted;
@@ -70,22 +69,20 @@ async function castVote(
   if (outcome !== "block") await demandApprovable(query, caller, action);
   const present = await readPresent(query, org_id, action, state, at);
 
-  // Work out the ruling.
   const proposed = workOutRuling({ action, review, person, input }, present);
   if (proposed.kind === "refused") throw rulingFault(proposed);
   const { ruling, hidden, overtaken } = proposed;
 
-  // Check the demands of other rules that hold the changed action. Refuse a redacted change that is overtaken.
+  // Check the demands of other rules for the changed action. Refuse a redacted change that is overtaken.
   await demandMet(query, newDemands(action, proposed.demands, review.demands), review, caller, person);
   if (overtaken && proposed.repeats_redacted) throw overtakenFault();
 
-  // Redact what records and events show of the vote.
   const comment = shownText(now_loaded, input.comment, hidden);
   const message = shownText(now_loaded, input.message_to_agent, hidden);
   const said = message === null ? {} : { message_to_agent: message };
   const modifications = reviewersChanges(ruling);
 
-  // A vote that would let the action through is decided again, and counted for the current rules.
+  // If the vote would let the action through, decide again by the current rules.
   const change = { ruling, modifications, hidden, overtaken };
   const vote = { kind: "vote", person, self_reviewed, outcome, comment, ...said, ...change, at } as const;
   const measured = await measureVote(query, org_id, escalation_id, person, at);
@@ -97,7 +94,6 @@ async function castVote(
   const { marks, lacking } = paced(counted_review.demands, places.meets);
   if (lacking !== null) throw tooFastFault(lacking, measured);
 
-  // Take a step of the state machine, and write the result.
   const { fast } = marks;
   const own = {
     ...(self_reviewed ? { self_reviewed } : {}),
@@ -112,7 +108,7 @@ async function castVote(
   return takeStep(runtime, query, { ...locked, review: counted_review }, step, { actor, type: "voted", data });
 }
 
-/** Returns what the audit trail says about a vote that does not count any more. */
+/** Returns what the audit trail records of a lapsed vote. */
 function lapsedVote({ reviewer, lapsed }: Escalation["votes"][number]) {
   return { reviewer, ...lapsed };
 }

@@ -18,8 +18,8 @@ import { blocksNow } from "./current-rules.ts";
 import { readAction } from "./review-steps.ts";
 
 /**
- * Returns one escalation. While it is pending, reviewers also see what would refuse an approval now, and whether people are left who may
- * approve. The first time that a person reads it is noted for the pace of the person's ruling (decision 0039). Faults: not_found.
+ * Returns an escalation. While it is pending, reviewers also see what would refuse an approval, and whether enough
+ * people can approve. A person's first read is recorded for the pace of the ruling (decision 0039). Faults: not_found.
  */
 export async function getEscalation(
   runtime: Pick<Runtime, "db" | "orgStates">,
@@ -59,7 +59,10 @@ export async function getEscalation(
   });
 }
 
-/** Returns why too few people can approve a pending review, in words; null: there are enough. In solo mode the one person may rule. */
+/**
+ * Returns a text that says why too few people can approve; null: there are enough. In solo mode the one person may
+ * rule.
+ */
 async function nobodyCanDecide(
   query: Query,
   org_id: string,
@@ -71,7 +74,7 @@ async function nobodyCanDecide(
   return reviewOutOfReach(query, org_id, review, { submitter, parties });
 }
 
-/** Returns the record, which says so if nobody can approve it because of a freeze. `stopped`: the reviews that this is true of. */
+/** Marks the record if a freeze prevents its approval. `stopped`: the affected reviews. */
 export function withFreeze(record: Escalation, stopped: ReadonlySet<string>): Escalation {
   return stopped.has(record.escalation_id) ? { nobody_waits: "frozen", ...record } : record;
 }

@@ -19,9 +19,8 @@ import { withFreeze } from "./get-escalation.ts";
 const isEscalation = idPlace("escalation");
 
 /**
- * Lists the organization's escalations, newest first or in the requested order; those of test mode only on request. A page
- * of large records is shorter than `limit`.
- * Faults: invalid_request (cursor, an order without `status=pending`).
+ * Lists escalations, newest first or in the requested order; test mode only on request. A page of large records is
+ * shorter than `limit`. Faults: invalid_request (cursor, an order without `status=pending`).
  */
 export async function listEscalations(
   runtime: Pick<Runtime, "db">,
@@ -50,7 +49,7 @@ export async function listEscalations(
   return page(rows, limit, placeOf, more);
 }
 
-/** Returns all names of a reviewer: a key that was named may decide with each of its rotations. */
+/** Returns all names of a reviewer: a key and its rotations. */
 async function namesOf(query: Query, org_id: string, reviewer: string): Promise<string[]> {
   return [...new Set([reviewer, ...(await readRotations(query, org_id, reviewer.replace(/^user:/, "")))])];
 }
@@ -60,7 +59,7 @@ function placeByAge(cursor: string | undefined): EscalationPlace | null {
   return escalation_id === null ? null : { escalation_id, expires_at: null };
 }
 
-/** The id is part of the place, because many escalations can expire at the same moment. */
+/** The id is part of the cursor, because many escalations can expire at the same moment. */
 function placeByTimeLimit(cursor: string | undefined): EscalationPlace | null {
   const place = decodeCursor(cursor, (text) => {
     const [expires_at = "", escalation_id = "", ...rest] = text.split(" ");

@@ -11,9 +11,8 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { loadReview, lockReview, shownText, takeStep } from "./review-steps.ts";
 
 /**
- * Hands a review to other reviewers and mails them. The time limit and the votes so far stay.
- * Faults: not_found, escalation_closed, invalid_request (a reviewer who could not decide, too few for the quorum),
- * unavailable (stale each time).
+ * Assigns a review to other reviewers and mails them. Time limit and votes stay. Faults: not_found, escalation_closed,
+ * invalid_request (a reviewer who could not decide, too few for the quorum), unavailable (stale each time).
  */
 export async function reassignEscalation(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "deliveries" | "mails">,

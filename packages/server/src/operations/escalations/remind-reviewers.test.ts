@@ -1,4 +1,3 @@
-/** Mails about reviews that still wait. Source: docs/reference/reviews.md. */
 import type { Escalation } from "@countersign/contract";
 import type { CountedDemand } from "@countersign/core";
 import { expect, test } from "vitest";
@@ -21,7 +20,7 @@ const panel = (policy: string, id: string, more: Partial<CountedDemand> = {}): C
   ...more,
 });
 
-/** An open review that began `minutes` ago and has this time in all, in minutes. */
+/** Opens a review that began `minutes` ago and has this total time in minutes. */
 async function opened(
   org_id: string,
   minutes: number,
@@ -43,7 +42,7 @@ async function opened(
   return escalation_id;
 }
 
-/** Lets this many minutes of all open reviews pass. */
+/** Moves the times of all open reviews back by this many minutes. */
 const pass = (minutes: number) =>
   db.query(
     `update escalations set created_at = created_at - d, expires_at = expires_at - d, notice_at = notice_at - d,
@@ -53,7 +52,7 @@ const pass = (minutes: number) =>
     [`${minutes} minutes`],
   );
 
-/** Returns the mails since the last call: to whom, and what they list. */
+/** Returns the mails since the last call: recipient and contents. */
 async function mailed(): Promise<{ to: string; rules: (readonly string[])[]; reminders: (string | undefined)[] }[]> {
   const rows = await db.query<{ sealed: string }>(
     "select sealed from mails where kind = 'escalations' order by mail_id",
@@ -75,7 +74,7 @@ async function organization() {
   };
 }
 
-/** As two nodes at once do. */
+/** Runs two passes at once, like two nodes. */
 const remind = () => Promise.all([remindReviewers(runtime), remindReviewers(runtime)]);
 
 test("those whose approval is missing are reminded once at half of the time and once with a tenth of it left", async () => {

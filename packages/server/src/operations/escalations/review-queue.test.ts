@@ -1,4 +1,3 @@
-/** The door to a review queue under a burst, with a database that counts what was committed. */
 import { limits } from "@countersign/contract";
 import { expect, test } from "vitest";
 import type { Db } from "../../ports.ts";

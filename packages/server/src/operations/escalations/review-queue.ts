@@ -1,9 +1,9 @@
 /**
- * The caps of the review queue: how many actions of one agent, and of one API key, may wait for review at once. Further
- * submissions are refused before anything is stored. See docs/decisions/0011.
+ * Caps the review queue: how many actions of one agent, and of one API key, may wait for review at once. Nothing of a
+ * refused submission is stored. See docs/decisions/0011.
  *
- * While the queue is far below its caps, submissions enter it concurrently. Near a cap they enter one after another on each
- * node, and each counts first, so one node never exceeds a cap. Each further node may exceed it by one submission.
+ * Far below the caps, submissions enter concurrently. Near a cap they enter one by one on each node, and each counts
+ * first. So one node never exceeds a cap. Each further node may exceed it by one.
  */
 
 import { limits } from "@countersign/contract";
@@ -17,30 +17,26 @@ import { isReplay } from "../shared/idempotent.ts";
 import type { ReviewQueues } from "../shared/node-services.ts";
 
 const { escalations_pending_per_agent_max: agentMax, escalations_pending_per_key_max: keyMax } = limits;
-/** Submissions enter concurrently below this share of a cap, so that several nodes together stay below the cap. */
+/** Submissions enter concurrently below this share of a cap, so that several nodes together stay below it. */
 const roomy = 0.1;
-/** How long a count is used; submissions that entered since are added to it. */
+/** How long a count is used. Later submissions are added to it. */
 const counted_for_us = us_per_second;
-/**
- * How long a submission waits for its turn. If the database hangs, each submission in front takes seconds: of 40 at once the
- * last one waited for 221 s.
- */
+/** How long a submission waits for its turn. If the database hangs, each one in front takes seconds. */
 const patience_us = 10 * us_per_second;
 const organizations_max = 2_000;
 const submitters_max = 20_000;
 
-/** What this node knows about one agent's, or one key's, part of a queue. */
+/** The known part of one agent or key in a queue. */
 interface Standing {
   readonly max: number;
-  /** How many submissions entered since this node started. */
+  /** Submissions since this node started. */
   entered: number;
-  /** How many of them are not committed yet. */
+  /** Submissions that are not committed yet. */
   under_way: number;
-  /** The last count: what was pending in the database or under way when it began. Null: none. */
+  /** The last count: reviews pending in the database or under way. Null: none. */
   counted: { readonly at_us: number; readonly pending: number; readonly entered: number } | null;
 }
 
-/** Creates the entrance. */
 export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
   const turns = new LRUCache<string, LimitFunction>({ max: organizations_max, memoMethod: () => pLimit(1) });
   const standings = new LRUCache<string, Standing>({ max: submitters_max });
@@ -54,13 +50,13 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return made;
   }
 
-  /** Whether the largest possible number of pending reviews, this one included, is far below the cap. */
+  /** Returns true if the possible number of pending reviews, including this one, is far below the cap. */
   function hasRoom({ counted, entered, max }: Standing): boolean {
     if (counted === null || clock.now_us() - counted.at_us > counted_for_us) return false;
     return counted.pending + entered - counted.entered < roomy * max;
   }
 
-  /** Counts the pending reviews; returns true if a cap is reached. */
+  /** Counts the pending reviews. Returns true if a cap is reached. */
   async function count({ org_id, entry }: DecisionRows, agent: Standing, key: Standing): Promise<boolean> {
     const { agent_id, lineage_id, mode } = entry;
     const at_us = clock.now_us();
@@ -75,7 +71,6 @@ export function createReviewQueues(db: Db, clock: Clock): ReviewQueues {
     return by_agent >= agentMax || by_key >= keyMax;
   }
 
-  /** Does the same as `enter` for rows that open a review. */
   async function enterToWait<T>(rows: DecisionRows, commit: (rows: DecisionRows) => Promise<T>): Promise<T> {
     const { agent_id, lineage_id, mode } = rows.entry;
     const agent = standingOf(agentMax, rows.org_id, mode, "agent", agent_id);

@@ -1,6 +1,6 @@
 /**
- * The steps that every change of a review shares: load the review, lock it, take a step, write the result. The use cases
- * (decide, cancel, reassign, time out) put them in order. Order of locks: the organization's head, then the review's row.
+ * Steps shared by all changes of a review: load, lock, take a step, write. Lock order: the organization's head, then
+ * the review's row.
  */
 import type { Escalation } from "@countersign/contract";
 import {
@@ -29,17 +29,16 @@ import type { Runtime } from "../runtime.ts";
 import { stepFault } from "./ruling-faults.ts";
 import { resolutionOf, type StepAudit, stepAuditRows, stepEvents } from "./step-rows.ts";
 
-/** A review and its held action. */
 export interface LoadedReview {
   readonly review: Review;
   readonly intent: StoredIntent;
 }
 
-/** A review that no other transaction can change until this one ends. */
+/** A review that no other transaction can change before this one ends. */
 export interface LockedReview {
   readonly head: Head;
   readonly review: Review;
-  /** The moment of the lock by the database's clock, RFC 3339. */
+  /** Time of the lock by the database's clock, RFC 3339. */
   readonly at: string;
 }
 
@@ -60,8 +59,8 @@ export async function readAction(query: Query, org_id: string, { record }: Revie
 }
 
 /**
- * Returns a reviewer's text as records show it: without the texts that policies hide in the action, without `also_hidden`, and
- * without those hidden in the change that reviewers approved. Null without a text.
+ * Returns a reviewer's text without the texts that policies hide in the action or in the approved change, and without
+ * `also_hidden`. Null: no text.
  */
 export function shownText(
   { review, intent }: LoadedReview,
@@ -73,8 +72,8 @@ export function shownText(
 }
 
 /**
- * Locks the organization's head, then reads the review as it is at that moment, with the second tiers that are open. From the lock to the commit, the organization's decisions wait.
- * Faults: not_found.
+ * Locks the organization's head, then reads the review with its open second tiers. The organization's decisions wait
+ * until the commit. Faults: not_found.
  */
 export async function lockReview(query: Query, org_id: string, escalation_id: string): Promise<LockedReview> {
   const head = await lockHead(query, org_id);
@@ -85,7 +84,7 @@ export async function lockReview(query: Query, org_id: string, escalation_id: st
   return { head, review: openTiers(review, at), at };
 }
 
-/** Returns the review with the present names of the people who voted, so that nobody counts twice. */
+/** Returns the review with the current ids of its voters, so that nobody counts twice. */
 async function withPresentPersons(query: Query, org_id: string, review: Review): Promise<Review> {
   const renamed = new Map<string, string>();
   for (const { reviewer } of review.record.votes) {
@@ -96,9 +95,9 @@ async function withPresentPersons(query: Query, org_id: string, review: Review):
 }
 
 /**
- * Takes one step of a locked review and writes it: the review, the decision if the review closed, audit rows and event.
- * `moveReview` checks the deadline again by the database's clock. Returns the record after the step.
- * Faults: escalation_closed, state_conflict (others approved something else).
+ * Takes one step of a locked review and writes review, decision (if closed), audit rows and event. Returns the new
+ * record. The deadline is checked by the database's clock. Faults: escalation_closed, state_conflict (others approved
+ * something else).
  */
 export async function takeStep(
   runtime: Pick<Runtime, "ids">,
@@ -114,8 +113,8 @@ export async function takeStep(
 }
 
 /**
- * Cancels reviews under the head's lock, as the service itself. Leaves out those that are closed, or whose time is over. Returns the rows
- * for the audit trail and the events; the caller writes them.
+ * Cancels reviews under the head's lock, with the service as actor. Skips closed and expired ones. Returns audit rows
+ * and events for the caller to write.
  */
 export async function cancelReviews(
   runtime: Pick<Runtime, "ids">,
@@ -137,7 +136,6 @@ export async function cancelReviews(
   return { audit, events };
 }
 
-/** What steps add to the audit trail and to the events. */
 interface StepChanges {
   readonly audit: readonly AuditRow[];
   readonly events: readonly EventRow[];
@@ -170,7 +168,7 @@ async function moveOne(
   return { kind: "moved", record, changes };
 }
 
-/** Whether further reviewers must be told after a vote: the turn of a demand has come, or others may vote. */
+/** Returns true if further reviewers must be mailed after a vote: a demand's turn has come, or others may vote. */
 function asksOthers(before: Review, { record, demands }: Review): boolean {
   if (record.status !== "pending") return false;
   if (record.reviewers.length !== before.record.reviewers.length) return true;

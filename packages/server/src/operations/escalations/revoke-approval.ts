@@ -11,8 +11,8 @@ import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 import { lockReview, readAction, shownText } from "./review-steps.ts";
 
 /**
- * Revokes what people approved in a review, before anybody claims it. Once this returns, nobody can claim it, and it is handed on to no
- * equal action. Revoking again returns the same. Faults: not_found, already_claimed, state_conflict (nobody approved it, or it needs no
+ * Revokes an approval by people before it is claimed. Afterwards it can neither be claimed nor handed on. Revoking
+ * again returns the same. Faults: not_found, already_claimed, state_conflict (nobody approved it, or it needs no
  * claim), unavailable (stale each time).
  */
 export async function revokeApproval(

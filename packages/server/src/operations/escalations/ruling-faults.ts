@@ -1,4 +1,4 @@
-/** The faults of a refused vote: a code and a text for each refusal of the core. */
+/** Maps refusals of the core to faults. */
 import {
   type FastApproval,
   Fault,
@@ -45,14 +45,17 @@ export function rulingFault(refusal: RulingRefusal): Fault {
   }
 }
 
-/** The change that the record shows is overtaken: the reviewer must send the full change again. Faults: state_conflict. */
+/**
+ * Policies overtook the change that the record shows, so the reviewer must send the full change again. Faults:
+ * state_conflict.
+ */
 export function overtakenFault(): Fault {
   return conflict(
     "Policies changed since the first approval, so the redacted change no longer shows what would be executed. Send the full change again, or approve something else.",
   );
 }
 
-/** Policies hold the changed action, and this review does not meet their demands. `required`: the review's quorum. */
+/** The review does not meet the demands of policies that hold the changed action. `required`: the review's quorum. */
 export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: number): Fault {
   const details = unmet.map(({ policy, quorum, few }) =>
     blockedBy({
@@ -65,7 +68,7 @@ export function unmetDemandsFault(unmet: readonly UnmetDemand[], required: numbe
   return new Fault("modified_action_blocked", { details });
 }
 
-/** The approval is faster than the pace of a rule, and has no reason. Faults: reason_required. */
+/** The approval is faster than a rule's pace and has no reason. Faults: reason_required. */
 export function tooFastFault(
   { pace, because }: FastApproval,
   { shown_seconds, approvals_in_five_minutes }: MeasuredVote,
@@ -83,7 +86,7 @@ export function tooFastFault(
   return new Fault("reason_required", { details });
 }
 
-/** Faults: escalation_closed, state_conflict (others approved something else, or the reviewer's turn has not come). */
+/** Faults: escalation_closed, state_conflict (others approved something else, or it is not the reviewer's turn). */
 export function stepFault(refusal: StepRefusal): Fault {
   if (refusal.because === "before_turn") {
     const missing = missingText(refusal.after) ?? "its own turn";

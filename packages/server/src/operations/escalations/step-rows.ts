@@ -1,4 +1,4 @@
-/** The rows that a step of a review writes besides the review: members of the decision, audit rows, an event. */
+/** Makes the rows of a review step: members of the decision, audit rows, an event. */
 import { type AuditType, type Decision, type Escalation, type EventType, limits } from "@countersign/contract";
 import { formatTimestampUs, parseTimestampUs, type Review, type ReviewStep, us_per_second } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -6,7 +6,7 @@ import { type AuditRow, auditRow, recordHash } from "../../store/audit/audit.ts"
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import { eventRow } from "../shared/event-row.ts";
 
-/** The audit row of the step. A step that closes the review writes a second one. */
+/** The audit row of a step. A closing step has a second one. */
 export interface StepAudit {
   readonly actor: string;
   /** Null: the step has no row of its own. */
@@ -16,7 +16,7 @@ export interface StepAudit {
 
 const closedAs = { decided: "reviewed", timed_out: "timed_out", cancelled: "cancelled" } as const;
 
-/** Returns the members that the review replaces in the decision when a step closes it. */
+/** Returns the members that a closing step replaces in the decision. */
 export function resolutionOf({ record, ruling }: Review, step: ReviewStep): Partial<Decision> {
   const outcome = record.resolution?.outcome ?? "block";
   const let_through = outcome === "block" ? null : ruling;
@@ -31,7 +31,7 @@ export function resolutionOf({ record, ruling }: Review, step: ReviewStep): Part
   };
 }
 
-/** Returns the member that says until when an approval lives; none where the end of a review's time approved, because nobody did. */
+/** Returns the end of the approval; no member if a timeout approved, because no person did. */
 function approvalEnd(step: ReviewStep): Pick<Decision, "approval_expires_at"> {
   if (step.kind !== "vote") return {};
   const { at, approval_valid_seconds = limits.approval_valid_seconds_default } = step;
@@ -40,13 +40,12 @@ function approvalEnd(step: ReviewStep): Pick<Decision, "approval_expires_at"> {
   };
 }
 
-/** Returns the member of a closed review that has the reviewers' words to the agent; none without such words. */
+/** Returns the reviewers' message to the agent; no member without a message. */
 function messageIn({ resolution }: Escalation): Pick<Decision, "message_to_agent"> {
   const message_to_agent = resolution?.message_to_agent;
   return message_to_agent === undefined ? {} : { message_to_agent };
 }
 
-/** Returns the audit rows of a step: the step itself, then the end of the review. */
 export function stepAuditRows(
   ids: Ids,
   before: Review,
@@ -74,7 +73,6 @@ export function stepAuditRows(
   return rows;
 }
 
-/** Returns the event of a step. */
 export function stepEvents(ids: Ids, organization_id: string, record: Escalation, step: ReviewStep): EventRow[] {
   const { escalation_id, intent_id, status } = record;
   const open_as: EventType = step.kind === "reassign" ? "escalation.reassigned" : "escalation.decided";
@@ -86,15 +84,15 @@ export function stepEvents(ids: Ids, organization_id: string, record: Escalation
 }
 
 /**
- * Returns the record for the event of a vote that leaves the review open. Receivers may take the event's name for the end of the
- * review, so nothing in it says approve: neither the votes and their counts, nor what the time limit does.
+ * Returns the record for the event of a vote that leaves the review open. It contains no votes, counts or `on_timeout`,
+ * so that receivers do not mistake it for an approval.
  */
 function undecidedRecord(whole: Escalation) {
   const { votes: _votes, quorum: _quorum, panels: _panels, on_timeout: _on_timeout, ...record } = whole;
   return { ...record, outcome: null };
 }
 
-/** Returns the reviewers that had a vote before the step and have none after it. */
+/** Returns the reviewers who lost their vote by the step. */
 function voidedVotes(before: Review, { record }: Review): string[] {
   const remaining = new Set(record.votes.map(({ reviewer }) => reviewer));
   return before.record.votes.flatMap(({ reviewer }) => (remaining.has(reviewer) ? [] : [reviewer]));

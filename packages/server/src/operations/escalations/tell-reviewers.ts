@@ -11,13 +11,13 @@ import { judgeOwnReview } from "../people/own-review.ts";
 import type { Runtime } from "../runtime.ts";
 
 const at_once_max = 500;
-/** How many actions one mail lists; it gives the number of the others. */
+/** Actions listed in one mail. The mail gives the number of the others. */
 const listed_max = 20;
 
 /**
- * Mails reviewers about live escalations that wait for them: one mail for each person, with all escalations since the last
- * pass except the person's own. Each escalation is mailed once to those whose turn has come, and again after it is reassigned or
- * further turns have come, in the transaction that marks it as mailed. Returns true if there may be more.
+ * Mails reviewers about live escalations: one mail per person about all new ones except the person's own. Reviewers get
+ * a further mail after reassignment, and when their turn comes. The same transaction marks them as mailed. Returns true
+ * if there may be more.
  */
 export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">): Promise<boolean> {
   const { taken, written } = await runtime.db.system(async (query) => {
@@ -31,7 +31,7 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
       mails += await mailReviewers(runtime, query, org_id, asking);
       for (const each of escalations) {
         const demands = each.demands.map((demand) => (isToTell(demand, each) ? { ...demand, told: true } : demand));
-        // Without an order all demands are told at once, and `notified` says so.
+        // Without an order, all demands are mailed at once, and `notified` records that.
         if (demands.some(({ after }) => after !== undefined)) await writeTold(query, { ...each, demands });
       }
       await writeNotices(
@@ -46,17 +46,17 @@ export async function tellReviewers(runtime: Pick<Runtime, "db" | "ids" | "seale
   return taken === at_once_max;
 }
 
-/** An escalation that a mail asks people to review. */
+/** An escalation to review. */
 export interface AskingEscalation extends WaitingEscalation {
-  /** Whether somebody is to be asked for this demand. `areThey`: whether these reviewers include that person. */
+  /** Returns true if reviewers must be asked for this demand. `areThey`: true if a list includes the person. */
   readonly asks: (demand: CountedDemand, areThey: (reviewers: readonly Reviewer[]) => boolean) => boolean;
-  /** How much of the time is over, if that is the reason for the mail. */
+  /** How much of the time is over, if this is a reminder. */
   readonly reminder?: "half" | "tenth";
 }
 
 /**
- * Writes one mail for each person of an organization whom these escalations ask: about all of them, except those that the person
- * submitted or voted on. While a reviewer is absent, the delegate gets the mail instead. Returns the number of mails. System scope.
+ * Writes one mail per asked person about all these escalations, except those that the person submitted or voted on.
+ * Delegates get the mails of absent reviewers. Returns the number of mails. System scope.
  */
 export async function mailReviewers(
   runtime: Pick<Runtime, "ids" | "sealer">,
@@ -76,7 +76,7 @@ export async function mailReviewers(
     for (const each of escalations) {
       const submitter = submitters.get(each.lineage_id);
       if (submitter === undefined) continue;
-      // Nobody decides about the own action through a delegate.
+      // A person cannot decide the own action through a delegate.
       const others = absences.filter((absence) => absence.user_id !== submitter.person);
       const rules = rulesFor(each, person, people, others);
       if (rules.length === 0) continue;
@@ -99,12 +99,12 @@ export async function mailReviewers(
   return mails;
 }
 
-/** Whether a demand waits for its reviewers: it is not met, and its turn has come. */
+/** Returns true if a demand is not met and its turn has come. */
 export function isOpen(demand: CountedDemand, demands: readonly CountedDemand[]): boolean {
   return !isMet(demand) && hasTurn(demand, demands);
 }
 
-/** Whether the reviewers of a demand are to be told: it waits for them, and they were not told before. */
+/** Returns true if a demand is open and its reviewers had no mail. */
 function isToTell(demand: CountedDemand, { demands }: WaitingEscalation): boolean {
   return demand.told !== true && isOpen(demand, demands);
 }
@@ -116,8 +116,8 @@ function asksUntold(escalation: WaitingEscalation): AskingEscalation["asks"] {
 type Notified = Awaited<ReturnType<typeof readNotified>>[number];
 
 /**
- * Returns the names of the rules for which this person gets the mail: the person's own, and those of the absent people whose delegate
- * the person is. Leaves out a rule of the absent person if the delegate gets the mail about it.
+ * Returns the rules for which this person gets the mail: the person's own, and those of absent people as their
+ * delegate, unless the delegate gets the mail anyway.
  */
 function rulesFor(
   escalation: AskingEscalation,
@@ -139,26 +139,25 @@ function rulesFor(
   return [...new Set([...own.filter((rule) => !theirs.has(rule)), ...asked])];
 }
 
-/** Returns the names of the rules that name this absent person, for whom the delegate is asked. */
+/** Returns the rules that name this absent person. */
 function askedByName({ demands, asks }: AskingEscalation, absent: string): string[] {
   const areThey = (reviewers: readonly Reviewer[]): boolean =>
     reviewers.some(({ type, id }) => type === "user" && id === absent);
   return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
-/** Whether a person has a vote that did not lapse. */
+/** Returns true if a person has a vote that did not lapse. */
 function hasVoted({ votes }: WaitingEscalation["record"], person: string): boolean {
   return votes.some(({ reviewer, lapsed }) => reviewer === person && lapsed === undefined);
 }
 
-/** Returns the names of the rules for which this person is to be asked; none if the person may not vote or has voted. */
+/** Returns the rules for which to ask this person; none if the person may not vote or has voted. */
 function askedFor({ record, demands, asks }: AskingEscalation, { user_id, role }: Notified): string[] {
   const areThey = (reviewers: readonly Reviewer[]): boolean => isAmong(reviewers, user_id, role);
   if (!areThey(record.reviewers) || hasVoted(record, user_id)) return [];
   return demands.flatMap((demand) => (asks(demand, areThey) ? [demand.policy] : []));
 }
 
-/** Whether this person may rule on what `submitter` submitted. */
 async function mayRule(query: Query, org_id: string, user_id: string, submitter: Identity): Promise<boolean> {
   const person: Identity = { self: user_id, person: user_id, makers: new Set([user_id]) };
   return (await judgeOwnReview(query, org_id, person, submitter)).kind !== "refused";

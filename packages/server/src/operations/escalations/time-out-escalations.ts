@@ -9,17 +9,16 @@ import { readPresent } from "../shared/present.ts";
 import { attempts_max, demandRulesInForce, stale, staleEachTime, unlessStale } from "../shared/stale.ts";
 import { lockReview, readAction, takeStep } from "./review-steps.ts";
 
-/** Reviews closed in one pass: 50 take about 0.3 s, then other organizations get their turn. */
+/** Reviews per pass: 50 take about 0.3 s, then other organizations get their turn. */
 const batch_rows = 50;
 
 /**
- * Closes the reviews whose time is over, at most 50 in one pass, taking turns between organizations. Returns true if there
- * may be more.
+ * Closes expired reviews, at most 50 in one pass, taking turns between organizations. Returns true if there may be
+ * more.
  *
- * A review that cannot be closed is added to `passed_over`, and the next pass leaves out what is listed there. So is a
- * review that another node closed first; the database's clock decides each race. If the database does not answer for one
- * review, the pass leaves out the organization's other reviews too: each of them would wait for seconds again, and delay
- * all other organizations.
+ * Reviews that cannot be closed, or that another node closed, are added to `passed_over`, and the next pass skips them.
+ * If the database does not answer for one review, the pass also skips the organization's others, because each would
+ * wait for seconds.
  */
 export async function timeOutEscalations(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries" | "orgStates">,
@@ -33,7 +32,7 @@ export async function timeOutEscalations(
       passed_over.push(escalation_id);
       continue;
     }
-    // Each review has a transaction of its own: one that cannot be closed must not keep the others open.
+    // One transaction per review, so that a failing one does not keep the others open.
     try {
       await timeOut(runtime, each);
       runtime.deliveries.wake(org_id);
@@ -51,7 +50,7 @@ export async function timeOutEscalations(
 async function timeOut(runtime: Pick<Runtime, "db" | "ids" | "orgStates">, due: DueEscalation): Promise<void> {
   const { org_id, approves } = due;
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
-    // Only an approval rests on the rules in force.
+    // Only an approval depends on the rules.
     const state = approves ? await runtime.orgStates.get(org_id) : null;
     const closed = await unlessStale(runtime.db.tenant(org_id, (query) => closeReview(runtime, query, due, state)));
     if (closed !== stale) return;
@@ -59,7 +58,7 @@ async function timeOut(runtime: Pick<Runtime, "db" | "ids" | "orgStates">, due: 
   throw staleEachTime();
 }
 
-/** `state`: the rules by which the time limit may approve; null: it blocks. */
+/** `state`: the rules by which the timeout may approve; null: it blocks. */
 async function closeReview(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   query: Query,

@@ -1,5 +1,3 @@
-/** Figures equal a full count, whatever happens while they are kept. */
-
 import type { Overview, PipelineMode, Verdict } from "@countersign/contract";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -69,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: "rebuild" as const }) },
 );
 
-/** A node that loses its database session at the given statement, before it is sent or after its commit. */
+/** A node that loses its database session at the given statement, before sending or after the commit. */
 function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "queued" | "system" | "tenant"> {
   let statements = 0;
   return {
@@ -84,7 +82,7 @@ function breaking(fate: "lost_before" | "lost_after", at: number): Pick<Db, "que
   };
 }
 
-/** One pass of a node that was told of the organization, with pages of four seqs. */
+/** Runs one pass of a node that knows of the organization, with pages of four seqs. */
 function pass(org_id: string, node: Pick<Db, "queued" | "system" | "tenant"> = db): Promise<void> {
   const keeper = createFiguresKeeper(node, { seqs: 4, rows: 7 });
   keeper.decided(org_id);
@@ -99,7 +97,7 @@ const read = (org_id: string, window: RecountedWindow) =>
     window as Parameters<typeof readOverview>[3],
   );
 
-/** What a recount tells, of an overview in buckets of an hour or longer. */
+/** Returns what a recount also gives, for buckets of an hour or longer. */
 function told(overview: Overview) {
   const sorted = <Row>(rows: readonly Row[], key: (row: Row) => string) =>
     [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1));
@@ -148,7 +146,7 @@ async function expectExact(
   if (overview.bucket_seconds === 3_600) expect(hourly(overview)).toEqual(verdicts);
 }
 
-/** The register has each agent that acted, from its first decision to a minute before its newest one at least. */
+/** Expects each agent that acted, from its first decision to at most a minute before its last. */
 async function expectNoted(org_id: string, all: readonly Required<Omit<Decided, "decision">>[]) {
   const noted = await db.tenant(org_id, (query) => listAgents(query, org_id, "", null, 100));
   const times = (agent_id: string) =>

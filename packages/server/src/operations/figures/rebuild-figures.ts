@@ -1,4 +1,4 @@
-/** Counts the decisions of one organization again from the first, beside the service, which goes on counting new ones. */
+/** Counts the decisions of an organization again from the first. The service may run. */
 import type { Db, Timers } from "../../ports.ts";
 import {
   beginRebuild,
@@ -10,9 +10,8 @@ import {
 } from "../../store/figures/reconcile.ts";
 import { largestPage } from "./keep-figures.ts";
 
-/** What came of a rebuild. */
 export interface Rebuilt {
-  /** An earlier run or the service had begun this rebuild. */
+  /** True: an earlier run or the service began this rebuild. */
   readonly continued: boolean;
   /** Decisions up to this seq are counted. */
   readonly as_of: number;
@@ -21,8 +20,8 @@ export interface Rebuilt {
 const busy_wait_ms = 100;
 
 /**
- * Deletes the figures of the organization and counts again. A rebuild that was interrupted goes on where it was; a running service
- * continues it, too. `told` hears the progress after each step.
+ * Deletes an organization's figures and counts again. An interrupted rebuild resumes; a running service continues it,
+ * too. `told` receives the progress after each step.
  */
 export async function rebuildFigures(
   { db, timers }: { readonly db: Pick<Db, "queued" | "system" | "tenant">; readonly timers: Timers },
@@ -33,7 +32,7 @@ export async function rebuildFigures(
   const begun = await db.system((query) => beginRebuild(query, org_id));
   for (;;) {
     const progress = await takeStep(db, org_id, page);
-    // The service is at work on the same organization.
+    // The service works on the same organization.
     if (progress === null) await new Promise<void>((resolve) => void timers.after(busy_wait_ms, resolve));
     else {
       told(progress);
@@ -44,7 +43,7 @@ export async function rebuildFigures(
 
 const page_organizations = 500;
 
-/** Returns how far the figures of all organizations are, by id. */
+/** Returns the progress of all organizations, by id. */
 export async function listProgress(db: Pick<Db, "system">): Promise<ListedProgress[]> {
   const all: ListedProgress[] = [];
   for (let after = ""; ; after = all.at(-1)?.org_id ?? "") {

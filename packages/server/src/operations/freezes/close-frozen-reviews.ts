@@ -1,4 +1,4 @@
-/** Closes the open reviews of what is frozen under `block`, so that callers who wait for them hear of it. */
+/** Closes open reviews of subjects frozen with `block`, so that waiting callers get an answer. */
 import type { Freeze } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readOpenAfter } from "../../store/escalations/escalations.ts";
@@ -14,14 +14,14 @@ import { databaseNow } from "../../store/rows/database-now.ts";
 import { cancelReviews } from "../escalations/review-steps.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** Open reviews that one transaction looks at: while it runs, the organization's decisions wait. */
+/** Reviews per transaction. The organization's decisions wait meanwhile. */
 const page_rows = 100;
-/** Organizations that one pass looks at. */
+/** Organizations per pass. */
 const organizations_max = 50;
 
 /**
- * Closes one page of reviews in each organization that has some to close. Returns true if there may be more. An organization whose
- * reviews cannot be closed is added to `passed_over`, and the next pass leaves it out.
+ * Closes one page of reviews in each affected organization. Failing organizations are added to `passed_over`, and the
+ * next pass skips them. Returns true if there may be more.
  */
 export async function closeFrozenReviews(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
@@ -40,7 +40,7 @@ export async function closeFrozenReviews(
   return more;
 }
 
-/** Closes one page of reviews of one organization, in one transaction. Returns true if there may be more. */
+/** Closes one page of an organization's reviews in one transaction. Returns true if there may be more. */
 export async function closeFrozenPage(
   runtime: Pick<Runtime, "db" | "ids" | "deliveries">,
   org_id: string,
@@ -80,7 +80,7 @@ function isSame(a: Pick<ClosingFreeze, "kind" | "subject">, b: Pick<ClosingFreez
   return a.kind === b.kind && a.subject === b.subject;
 }
 
-/** Without the reason of the freeze, because that may quote a text that policies hide in one of the actions. */
+/** Omits the reason, because it may quote a text that policies hide. */
 function commentOf({ kind, name }: Pick<Freeze, "kind" | "name">): string {
   return kind === "organization" ? "The organization was frozen." : `The ${kind} ${name} was frozen.`;
 }

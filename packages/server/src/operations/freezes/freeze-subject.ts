@@ -4,14 +4,14 @@ import type { Query } from "../../ports.ts";
 import type { FreezeKey } from "../../store/freezes/freezes.ts";
 import { readKeyLineage } from "../../store/keys/keys.ts";
 
-/** What a caller names: an agent by its id, a key by its id, or the whole organization. */
+/** The named agent, key or organization. */
 export interface FreezeTarget {
   readonly kind: FreezeKind;
   /** The agent_id, key_id or org_id. */
   readonly name: string;
 }
 
-/** Returns how a target is stored. A key stands for its whole chain of rotations. Faults: not_found (a key). */
+/** Returns the stored form of a target. A key represents its chain of rotations. Faults: not_found (a key). */
 export async function subjectOf(
   query: Query,
   org_id: string,

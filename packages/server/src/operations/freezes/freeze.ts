@@ -14,8 +14,8 @@ import { closeFrozenPage } from "./close-frozen-reviews.ts";
 import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 /**
- * Freezes an agent, a key or the organization, or replaces mode and reason of a freeze. Once this has resolved, nothing of the frozen
- * is approved any more on any node. Under `block`, open reviews are closed: a page of them before this resolves, all others by the worker.
+ * Freezes an agent, a key or the organization, or changes mode and reason of a freeze. No later commit on any node
+ * approves its actions. With `block`, open reviews are closed: one page before this resolves, the rest by the worker.
  * Faults: not_found (a key), already_exists (too many freezes), those of refuseEnded, unavailable (stale each time).
  */
 export async function freeze(
@@ -31,7 +31,7 @@ export async function freeze(
   return { ...frozen, closing_reviews: await closeFirstPage(runtime, caller.org_id) };
 }
 
-/** A failure only costs time, because the freeze is in force, and the worker closes what is left. */
+/** A failure only costs time, because the worker closes the rest. */
 async function closeFirstPage(
   runtime: Pick<Runtime, "db" | "ids" | "log" | "deliveries">,
   org_id: string,
@@ -72,7 +72,7 @@ async function writeDown(
   const frozen = await writeFreeze(query, org_id, { ...subject, mode, reason, frozen_by: person, at, seq });
   const replaced = before === undefined ? {} : { replaced: { mode: before.mode, reason: before.reason } };
   const data = { kind: subject.kind, name: subject.name, mode, reason, ...replaced };
-  // Raises the policy epoch, so that no decision commits that was made without the freeze.
+  // Raises the policy epoch, so that decisions without the freeze become stale.
   const audit = [auditRow(runtime.ids, { intent_id: null, at, actor, type: "frozen", data })];
   await changeHead(query, head, { raise: ["policy"], audit });
   return frozen;

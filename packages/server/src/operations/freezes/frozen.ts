@@ -1,24 +1,23 @@
-/** Refuses what freezes forbid. Under the head's lock, which every change of a freeze holds, so the answers are exact. */
+/** Refuses frozen actions. Call under the head's lock, which every change of a freeze takes. */
 import { roleMeets } from "@countersign/contract";
 import { Fault, type FreezableActor, faultAt, freezeText, type StandingFreeze } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { isFrozenKey, isOlderThan, readFreezes } from "../../store/freezes/freezes.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** Whether something freezes this actor. */
 export async function isFrozen(query: Query, org_id: string, actor: FreezableActor): Promise<boolean> {
   return (await readFreezes(query, org_id)).of(actor).length > 0;
 }
 
-/** Refuses to let through an action of somebody who is frozen. Faults: frozen. */
+/** Refuses to approve an action of a frozen actor. Faults: frozen. */
 export async function refuseFrozen(query: Query, org_id: string, actor: FreezableActor): Promise<void> {
   const freezes = (await readFreezes(query, org_id)).of(actor);
   if (freezes.length > 0) throw frozenFault(freezes);
 }
 
 /**
- * Refuses to carry out an approved action of somebody who is frozen now. Allowed is what an admin approved under freezes of the mode
- * `escalate`; returns these freezes. Faults: frozen.
+ * Refuses to carry out an approved action of a frozen actor, unless an admin approved it under freezes with the mode
+ * `escalate`. Returns these freezes. Faults: frozen.
  */
 export async function demandNotFrozen(
   query: Query,
@@ -33,8 +32,8 @@ export async function demandNotFrozen(
 }
 
 /**
- * Refuses the approval of a held action of somebody who is frozen. Admins may approve it if each freeze has the mode `escalate` and the
- * review was opened under it. Faults: frozen, forbidden.
+ * Refuses the approval of a frozen actor's held action. Admins may approve it if each freeze has the mode `escalate`
+ * and the review was opened under it. Faults: frozen, forbidden.
  */
 export async function demandApprovable(
   query: Query,

@@ -1,4 +1,4 @@
-/** What is frozen, and what a freeze would stop. */
+/** Reads freezes, and previews what a freeze would stop. */
 import { type Freeze, type FreezePreview, type FreezePreviewQuery, limits } from "@countersign/contract";
 import { faultAt, freezesOf } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -19,12 +19,12 @@ import { type FreezeTarget, subjectOf } from "./freeze-subject.ts";
 
 const day_ms = 86_400_000;
 
-/** Returns what is frozen, newest first. */
+/** Lists freezes, newest first. */
 export function readFreezeList(runtime: Pick<Runtime, "db">, { org_id }: Pick<Caller, "org_id">): Promise<Freeze[]> {
   return runtime.db.tenant(org_id, (query) => listFreezes(query, org_id));
 }
 
-/** Counts what a freeze would stop. Faults: invalid_request (names too little or too much), not_found (a key). */
+/** Counts what a freeze would stop. Faults: invalid_request (wrong parameters), not_found (a key). */
 export async function previewFreeze(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,

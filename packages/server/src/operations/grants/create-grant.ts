@@ -1,4 +1,4 @@
-/** A person allows a limited number of similar actions in advance. See decision 0045. */
+/** Creates grants: a person allows a limited number of similar actions in advance. See decision 0045. */
 import { foldName, type Grant, type GrantInput, limits } from "@countersign/contract";
 import {
   Fault,
@@ -27,9 +27,9 @@ import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/st
 import { shownGrant } from "./shown-grant.ts";
 
 /**
- * Makes a grant from a held action. Faults: not_found, self_review, state_conflict (not held, its rules changed, or too many grants),
- * forbidden (a rule permits no grants, or names other reviewers), invalid_request (the scope does not cover the action, or a limit is
- * too large), frozen, idempotency_conflict, unavailable (stale each time).
+ * Creates a grant from a held action. Faults: not_found, self_review, state_conflict (not held, its rules changed, or
+ * too many grants), forbidden (a rule permits no grants, or names other reviewers), invalid_request (the scope does not
+ * cover the action, or a limit is too large), frozen, idempotency_conflict, unavailable (stale each time).
  */
 export function createGrant(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates">,
@@ -41,7 +41,7 @@ export function createGrant(
   return idempotentAttempts(runtime, caller, terms, (attempt) => makeGrant(runtime, attempt, input));
 }
 
-/** Makes the grant in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
+/** Creates the grant in one transaction. The order of the checks is part of the API: the first failure is reported. */
 async function makeGrant(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -50,7 +50,6 @@ async function makeGrant(
   const { org_id, actor } = caller;
   const { intent_id, scope, times } = input;
 
-  // Load the held action, and check that the person may decide on it.
   const action = await readIntent(query, org_id, intent_id);
   if (action === undefined) throw new Fault("not_found");
   const reviewer = await identityOf(query, org_id, caller.lineage_id);
@@ -60,13 +59,11 @@ async function makeGrant(
     throw faultAt("state_conflict", "/intent_id", "not_allowed", "A grant needs an action that rules held for people.");
   const reason = redactedRemark(input.reason, hiddenTextsInAction(action));
 
-  // Lock, and check that the key and the rules are current.
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);
   await demandRulesInForce(runtime, query, org_id, head, state);
   await refuseFrozen(query, org_id, action);
 
-  // Check what the rules permit, then the scope.
   const deciding = state.membrane(membrane_id);
   if (deciding === undefined) throw new Error(`no membrane ${membrane_id}`);
   const terms = grantTerms(decision.reasons, deciding);
@@ -78,7 +75,7 @@ async function makeGrant(
   const expires_at = limited(input, terms, created_at);
   refuseScope(input, action);
 
-  // Write the grant. The raised policy epoch makes nodes look for grants.
+  // The raised policy epoch makes nodes look for grants.
   const actions = { agent: foldName(scope.agent_id), verb: foldName(scope.verb) };
   const about = { membrane_id, mode, lineage_id: action.lineage_id, ...actions };
   const live = await readUsableGrants(query, org_id, about);
@@ -101,7 +98,7 @@ async function makeGrant(
   return shown;
 }
 
-/** Faults: self_review. Solo mode does not help, because the grant would outlive it. */
+/** Faults: self_review, even in solo mode, because the grant could outlive it. */
 async function refuseOwn(query: Query, org_id: string, reviewer: Identity, action: StoredIntent): Promise<void> {
   const submitter = await identityOf(query, org_id, action.lineage_id);
   if (reviewer.person !== submitter.person) return;
@@ -122,7 +119,7 @@ async function demandReviewer(
   throw faultAt("forbidden", "", "not_allowed", `The rule ${unmet.policy} names other reviewers. Ask one of them.`);
 }
 
-/** Returns when the grant ends. Faults: invalid_request. */
+/** Returns the end of the grant. Faults: invalid_request. */
 function limited(
   { times, until }: GrantInput,
   { times_max, hours_max }: { readonly times_max: number; readonly hours_max: number },
@@ -138,7 +135,10 @@ function limited(
   return until;
 }
 
-/** Refuses a scope that does not cover the held action, and a limit on a value that people may not see. Faults: invalid_request. */
+/**
+ * Refuses a scope that does not cover the held action, and a limit on a value hidden from people. Faults:
+ * invalid_request.
+ */
 function refuseScope({ scope }: GrantInput, { intent, decision }: StoredIntent): void {
   const hidden = [...(intent.withheld ?? []), ...(intent.masked ?? [])];
   for (const [index, { path }] of (scope.at_most ?? []).entries())

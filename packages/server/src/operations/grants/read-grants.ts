@@ -1,4 +1,3 @@
-/** Reading grants. */
 import { foldName, type Grant, type GrantUse } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import { readGrant, readGrantUses, listGrants as readPage } from "../../store/grants/grants.ts";
@@ -9,7 +8,7 @@ import { shownGrant } from "./shown-grant.ts";
 
 const isGrant = idPlace("grant");
 
-/** Lists the organization's grants, newest first. Faults: invalid_request (cursor). */
+/** Lists grants, newest first. Faults: invalid_request (cursor). */
 export async function listGrants(
   { db, orgStates }: Pick<Runtime, "db" | "orgStates">,
   { org_id }: Pick<Caller, "org_id">,

@@ -10,7 +10,7 @@ import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 
 /**
- * Revokes a grant. After the answer it approves nothing. Faults: not_found, state_conflict (spent, expired or revoked already),
+ * Revokes a grant. No later commit uses it. Faults: not_found, state_conflict (spent, expired or revoked already),
  * unavailable (stale each time).
  */
 export async function revokeGrant(

@@ -7,8 +7,8 @@ import { databaseNow } from "../../store/rows/database-now.ts";
 import type { Recording } from "../runtime.ts";
 
 /**
- * Commits a decision that rests on a grant, and counts the use, in one transaction. Returns the outcome of the commit; null: the grant is
- * spent, revoked or expired, and nothing was written.
+ * Commits a decision that rests on a grant, and counts the use, in one transaction. Null: the grant is spent, revoked
+ * or expired, and nothing was written.
  */
 export async function spendGrant(
   runtime: Pick<Recording, "db" | "ids">,
@@ -27,7 +27,6 @@ export async function spendGrant(
     await insertGrantUse(query, org_id, grant_id, { use, intent_id, at });
     const data = { grant_id, use };
     const row = auditRow(runtime.ids, { intent_id, at, actor, type: "grant_used", data });
-    // The commit moved the head.
     await changeHead(query, await lockHead(query, org_id), { audit: [row] });
     return outcome;
   });

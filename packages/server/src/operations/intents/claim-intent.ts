@@ -1,4 +1,4 @@
-/** A claim: somebody is about to carry out an action, and nobody else may. */
+/** Claims an approved action, so that only one process carries it out. */
 import { type Decision, type Execution, roleMeets } from "@countersign/contract";
 import {
   type BlockedBy,
@@ -34,11 +34,10 @@ import { maySee } from "./read-intents.ts";
 import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 /**
- * Claims an action for the process that made up `nonce`, and returns the present decision as JSON text. The first claim wins. The
- * same process may repeat it; everybody else is refused, whatever the Idempotency-Key. An action that is let through is decided
- * again by what holds now.
- * Faults: not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the approval was
- * revoked or has expired), blocked_now, frozen, unavailable (stale each time).
+ * Claims an action for the process that chose `nonce`, and returns the current decision as JSON text. The first claim
+ * wins. The same process may repeat it; all others are refused. The action is decided again by the current rules.
+ * Faults: not_found, forbidden (another's action), already_claimed, handed_on, state_conflict (not let through, or the
+ * approval was revoked or has expired), blocked_now, frozen, unavailable (stale each time).
  */
 export async function claimIntent(
   runtime: Pick<Runtime, "db" | "ids" | "callers" | "orgStates">,
@@ -62,10 +61,9 @@ async function claim(
 ): Promise<string> {
   const { org_id, actor, lineage_id } = caller;
 
-  // Check that the caller may claim it, so that nobody else can hold the lock.
+  // Refuse before the lock, so that an unauthorized caller cannot hold it.
   await demandClaimer(query, caller, await readDecision(query, org_id, intent_id));
 
-  // Lock. From here on nothing changes.
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);
   const nonce_sha256 = sha256Hex(nonce);
@@ -75,7 +73,6 @@ async function claim(
     return answerFor(caller, query, stored);
   refuseClaimed(claimed, stored);
 
-  // Only what is let through can be carried out, and only if what holds now lets it through too.
   const action = demandStored(await readIntent(query, org_id, intent_id));
   demandLetThrough(action);
   const { escalation_id } = action;
@@ -99,14 +96,14 @@ async function claim(
   return answerFor(caller, query, { ...stored, execution: { status: "claimed", at: claimed_at, actor } });
 }
 
-/** Returns the decision as JSON text, as this caller is told it. */
+/** Returns the decision as JSON text, worded for this caller. */
 async function answerFor(caller: Caller, query: Query, stored: StoredDecision): Promise<string> {
   if (getsSubmittersWording(caller, stored.lineage_id)) return presentDecision(stored);
   const { intent } = demandStored(await readIntent(query, caller.org_id, stored.intent_id));
   return JSON.stringify(wordedFor(caller, JSON.parse(presentDecision(stored)) as Decision, intent.other_wording));
 }
 
-/** Faults: not_found (also where the caller may not see it), forbidden. */
+/** Faults: not_found (also if the caller may not see it), forbidden. */
 async function demandClaimer(query: Query, caller: Caller, stored: StoredDecision | undefined): Promise<void> {
   if (stored === undefined || !maySee(caller, stored)) throw new Fault("not_found");
   await demandBoundAction(query, caller, stored);
@@ -121,13 +118,10 @@ function demandStored<T>(stored: T | undefined): T {
   return stored;
 }
 
-/** What a claim need not follow: nobody claimed the action or carried it out. */
+/** Statuses after which nobody has claimed the action or carried it out. */
 const unclaimed: ReadonlySet<Execution["status"]> = new Set(["skipped", "handed_on", "revoked"]);
 
-/**
- * Refuses an action that somebody has claimed, or carried out without a claim. An action that was only left out may still be
- * claimed. Faults: already_claimed.
- */
+/** Refuses an action that was claimed, or carried out without a claim. Faults: already_claimed. */
 function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision): void {
   const first = claimed ?? (execution !== null && unclaimed.has(execution.status) ? null : execution);
   if (first === null) return;
@@ -139,7 +133,7 @@ function refuseClaimed(claimed: Claim | undefined, { execution }: StoredDecision
   });
 }
 
-/** Refuses an action whose approval went to another intent, or was revoked. Faults: handed_on, state_conflict. */
+/** Refuses an action whose approval was handed on or revoked. Faults: handed_on, state_conflict. */
 async function demandHeld(query: Query, org_id: string, escalation_id: string, intent_id: string): Promise<void> {
   const { holder, revoked } = await readApproval(query, org_id, escalation_id);
   if (revoked) {
@@ -152,7 +146,7 @@ async function demandHeld(query: Query, org_id: string, escalation_id: string, i
   throw new Fault("handed_on", { details: [{ path: "", code: "not_allowed", message, intent_id: holder }] });
 }
 
-/** Refuses an action whose approval by people has expired. Faults: state_conflict. */
+/** Refuses an expired approval. Faults: state_conflict. */
 function demandAlive(action: StoredIntent, now: string): void {
   const { approval_expires_at } = finalOf(action);
   if (approval_expires_at === undefined || !isReached(approval_expires_at, now)) return;
@@ -175,7 +169,7 @@ function finalOf({ decision, resolution }: StoredIntent) {
   return { ...decision, ...resolution };
 }
 
-/** Returns what blocks an approved action now, or holds it for people who have not approved it; empty: nothing. */
+/** Returns what blocks an approved action now, or holds it for people who have not approved it. Empty: nothing. */
 async function blocksNow(
   query: Query,
   caller: Caller,
@@ -191,7 +185,7 @@ async function blocksNow(
     for_agents: isAgent(caller),
   };
   const again = decideAgain(action, let_through, present);
-  // The end of a review's time approved for nobody, so no demand was met.
+  // A timeout is not an approval by people, so no demand was met.
   if (again.blocked.length > 0 || escalation_status === "timed_out") return again.blocked;
   const review = escalation_id === null ? undefined : await readReview(query, org_id, escalation_id);
   const demands = await notGranted(query, org_id, action, again.demands, present);

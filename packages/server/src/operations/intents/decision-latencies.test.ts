@@ -1,4 +1,3 @@
-/** Latencies counted in memory: close to the truth, never below it, and of one organization only. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createDecisionLatencies } from "./decision-latencies.ts";

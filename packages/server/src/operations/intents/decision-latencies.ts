@@ -1,9 +1,9 @@
 /**
- * How long the decisions of each organization took on this node, counted in memory.
+ * Counts how long the decisions of each organization took on this node, in memory.
  *
- * A histogram with sixteen steps to every doubling: counting is an array access, and a figure read from it is the upper
- * edge of its step, at most a sixteenth above the truth and never below it. 1.7 kB for an organization; the one that has
- * decided nothing for longest makes room, and begins anew when it comes back.
+ * Sixteen histogram steps per doubling: a reported figure is the step's upper edge, at most 1/16 above the true value
+ * and never below it. About 1.7 kB per organization. The least recently used one is evicted and counted again from
+ * zero.
  */
 
 import { formatTimestampUs } from "@countersign/core";
@@ -13,7 +13,7 @@ import type { DecisionLatencies } from "../shared/node-services.ts";
 const organizations_max = 2_000;
 const steps_bits = 4;
 const steps = 2 ** steps_bits;
-/** Longer ones, of more than half an hour, count to the last step. */
+/** Longer times, above 35 minutes, count in the last step. */
 const elapsed_us_max = 2 ** 31 - 1;
 const slots = stepOf(elapsed_us_max) + 1;
 
@@ -23,7 +23,6 @@ interface Counted {
   count: number;
 }
 
-/** Creates the counts of one node. */
 export function createDecisionLatencies(): DecisionLatencies {
   const organizations = new LRUCache<string, Counted>({ max: organizations_max });
   return {
@@ -33,7 +32,7 @@ export function createDecisionLatencies(): DecisionLatencies {
         counted = { since_us: at_us, counts: new Uint32Array(slots), count: 0 };
         organizations.set(org_id, counted);
       }
-      // A clock that was set back in between gives no time at all.
+      // Clamps to 0, because the clock may have gone backwards.
       const step = stepOf(Math.min(Math.max(0, Math.floor(elapsed_us)), elapsed_us_max));
       counted.counts[step] = (counted.counts[step] as number) + 1;
       counted.count += 1;
@@ -52,21 +51,20 @@ export function createDecisionLatencies(): DecisionLatencies {
   };
 }
 
-/** Below `steps` every microsecond has its own; from there on the leading bits decide. */
+/** Below `steps`, each microsecond has its own step. Above, the leading bits decide. */
 function stepOf(us: number): number {
   if (us < steps) return us;
   const shift = 31 - Math.clz32(us) - steps_bits;
   return shift * steps + (us >>> shift);
 }
 
-/** The largest number of microseconds that falls into a step. */
 function upperUs(step: number): number {
   if (step < steps) return step;
   const shift = Math.floor(step / steps) - 1;
   return (steps + (step % steps) + 1) * 2 ** shift - 1;
 }
 
-/** The smallest figure that this share of the decisions did not exceed. */
+/** Returns the smallest figure that this share of the decisions did not exceed. */
 function quantileMs({ counts, count }: Counted, share: number): number {
   let left = Math.ceil(count * share);
   const step = counts.findIndex((each) => {

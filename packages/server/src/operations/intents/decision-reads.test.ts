@@ -1,4 +1,3 @@
-/** Reading decisions for many at once, from a database that answers when the test says so. */
 import { expect, test } from "vitest";
 import type { Db, Query } from "../../ports.ts";
 import { CommitLost } from "../../store/database/connection.ts";
@@ -7,7 +6,7 @@ import { createDecisionReads } from "./decision-reads.ts";
 interface Statement {
   readonly org_id: string;
   readonly intents: readonly string[];
-  /** Answers it: with a decision on each intent but `absent`, or with a failure. */
+  /** Answers with a decision on each intent except `absent`, or with a failure. */
   readonly answer: (end?: Error) => void;
 }
 
@@ -20,7 +19,7 @@ function world() {
         under_way.push({ org_id, intents, answer: (end) => (end === undefined ? resolve(rows) : reject(end)) });
       });
     }) as unknown as Query);
-  /** The statements that are under way now; they count as no longer under way. */
+  /** Returns the running statements, and clears the list. */
   const taken = () => under_way.splice(0);
   const running = new Set<() => void>();
   const timers = {
@@ -47,7 +46,7 @@ test("thousands that ask at once are answered with a statement for 16 intents, a
     for (const each of some) each.answer();
     await turn();
   }
-  // The first two went with what was asked first, and the other 98 intents with them again, 16 at a time.
+  // The first two statements read the first intents. The other 98 intents are read 16 per statement.
   expect(statements).toBeLessThanOrEqual(2 + Math.ceil(100 / 16));
   expect((await Promise.all(answers)).map((each) => each?.intent_id)).toEqual(
     Array.from({ length: 8_000 }, (_, n) => `int_${n % 100}`),
@@ -58,7 +57,6 @@ test("many that ask for one decision are answered over many turns of the event l
   const { reads, taken } = world();
   let answered = 0;
   const answers = Array.from({ length: 1_000 }, () => reads.read("org_1", "int_1").then(() => (answered += 1)));
-  // The first two asked by themselves.
   for (const each of taken()) each.answer();
   await turn();
   for (const each of taken()) each.answer();

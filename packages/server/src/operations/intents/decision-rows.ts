@@ -1,4 +1,4 @@
-/** The rows that go with a decision: its event, and the escalation that it opens. */
+/** Makes the rows that go with a decision: its event, and the escalation that it opens. */
 import type { Decision, Escalation, EventType, IntentSubmission } from "@countersign/contract";
 import {
   clipText,
@@ -23,7 +23,7 @@ const eventTypeOf = {
   escalate: "decision.escalated",
 } as const satisfies Record<Decision["verdict"], EventType>;
 
-/** The decision event of contract §2.6, if its type is `heard`: one that nobody hears would be written only to be deleted. */
+/** Returns the decision event if its type is `heard`, that is, if a webhook subscribes to it. Source: spec §2.6. */
 export function decisionEvents(
   ids: Ids,
   organization_id: string,
@@ -53,7 +53,7 @@ export function decisionEvents(
   return [event];
 }
 
-/** The review that an escalate verdict opens. Source: api.md §6. */
+/** Returns the review that an escalate verdict opens. */
 export function openedEscalation(
   decision: Decision,
   escalation_id: string,
@@ -65,7 +65,7 @@ export function openedEscalation(
   const terms = decided.escalation;
   if (terms === null) throw new Error("an escalation without terms");
   const expires_at = formatTimestampUs(created_us + terms.timeout_seconds * us_per_second);
-  // The record goes into events, mails and pages, and an agent may say in its summary what a policy redacts in the content.
+  // An agent's summary may repeat texts that a policy redacts. The record goes into events, mails and pages.
   const shown = <T>(value: T): T => maskedValue(withoutTexts(value, decided.hidden_texts), []);
   const demands = electorate.demands.map((demand) => countedDemand(demand, formatTimestampUs(created_us), expires_at));
   const record: Escalation = {
@@ -105,10 +105,10 @@ export function openedEscalation(
   };
 }
 
-/** What a sentence ends with, perhaps inside quotes or brackets. */
+/** The end of a sentence, optionally inside quotes or brackets. */
 const sentenceEnd = /[\p{Sentence_Terminal}…:;,][\p{Pe}\p{Pf}"']*$/u;
 
-/** Messages one after another; where one does not end as a sentence does, a full stop parts it from the next. */
+/** Joins messages. Adds a full stop where a message does not end like a sentence. */
 function oneText(messages: readonly string[]): string {
   const texts = messages.map((text) => text.trim()).filter((text) => text !== "");
   return texts.map((text, at) => (at < texts.length - 1 && !sentenceEnd.test(text) ? `${text}.` : text)).join(" ");

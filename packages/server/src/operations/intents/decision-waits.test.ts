@@ -1,4 +1,3 @@
-/** Waiting for rulings, with timers that the test runs and a database that does what it says. */
 import { describe, expect, test } from "vitest";
 import type { Db, Query } from "../../ports.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
@@ -6,7 +5,7 @@ import { createDecisionWaits } from "./decision-waits.ts";
 
 type Found = { readonly org_id: string; readonly intent_id: string }[];
 
-/** Each look at the database asks `look` for what is final. */
+/** Each poll of the database asks `look` which intents are final. */
 function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   let now_ms = 0;
   let looks = 0;
@@ -22,7 +21,7 @@ function world(look: (asked: readonly string[], n: number) => Promise<Found>) {
   return {
     waits,
     looks: () => looks,
-    /** Lets time pass a millisecond at a time, and everything happen that then happens. */
+    /** Advances the time by single milliseconds. */
     async pass(ms: number) {
       for (let n = 0; n < ms; n++) {
         now_ms += 1;
@@ -65,7 +64,6 @@ describe("who waits", () => {
     });
     await w.pass(200);
     expect(asked).toEqual([]);
-    // Two wait for each.
     const wait = (_: unknown, n: number) => w.waits.untilFinal("org_1", `int_${n % 500}`, 20_000);
     const all = Promise.all(Array.from({ length: 1_000 }, wait));
     await w.pass(60);

@@ -1,8 +1,7 @@
 /**
- * Requests that wait for a final outcome. One look at the database serves all of them: while anybody waits, the
- * pending intents are read together every `look_ms`, so a ruling given on any node wakes its waiters within that time
- * without a message having to arrive, and a thousand waiting agents cost one query. A look that fails is made again, and
- * one whose session hangs is not waited for: another is made on another session.
+ * Holds requests until their decision is final. One query polls all awaited intents every `look_ms`, so a ruling on any
+ * node releases its requests within that time. A failed poll is repeated. A poll whose session hangs is given up, and
+ * the next one uses another session.
  */
 
 import type { Db, Log, Timers } from "../../ports.ts";
@@ -10,7 +9,7 @@ import { readFinal } from "../../store/intents/intents.ts";
 import type { DecisionWaits } from "../shared/node-services.ts";
 
 const look_ms = 50;
-/** A look that takes longer has lost its session, or the database is in trouble. */
+/** A poll that takes longer has lost its session, or the database is in trouble. */
 const hung_ms = 1_000;
 
 interface Waiter {
@@ -19,7 +18,6 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/** Creates the waiter. */
 export function createDecisionWaits(db: Db, timers: Timers, log: Log): DecisionWaits {
   const waiters = new Set<Waiter>();
   let looking = false;

@@ -1,21 +1,21 @@
-/** Decisions as answers show them: the stored text, and what became of the action. */
+/** Adds to stored decisions what became of the action. */
 import type { Execution } from "@countersign/contract";
 import { currentDecision, type StoredDecision, type StoredExecution } from "../../store/intents/intents.ts";
 import { shownActor } from "../shared/caller.ts";
 
-/** Returns what became of an action. `stored` null: nobody has claimed it or reported anything. */
+/** Returns what became of an action. `stored` null: nobody claimed it or reported anything. */
 export function shownExecution(stored: StoredExecution | null): Execution {
   if (stored === null) return { status: "none", at: null, by: null };
   const { status, at, actor } = stored;
   return { status, at, by: shownActor(actor) };
 }
 
-/** Adds what became of an action to the JSON text of its decision. The text before it stays as it is, byte for byte. */
+/** Adds what became of an action to the JSON text of its decision, which stays byte-identical otherwise. */
 export function withExecution(decision_text: string, stored: StoredExecution | null): string {
   return `${decision_text.slice(0, -1)},"execution":${JSON.stringify(shownExecution(stored))}}`;
 }
 
-/** Returns the present decision as JSON text. */
+/** Returns the current decision as JSON text. */
 export function presentDecision(stored: Pick<StoredDecision, "decision" | "resolution" | "execution">): string {
   return withExecution(currentDecision(stored), stored.execution);
 }

@@ -1,4 +1,4 @@
-/** Hands the approval of an action that nobody claimed to an equal one. */
+/** Hands an unclaimed approval on to an equal action. */
 import { auditRow } from "../../store/audit/audit.ts";
 import { commitOne } from "../../store/commit/commit-one.ts";
 import type { CommitOutcome, DecisionRows } from "../../store/commit/commit-writer-rows.ts";
@@ -9,8 +9,8 @@ import type { Recording } from "../runtime.ts";
 import type { Resumed } from "./rest-on-equal.ts";
 
 /**
- * Commits a decision that rests on the approval of an equal action, and takes the approval from the intent that had it, in one
- * transaction. Returns the outcome of the commit; null: the approval was used, revoked, handed on or has expired, and nothing was written.
+ * Commits a decision that rests on the approval of an equal action and moves the approval to it, in one transaction.
+ * Null: the approval was used, revoked, handed on or has expired, and nothing was written.
  */
 export async function handOn(
   runtime: Pick<Recording, "db" | "ids">,
@@ -29,7 +29,6 @@ export async function handOn(
     await holdApproval(query, org_id, escalation_id, { intent_id, spent, at, actor });
     const data = { escalation_id, handed_to: intent_id };
     const row = auditRow(runtime.ids, { intent_id: from, at, actor, type: "approval_handed_on", data });
-    // The commit moved the head.
     await changeHead(query, await lockHead(query, org_id), { audit: [row] });
     return outcome;
   });

@@ -1,4 +1,4 @@
-/** Computes a decision from memory, as the rows that would commit it. */
+/** Computes a decision from memory, as rows to commit. */
 
 import {
   attestsFacts,
@@ -42,20 +42,19 @@ import { decisionEvents, openedEscalation } from "./decision-rows.ts";
 import { isAgent, otherWording } from "./readers.ts";
 import { type Joined, namingKey, type Resumed, restOnEqual } from "./rest-on-equal.ts";
 
-/** One submission, with what it is decided by. */
+/** A submission and the state that decides it. */
 export interface Proposal {
   readonly caller: Caller;
   readonly state: OrgState;
   readonly submission: IntentSubmission;
   readonly asked_mode: "shadow" | undefined;
-  /** What the context source returned; null: there is no source. */
+  /** The answer of the context source; null: there is no source. */
   readonly pulled: Pulled | null;
-  /** What the agent's token proves, or should have proved; null: there is no token. */
+  /** Facts of the agent's token, or why they are missing; null: there is no token. */
   readonly token: ContextSource | null;
   readonly idempotency: IdempotencyRow | null;
 }
 
-/** A decision with what it was made of. */
 interface Made {
   readonly input: DecideInput;
   readonly decided: Decided;
@@ -63,22 +62,21 @@ interface Made {
   readonly override: Pick<ReadyOverride, "override_id" | "expires_at"> | null;
   /** The grant that approves the action; null: none. */
   readonly grant: StoredGrant | null;
-  /** The review of an equal action that this one rests on; null: none. */
+  /** The review of an equal action on which this one rests; null: none. */
   readonly rest: Joined | Resumed | null;
 }
 
-/** The rows of a decision. */
 export interface Proposed {
   readonly rows: DecisionRows;
-  /** The approval that must be handed on with the commit; null: none. */
+  /** The approval to hand on with the commit; null: none. */
   readonly resumed: Resumed | null;
-  /** The grant that must be spent with the commit; null: none. */
+  /** The grant to spend with the commit; null: none. */
   readonly grant_id: string | null;
 }
 
 /**
- * Decides by the cached state. Steps: gather the facts, decide, apply an override or the review of an equal action, write the record, and
- * make its rows. Faults: invalid_context, not_found and state_conflict (membrane).
+ * Decides by the cached state: gathers facts, decides, applies a grant, an override or the review of an equal action,
+ * and makes the rows. Faults: invalid_context, not_found and state_conflict (membrane).
  */
 export async function proposeDecision(runtime: Recording, proposal: Proposal): Promise<Proposed> {
   const { caller, state, submission } = proposal;
@@ -125,7 +123,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
         content: intent.payload?.content ?? null,
       });
   const made: Made = { input, decided: first, fingerprint, override: null, grant: null, rest: null };
-  // No override lifts a freeze, and no approval of an equal action does, so none is looked up for what is frozen.
+  // Overrides and approvals never lift a freeze.
   if (fingerprint === null || input.mode === "shadow" || (input.freezes ?? []).length > 0) return made;
   const lifted = state.overrides ? await overridden(runtime, caller.org_id, fingerprint, intent, input) : null;
   if (lifted !== null) return { ...made, ...lifted };
@@ -138,7 +136,7 @@ async function decideIntent(runtime: Recording, proposal: Proposal, deciding: De
   return { ...made, rest: await restOnEqual(runtime, held) };
 }
 
-/** Decides with the first grant that covers the held action; null: there is none. */
+/** Decides with the first grant that covers the held action; null: none does. */
 async function grantedBy(
   runtime: Pick<Runtime, "db">,
   { caller: { org_id, lineage_id } }: Proposal,
@@ -164,7 +162,7 @@ async function grantedBy(
   return null;
 }
 
-/** Merges the facts of the submission, the stored ones, the pulled ones, and those of the token. `now_us` is the time of the decision. */
+/** Merges the facts of submission, store, context source and token. `now_us` is the time of the decision. */
 async function factsOf(runtime: Recording, { caller, state, submission, pulled, token }: Proposal) {
   const inline = submission.context;
   if (inline !== undefined) refuseInvalidContext(inline, runtime.clock.now_us());
@@ -201,7 +199,7 @@ async function factsOf(runtime: Recording, { caller, state, submission, pulled, 
   return { now_us, facts: { ...facts, ancestors } };
 }
 
-/** Adds the person whom the action is for to the facts, so that rules can ask how sure that is. */
+/** Adds the person for whom the agent acts to the facts, so that rules can read its assurance. */
 function withPrincipal(
   inline: FactDocument | undefined,
   { agent }: IntentSubmission["intent"],
@@ -263,7 +261,7 @@ function decisionOf(
   return rest?.kind === "resumed" ? resumedDecision(decision, rest) : decision;
 }
 
-/** Returns the decision with what people approved in the review of an equal action. */
+/** Returns the decision with what people approved for an equal action. */
 function resumedDecision(decision: Decision, { resolution }: Resumed): Decision {
   const { outcome } = resolution;
   if (outcome !== "approve" && outcome !== "approve_modified") throw new Error("an approval that let nothing through");
@@ -294,8 +292,9 @@ function rowsOf(
     override_id: override?.override_id ?? null,
     fingerprint,
     at: decision.timestamp,
-    // A later decision on the same intent uses `submitted`, `attested`, the mode, the facts, the time, and the override's lifts. The
-    // audit trail shows `shadow`: what policies in shadow would have done. `other_wording` is for the other kind of reader: people, or agents.
+    // A later decision on this intent uses `submitted`, `attested`, mode, facts, time and the override's lifts. The
+    // audit trail shows `shadow`, the effect of shadow policies. `other_wording` is for the other kind of reader:
+    // people or agents.
     intent: JSON.stringify({
       submitted: input.intent,
       decided_as: decided.decided_as,
@@ -303,7 +302,7 @@ function rowsOf(
       withheld: decided.withheld.length === 0 ? undefined : decided.withheld,
       masked: decided.masked.length === 0 ? undefined : decided.masked,
       shadow: shadow.length === 0 ? undefined : shadow,
-      // The id of the audit record that says so.
+      // The id of the audit record about the review of the equal action.
       rests: rest === null ? undefined : runtime.ids.next("audit"),
       named_by: escalation === null ? undefined : namingKey(idempotency),
       other_wording: otherWording(caller, decided),
@@ -322,9 +321,9 @@ function rowsOf(
 }
 
 /**
- * Decides with a person's override: the oldest active one that covers this action and turns the decision into an approval; null: there is
- * none. If another policy still stops the action, the override stays unspent. Live overrides are for live retries, those of test mode for
- * test mode.
+ * Decides with the oldest active override that covers this action and makes it an approval; null: none does. If another
+ * policy still stops the action, the override stays unspent. Live overrides are for live retries, test overrides for
+ * test retries.
  */
 async function overridden(
   runtime: Pick<Runtime, "db">,
@@ -364,14 +363,14 @@ function membraneOf(state: OrgState, membrane_id: string | undefined): DecidingM
   return deciding;
 }
 
-/** Faults: invalid_context with every problem, its path below `/context`. */
+/** Faults: invalid_context with every problem, as paths below `/context`. */
 function refuseInvalidContext(document: ContextDocument, now_us: number): void {
   const errors = contextErrors(document, now_us);
   if (errors.length === 0) return;
   throw new Fault("invalid_context", { details: errors.map((error) => ({ ...error, path: `/context${error.path}` })) });
 }
 
-/** Returns the mode: a test key always decides in test mode; key, request or membrane can ask for shadow mode. */
+/** Returns the mode. Test keys always decide in test mode. Key, request or membrane can ask for shadow mode. */
 function pipelineMode(
   environment: Caller["environment"],
   asked: "shadow" | undefined,
@@ -381,12 +380,12 @@ function pipelineMode(
   return environment === "shadow" || asked === "shadow" || membrane_status === "shadow" ? "shadow" : "live";
 }
 
-/** Whether the caller may attest claims that an agent cannot make for itself. */
+/** Returns true if the caller may attest claims that an agent cannot make for itself. */
 function attests(caller: Caller): boolean {
   return caller.role === "admin" || caller.role === "operator" || caller.role === "reviewer";
 }
 
-/** Returns what the agent may do now: shadow mode holds nothing; null while an escalation is open. */
+/** Returns what the agent may do now. Shadow mode holds nothing. Null while an escalation is open. */
 function outcomeOf(verdict: Decision["verdict"], mode: Decision["pipeline_mode"]): Decision["outcome"] {
   if (mode === "shadow") return "approve";
   return verdict === "escalate" ? null : verdict;

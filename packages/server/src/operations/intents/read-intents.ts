@@ -1,4 +1,4 @@
-/** Reads intents and decisions. Keys of agents see their own only; another's intent answers like one that does not exist. */
+/** Reads intents and decisions. Keys of agents see only their own; another's intent is not_found for them. */
 import {
   type AuditRecord,
   type Decision,
@@ -47,7 +47,7 @@ import { getsSubmittersWording, isAgent, wordedFor } from "./readers.ts";
 
 const isIntent = idPlace("intent");
 
-/** Returns an intent, the facts that it was decided on, and its decision. Faults: not_found. */
+/** Returns an intent with the facts that decided it, and its decision. Faults: not_found. */
 export async function getIntent(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -67,8 +67,8 @@ export async function getIntent(
 }
 
 /**
- * Lists intents, newest first; a page of large records is shorter than `limit`. Faults: invalid_request (cursor), forbidden
- * (a key of one agent asks for another).
+ * Lists intents, newest first. A page of large records may be shorter than `limit`. Faults: invalid_request (cursor),
+ * forbidden (a key of one agent asks for another).
  */
 export async function listOwnIntents(
   runtime: Pick<Runtime, "clock" | "db">,
@@ -104,7 +104,7 @@ export async function listOwnIntents(
   return { rows, next_cursor: cut.next_cursor };
 }
 
-/** Refuses to look for a run in a long time: no index has the runs, so all intents of that time are read. Faults: invalid_request. */
+/** Limits the window of a search by run, because no index covers runs. Faults: invalid_request. */
 function refuseLongRun(now_us: number, { session_id, from, to }: IntentFilter): void {
   if (session_id === undefined) return;
   const days_max = limits.session_window_days_max;
@@ -116,8 +116,8 @@ function refuseLongRun(now_us: number, { session_id, from, to }: IntentFilter): 
 }
 
 /**
- * Returns the present decision as JSON text; masked for people who did not submit the action. With `wait_seconds` it first waits until the outcome is final, the time is
- * over, or the caller disconnects (`gone`). Faults: not_found.
+ * Returns the current decision as JSON text; masked for people who did not submit the action. With `wait_seconds`,
+ * waits until the outcome is final, the time is over, or the caller disconnects (`gone`). Faults: not_found.
  */
 export async function getDecision(
   runtime: Pick<Runtime, "callers" | "db" | "decisionReads" | "reviewWaits" | "waits">,
@@ -141,12 +141,14 @@ export async function getDecision(
   const intent = await runtime.db.tenant(caller.org_id, (query) => readIntent(query, caller.org_id, intent_id));
   if (intent === undefined) throw new Fault("not_found");
   const decision = wordedFor(caller, JSON.parse(presentDecision(row)) as Decision, intent.intent.other_wording);
-  // Whoever submitted the action runs it, so nothing is masked then.
+  // The submitter runs the action, so nothing is masked.
   const is_whole = getsWhole(caller, row.lineage_id);
   return JSON.stringify(is_whole ? decision : decisionForPeople(decision, maskingOfAction(intent)));
 }
 
-/** Notes that a request waits for the review of an action that has to be claimed. Returns what to call when it ends. */
+/**
+ * Notes that a request waits for the review of an action that needs a claim. Returns the function that ends the note.
+ */
 function noteWait(
   { reviewWaits }: Pick<Runtime, "reviewWaits">,
   { org_id }: Caller,
@@ -158,7 +160,7 @@ function noteWait(
   return reviewWaits.begin(org_id, escalation_id, seconds);
 }
 
-/** Returns the data of an audit row without what people wrote to each other: only `message_to_agent` is for agents. */
+/** Returns the data of an audit row without internal remarks of people. Agents get only `message_to_agent`. */
 function withoutInternal({
   comment: _comment,
   reason: _reason,
@@ -168,7 +170,10 @@ function withoutInternal({
   return data;
 }
 
-/** Lists the audit rows of an intent, in order; keys of agents do not get comments, reasons and pace of people. Faults: not_found, invalid_request (cursor). */
+/**
+ * Lists the audit rows of an intent, in order. Keys of agents do not get comments, reasons and pace of people. Faults:
+ * not_found, invalid_request (cursor).
+ */
 export async function listIntentAudit(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -188,12 +193,15 @@ export async function listIntentAudit(
   return { rows, next_cursor: cut.next_cursor };
 }
 
-/** Whether the caller gets an intent as it was submitted: agents, and whoever submitted it. People get it masked. */
+/** Returns true if the caller gets an intent unmasked: agents and the submitter do. */
 function getsWhole(caller: Caller, lineage_id: string | null): boolean {
   return isAgent(caller) || (lineage_id !== null && caller.lineage_id === lineage_id);
 }
 
-/** Whether a caller may see an intent: keys of scope agent see that agent's, other keys that only submit see their own. */
+/**
+ * Returns true if the caller may see an intent. Keys of scope agent see that agent's; other keys that only submit see
+ * their own.
+ */
 export function maySee(
   caller: Caller,
   intent: { readonly agent_id: string; readonly lineage_id: string | null },
@@ -202,12 +210,12 @@ export function maySee(
   return !onlySubmits(caller.role) || intent.lineage_id === caller.lineage_id;
 }
 
-/** Returns the present decision of an intent as this caller is told it. */
+/** Returns the current decision, worded for this caller. */
 export function decisionFor(caller: Caller, row: ListedIntent): Decision & { readonly execution: Execution } {
   return wordedFor(caller, decisionOf(row), row.intent.other_wording);
 }
 
-/** Returns the present decision of an intent, as its submitter is told it. */
+/** Returns the current decision, worded for its submitter. */
 function decisionOf(row: ListedIntent): Decision & { readonly execution: Execution } {
   return { ...row.decision, ...row.resolution, execution: shownExecution(row.execution) };
 }
@@ -233,7 +241,6 @@ function listItem(row: ListedIntent): IntentListItem {
   return { ...intentRecord(row), decision_id, verdict, outcome, status, risk_score, execution };
 }
 
-/** Returns the facts as this caller gets them: agents get no stored and pulled values. */
 function ancestorsOf({ ancestors }: MergedFacts): Pick<IntentAnswer, "ancestors"> {
   return ancestors === undefined ? {} : { ancestors: ancestors.map(({ id, source }) => ({ agent_id: id, source })) };
 }

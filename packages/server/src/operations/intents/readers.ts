@@ -1,24 +1,29 @@
-/** The wording of a decision for its reader: agents do not get the values of stored and pulled facts. See docs/decisions/0040. */
+/**
+ * Words a decision for its reader. Agents do not get the values of stored and pulled facts. See docs/decisions/0040.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { type Decision, idPrefixes, onlySubmits } from "@countersign/contract";
 import type { Decided } from "@countersign/core";
 import type { OtherWording } from "../../store/intents/intents.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** Whether this caller only submits: a key of role agent or host, one of scope agent, or a person with the role agent. */
+/**
+ * Returns true if this caller only submits: a key of role agent or host, a key of scope agent, or a person with the
+ * role agent.
+ */
 export function isAgent({ role, scope }: Pick<Caller, "role" | "scope">): boolean {
   return onlySubmits(role) || scope === "agent";
 }
 
 /**
- * Whether this caller certainly gets the same wording as the submitter, because it is the same chain of keys. The role of a chain of
- * keys never changes. The role of a person can change.
+ * Returns true if this caller certainly gets the submitter's wording, because both are the same chain of keys. A
+ * person's role can change, a chain's role never does.
  */
 export function getsSubmittersWording({ lineage_id }: Pick<Caller, "lineage_id">, submitter: string | null): boolean {
   return lineage_id === submitter && lineage_id?.startsWith(idPrefixes.user) !== true;
 }
 
-/** Returns the reasons as readers of the other kind get them; undefined: all readers get the same. */
+/** Returns the reasons for the other kind of reader; undefined: they are the same for all readers. */
 export function otherWording(
   submitter: Pick<Caller, "role" | "scope">,
   { content, reasons_for_agents }: Pick<Decided, "content" | "reasons_for_agents">,
@@ -30,11 +35,12 @@ export function otherWording(
     const same = message === own[at]?.message && isDeepStrictEqual(unknown_facts, own[at]?.unknown_facts);
     return same ? [] : [[at, { message, unknown_facts }]];
   });
-  // Agents get no `would_approve_if`, because it may rest on values that they do not get. So agents need an entry even without reasons.
+  // Agents get no `would_approve_if`, because it may reveal hidden values. So an entry for agents is needed even
+  // without reasons.
   return differing.length === 0 && to === "people" ? undefined : { to, reasons: Object.fromEntries(differing) };
 }
 
-/** Returns the decision in the wording for this caller. `other_wording`: as stored with the intent. */
+/** Returns the decision, worded for this caller. `other_wording`: as stored with the intent. */
 export function wordedFor<D extends Decision>(
   caller: Pick<Caller, "role" | "scope">,
   decision: D,

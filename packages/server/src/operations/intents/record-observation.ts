@@ -1,4 +1,4 @@
-/** What an agent reports after its decision. */
+/** Records what an agent reports after its decision. */
 import {
   type AuditType,
   type Decision,
@@ -32,17 +32,17 @@ import { type Caller, shownActor } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { maySee } from "./read-intents.ts";
 
-/** A further mail about contradictions goes out after this time at the earliest: an agent may report a thousand of them. */
+/** Shortest time between two mails about contradictions. */
 const mail_pause_s = 3_600;
-/** People of each role that are mailed. */
+/** Maximum of mailed people per role. */
 const told_max = 100;
 
 type ReportRuntime = Recording & Pick<Runtime, "sealer" | "mails" | "metrics">;
 
 /**
- * Adds an observation to an intent, which may have any number. A report that an action was executed which was not let through is an
- * alarm: it has an audit row of its own, is counted, and is mailed to operators and admins. Faults: not_found, forbidden (a key that is
- * bound elsewhere), idempotency_conflict.
+ * Adds an observation to an intent, which may have any number. A report that an action was executed without permission
+ * raises an alarm: an audit row, a metric, and mails to operators and admins. Faults: not_found, forbidden (a key that
+ * is bound elsewhere), idempotency_conflict.
  */
 export async function recordObservation(
   runtime: ReportRuntime,
@@ -89,7 +89,7 @@ async function observationOf(
   };
 }
 
-/** Writes the observation, and the alarm if it contradicts the decision. Returns why it does; null: it does not. */
+/** Writes the observation, and an alarm if it contradicts the decision. Returns the reason; null: no contradiction. */
 async function record(
   runtime: Pick<Runtime, "ids" | "sealer">,
   caller: Caller,
@@ -103,7 +103,7 @@ async function record(
       auditRow(runtime.ids, { intent_id, at, actor, type, data });
     const audit = [row("observed", { observation_id, status, detail })];
     await noteSettled(query, org_id, intent_id);
-    // Under the lock of the head, no review closes between this look and the commit.
+    // Under the head's lock, no review closes between this read and the commit.
     const stored = await readDecision(query, org_id, intent_id);
     if (stored === undefined) throw new Fault("not_found");
     const decision = JSON.parse(currentDecision(stored)) as Decision;
@@ -118,7 +118,7 @@ async function record(
   return contradiction;
 }
 
-/** What may have been carried out is never handed on to an equal action, even if nobody claimed it. */
+/** Spends the approval, because an action that may have been carried out is never handed on to an equal one. */
 async function spendApproval(
   query: Query,
   org_id: string,
@@ -130,7 +130,7 @@ async function spendApproval(
   if (!spent) await holdApproval(query, org_id, escalation_id, { ...done, intent_id, spent: true });
 }
 
-/** Whether the caller claimed the action. Operators report for whoever did. */
+/** Returns true if the caller claimed the action. An operator may report for the claimer. */
 async function hasClaimed(query: Query, { org_id, lineage_id, role }: Caller, intent_id: string): Promise<boolean> {
   const claim = await readClaim(query, org_id, intent_id);
   return claim !== undefined && (claim.lineage_id === lineage_id || roleMeets(role, ["operator"]));

@@ -1,4 +1,4 @@
-/** Looks for a review of an equal action that a held action can rest on, so that people are not asked again. See decision 0037. */
+/** Finds a review of an equal action on which a held action can rest. See docs/decisions/0037. */
 import type { Decision, IntentSubmission } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -20,25 +20,23 @@ import type { Caller } from "../shared/caller.ts";
 import type { OrgState } from "../shared/node-services.ts";
 import { storedForAncestors, storedSources, subjectsOf } from "../shared/present.ts";
 
-/** The pending review that the action joins. */
 export interface Joined {
   readonly kind: "joined";
   readonly escalation_id: string;
 }
 
-/** The approval that is handed on to the action. */
+/** An approval to hand on to the action. */
 export interface Resumed {
   readonly kind: "resumed";
   readonly escalation_id: string;
-  /** The intent that loses it. */
+  /** The intent that loses the approval. */
   readonly from: string;
-  /** True: the action needs no claim, so it may be carried out at any time, and the approval is handed on no further. */
+  /** True: the action needs no claim, so it spends the approval at once. */
   readonly spends: boolean;
-  /** The members of the decision that the review gives. */
+  /** The members of the decision that come from the review. */
   readonly resolution: Partial<Decision>;
 }
 
-/** A held action. */
 export interface HeldAction {
   readonly caller: Caller;
   readonly state: OrgState;
@@ -50,18 +48,18 @@ export interface HeldAction {
   readonly fingerprint: string;
 }
 
-/** Keys that begin so are made by clients for the repeats of one request. They do not say that two equal actions are two. */
+/** Prefix of keys that clients generate for retries. Such keys do not distinguish two equal actions. */
 const repeat_prefix = "retry-";
 
-/** Returns the hash by which a later equal action knows whether it brings another Idempotency-Key; undefined: no key names the action. */
+/** Returns the hash of the Idempotency-Key, to compare equal actions; undefined: no key names the action. */
 export function namingKey(idempotency: IdempotencyRow | null): string | undefined {
   if (idempotency === null || idempotency.idempotency_key.startsWith(repeat_prefix)) return undefined;
   return sha256Hex(idempotency.idempotency_key);
 }
 
 /**
- * Returns the review that the action rests on: an approval that nobody used, else a pending review that nobody waits for. Null: people
- * must be asked. The commit checks an approval again, under the lock of the organization's head.
+ * Returns the review on which the action rests: an unused approval, else a pending review that nobody waits for. Null:
+ * people must be asked. The commit checks an approval again under the head's lock.
  */
 export async function restOnEqual(runtime: Pick<Runtime, "db">, held: HeldAction): Promise<Joined | Resumed | null> {
   const { caller, input, fingerprint } = held;
@@ -90,17 +88,17 @@ async function restOn(query: Query, held: HeldAction, equal: EqualReview): Promi
   return { kind: "resumed", escalation_id, from, spends, resolution };
 }
 
-/** Whether the action may wait for a review that an equal action opened. */
+/** Returns true if the action may wait for a review that an equal action opened. */
 function joins(held: HeldAction, action: StoredIntent, counted: readonly CountedDemand[]): boolean {
   const { submission, idempotency, decided } = held;
-  // Without a claim, nothing would keep both from acting on one approval.
+  // Without a claim, both actions could use one approval.
   if (submission.claim !== "required") return false;
   const [first, second] = [action.intent.named_by, namingKey(idempotency)];
   if (first !== undefined && second !== undefined && first !== second) return false;
   return newDemands(action, decided.escalation?.demands ?? [], counted).length === 0;
 }
 
-/** Whether what holds now lets the new action through as people approved the equal one, like at a claim. */
+/** Returns true if the current rules let the new action through as people approved the equal one. */
 async function passesAgain(
   { submission, membrane_id, state, input, decided }: HeldAction,
   action: StoredIntent,

@@ -1,4 +1,3 @@
-/** Notes of who waits for a review, on a database that keeps what it is told. */
 import { expect, test } from "vitest";
 import type { Db, Query } from "../../ports.ts";
 import { silentLog } from "../../testing/nodes/silent-log.ts";

@@ -1,20 +1,20 @@
 /**
- * Notes which reviews somebody waits for, so that an equal action on any node knows whether to join one. Thousands of requests may begin to
- * wait at once, so each organization has one statement under way, and the next one carries what came meanwhile.
+ * Stores which reviews are awaited, so that an equal action on any node knows whether to join one. Each organization
+ * has one statement at a time; the next one writes all changes since.
  */
 import type { Db, Log } from "../../ports.ts";
 import { forgetWaits, noteWaits } from "../../store/escalations/approvals.ts";
 import type { ReviewWaits } from "../shared/node-services.ts";
 
-/** A client that asks again after its wait is over does so within this time. */
+/** Time for a client to ask again after its wait ended. */
 const grace_seconds = 5;
 
-/** A review that requests of this node wait for. */
+/** A review awaited by requests of this node. */
 interface Waited {
   requests: number;
-  /** How long the longest request that is not stored yet waits; 0: none. */
+  /** Longest wait that is not stored yet; 0: none. */
   seconds: number;
-  /** True: the last request ended because its client is gone, so nobody asks again. */
+  /** True: the last client disconnected, so nobody asks again. */
   left: boolean;
 }
 
@@ -23,7 +23,7 @@ interface Organization {
   writing: boolean;
 }
 
-/** Creates the notes of one node. `node`: a name that no other process has. */
+/** Creates the notes of one node. `node`: a name that no other process uses. */
 export function createReviewWaits(db: Pick<Db, "tenant">, node: string, log: Pick<Log, "warn">): ReviewWaits {
   const organizations = new Map<string, Organization>();
 
@@ -47,7 +47,7 @@ export function createReviewWaits(db: Pick<Db, "tenant">, node: string, log: Pic
           if (begun.length > 0) await noteWaits(query, org_id, node, begun);
         });
       } catch (error) {
-        // An equal action may then join the review although somebody waits for it. Both still rest on one approval.
+        // An equal action may then join an awaited review. Both still rest on one approval.
         log.warn({ err: error, org_id }, "could not note who waits for a review");
       }
     }

@@ -1,4 +1,4 @@
-/** Up to 50 intents in one request: each decided and committed for itself. Source: contract §8 rule 5, api.md §4. */
+/** Submits up to 50 intents in one request; each is decided and committed separately. Source: spec §8 rule 5. */
 import type { BatchAnswer, BatchItem, Problem } from "@countersign/contract";
 import { Fault, type FaultDetail, sha256Hex } from "@countersign/core";
 import pLimit from "p-limit";
@@ -9,47 +9,43 @@ import { createTurns } from "../shared/turns.ts";
 import { presentedToken, requestHash } from "../tokens/present-token.ts";
 import { type Deciding, type SubmissionAnswer, type SubmissionRequest, submitIntent } from "./submit-intent.ts";
 
-/** Throws a Fault, as of a body of its own, for what is no item. */
+/** Throws a Fault if the value is not a valid item. */
 export type ItemCheck = (item: unknown, examine: BatchRequest["examine"]) => asserts item is BatchItem;
 
-/** How a batch came in. */
 export interface BatchRequest {
   readonly items: readonly unknown[];
-  /** How large the whole of it was. */
+  /** Size of the whole batch. */
   readonly bytes: number;
-  /** What must not be kept of an item. */
+  /** Returns problems that an item must not have. */
   readonly examine: (item: unknown) => readonly Problem[];
   readonly mode: "shadow" | undefined;
-  /** The Agent-Token header. It counts for every item, as one use. */
+  /** The Agent-Token header. It counts as one use for the whole batch. */
   readonly agent_token: string | undefined;
   readonly client_ip: () => string;
 }
 
-/** One result, in the place of its item: the answer, or why there is none: a Fault, or what else was thrown. */
+/** One result, in the order of the items: the answer, or the thrown error. */
 export type BatchResult =
   | { readonly success: true; readonly answer: SubmissionAnswer }
   | { readonly success: false; readonly error: unknown };
 
 /**
- * Items of all batches that are on their way at once. As many as the commit writer has in flight at most, three statements
- * of 64: more would not be committed sooner, only kept in memory longer (64 batches of 50 at once spent 27 % of the
- * processor's time collecting garbage), and larger statements only hold up the event loop (three of 128 took as long for a
- * decision, and the loop's 99th percentile was 20 ms in place of 11). First come, first served, so an item's predecessor is
- * always on its way before it.
+ * Concurrent items of all batches: three statements of 64, the maximum that the commit writer has in flight. More items
+ * would only use memory longer; larger statements would block the event loop. Items start in order, so an item's
+ * predecessor always started before it.
  */
 const undecided = pLimit(192);
 
 /**
- * A commit makes room for 64 items at once. With all of them in one turn of the event loop whoever came meanwhile waited for 20 ms
- * (99th percentile; 8 with 16 a turn, 11 with 32, and about as many decisions a second).
+ * Items per turn of the event loop. A commit frees 64 places at once; running all 64 in one turn delayed other requests
+ * by 20 ms (p99).
  */
 const handOn = createTurns(16);
 
 /**
- * Decides every item; results stand in the order of the items and a bad item fails alone, its places told as those of the
- * whole body. A key or session that stops being valid fails the items that are not decided yet, and the request only where
- * none is: what was decided has taken quota, spent overrides and opened reviews, so its submitter is told. Faults: the 401 faults,
- * forbidden (a key that forbids shadow).
+ * Decides every item and returns results in the order of the items. A bad item fails alone, with paths of the whole
+ * body. A key or session that ends fails the undecided items; the request fails only if no item was decided. Faults:
+ * the 401 faults, forbidden (a key that forbids shadow).
  */
 export async function submitBatch(
   runtime: Deciding,
@@ -60,8 +56,8 @@ export async function submitBatch(
   const refusal = modeRefusal(caller, mode);
   if (refusal !== null) throw refusal;
   const presented = presentedToken(runtime, caller.org_id, agent_token, batchHash(runtime, caller, items));
-  // Decided side by side, committed in order: where a quota ends, it is the last items that fail. What is decided again
-  // comes when it is ready.
+  // Items are decided concurrently and committed in order, so an exhausted quota fails the last items. Repeated
+  // decisions do not keep the order.
   const { source } = await runtime.orgStates.get(caller.org_id);
   const places = source === null ? undecided : runtime.pulls.places(caller.org_id);
   let come = Promise.resolve();
@@ -96,7 +92,7 @@ export async function submitBatch(
       const in_batch = { ...request, batch_size: items.length, turn };
       return { success: true, answer: await submitIntent(runtime, caller, in_batch) };
     } catch (error) {
-      // What was answered went to the commit, which said so.
+      // An answered item has released the next one at its commit. A failed item must do so here.
       void turn.come.then(turn.over);
       return {
         success: false,
@@ -106,7 +102,7 @@ export async function submitBatch(
   }
 }
 
-/** Returns the hash by which a token knows the repetitions of a batch: the same items, each with an Idempotency-Key. */
+/** Returns the hash that identifies repetitions of a batch: the same items, each with an Idempotency-Key. */
 function batchHash(runtime: Pick<Deciding, "ids">, caller: Caller, items: readonly unknown[]): string {
   const is_repeatable = items.every((item) => typeof (item as Partial<BatchItem> | null)?.idempotency_key === "string");
   if (!is_repeatable) return requestHash(runtime, null);
@@ -118,24 +114,22 @@ function batchHash(runtime: Pick<Deciding, "ids">, caller: Caller, items: readon
   });
 }
 
-/** The submission alone: its copy is a µs that items without a key need not take. */
 function withoutKey({ idempotency_key: _, ...submission }: BatchItem): SubmissionRequest["submission"] {
   return submission;
 }
 
-/** The caller's key ended, or its session or open mode (`missing_api_key`: there is nothing left to be let in with). */
+/** Returns true if the caller's key, session or open mode ended (`missing_api_key`: open mode). */
 function isOfCaller(error: unknown): boolean {
   return error instanceof Fault && ["invalid_api_key", "expired_api_key", "missing_api_key"].includes(error.code);
 }
 
-/** The fault of an item, with its places as those of the whole body. */
+/** Returns the fault of an item with paths of the whole body. */
 function faultOfItem({ code, details, cause }: Fault, index: number): Fault {
   const inBody = (detail: FaultDetail) =>
     "path" in detail ? { ...detail, path: `/intents/${index}${detail["path"]}` } : detail;
   return new Fault(code, { details: details.map(inBody), cause });
 }
 
-/** Counts of a batch's results. */
 export function batchTotals(results: readonly BatchResult[]): Pick<BatchAnswer, "total" | "succeeded" | "failed"> {
   const succeeded = results.filter((result) => result.success).length;
   return { total: results.length, succeeded, failed: results.length - succeeded };

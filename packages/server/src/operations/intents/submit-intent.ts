@@ -1,7 +1,7 @@
 /**
- * One intent, from its body to a decision on disk.
+ * Takes one intent from its body to a decision on disk.
  *
- * The decision is computed from memory and committed under the epochs that it assumed. If the commit finds them stale, key and
+ * The decision is computed from memory and committed under the epochs that it assumed. If they are stale, key and
  * organization are read again and the intent is decided again. A key that was revoked meanwhile gets a 401.
  */
 
@@ -24,7 +24,6 @@ import { handOn } from "./hand-on.ts";
 import { type Proposed, proposeDecision } from "./propose-decision.ts";
 import { wordedFor } from "./readers.ts";
 
-/** What deciding on a submission needs. */
 export type Deciding = Pick<
   Runtime,
   | "db"
@@ -44,25 +43,24 @@ export type Deciding = Pick<
   | "deliveries"
 >;
 
-/** How one submission came in. */
 export interface SubmissionRequest {
   readonly submission: IntentSubmission;
-  /** `mode` of the query; only shadow can be asked for. */
+  /** `mode` of the query; clients can ask only for shadow. */
   readonly mode: "shadow" | undefined;
   readonly idempotency_key: string | undefined;
-  /** The Agent-Token of the request, or of its batch. */
+  /** The Agent-Token of the request or batch. */
   readonly agent_token: string | PresentedToken | null | undefined;
-  /** The address of the client, which the key may be bound to. */
+  /** The client's address. Keys may be bound to networks. */
   readonly client_ip: () => string;
-  /** Intents in the same request: 1, or the size of the batch. */
+  /** Number of intents in the request: 1, or the batch size. */
   readonly batch_size: number;
-  /** In a batch: when this item may go to the commit, and what tells the next one that it has. */
+  /** In a batch: `come` resolves when this item may commit; `over` lets the next item commit. */
   readonly turn?: { readonly come: Promise<void>; readonly over: () => void };
 }
 
 /**
- * The answer, as JSON text of `{intent_id, decision}`; `replayed` when an earlier request with this idempotency key gave it. A
- * repeated answer is the first one, but for `execution`, which says what became of the action since.
+ * The answer, as JSON text of `{intent_id, decision}`. `replayed`: an earlier request with this Idempotency-Key gave
+ * it. Only `execution` is updated in a replay.
  */
 export interface SubmissionAnswer {
   readonly intent_id: string;
@@ -71,23 +69,23 @@ export interface SubmissionAnswer {
 }
 
 /**
- * Longest time that a decision is computed again while its organization changes. Limited by time, not by number: while clients
- * push facts to other nodes without a pause, most attempts are stale at their commit, and each takes milliseconds.
+ * Longest time of deciding again while the organization changes. Limited by time, because constant fact pushes on other
+ * nodes make most attempts stale after milliseconds.
  */
 const deciding_us_max = 5_000_000;
-/** Attempts that are made even if each takes longer than that. */
+/** Minimum of attempts, even after that time. */
 const attempts_min = 6;
 /** After this many stale commits, fact pushes for the organization pause until this intent commits. */
 const stale_max = 2;
 /** Retries allowed after another request spent the override first. */
 const lost_races_max = 100;
-/** The outcome of a commit whose approval somebody else spent or revoked. */
+/** The outcome of a commit whose approval was spent or revoked. */
 const approvalGone = { outcome: "approval_gone" } as const;
 
 /**
- * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound elsewhere), not_found and
- * state_conflict (membrane), invalid_agent_token, quota_exceeded, idempotency_conflict, the 401 faults, overloaded, unavailable (with the detail `clock`
- * where this node's clock is far off).
+ * Decides an intent and commits it. Faults: invalid_context, review_queue_full, forbidden (a key that is bound
+ * elsewhere), not_found and state_conflict (membrane), invalid_agent_token, quota_exceeded, idempotency_conflict, the
+ * 401 faults, overloaded, unavailable (detail `clock`: this node's clock is far off).
  */
 export async function submitIntent(
   runtime: Deciding,
@@ -118,8 +116,8 @@ export async function submitIntent(
 }
 
 /**
- * One submission and its attempts. Each attempt reads the state, pulls facts, proposes a decision and commits it. It ends with an
- * answer or a fault, or it is null: something that it assumed has changed, and the next attempt begins.
+ * One submission and its attempts. Each attempt reads the state, pulls facts, proposes a decision and commits it. An
+ * attempt returns an answer, throws a fault, or returns null if an assumption was stale.
  */
 class Submission {
   readonly #runtime: Deciding;
@@ -128,7 +126,7 @@ class Submission {
   readonly #pull: ReturnType<typeof pullContext>;
   readonly #token: PresentedToken | null;
   readonly #started_us: number;
-  /** Read again when its key or session changed. */
+  /** Reloaded if key or session changed. */
   #caller: Caller;
   #attempts = 0;
   #stale = 0;
@@ -157,7 +155,7 @@ class Submission {
     throw new Fault("unavailable", { internal: `stale in each of ${this.#attempts} attempts` });
   }
 
-  /** Must be called when `run` has ended. */
+  /** Must be called after `run` has ended. */
   end(): void {
     this.#endPause?.();
   }
@@ -198,8 +196,8 @@ class Submission {
   }
 
   /**
-   * Refuses by the bindings of the key. Before that, reads the key again, because it may have been bound otherwise since. Returns false if
-   * the state is outdated, because an agent may have another parent now. Faults: forbidden, the 401 faults.
+   * Returns true if the bindings of the key allow the submission. Before refusing, reads the key again. Returns false
+   * if the state is outdated, because an agent may have another parent. Faults: forbidden, the 401 faults.
    */
   async #demandBound(state: OrgState): Promise<boolean> {
     return this.#bindingRefusal(state) === null || (await this.#reloadBound(state));
@@ -221,19 +219,19 @@ class Submission {
       const proposal = { caller, state, submission, asked_mode, pulled, token, idempotency };
       return await proposeDecision(this.#runtime, proposal);
     } catch (error) {
-      // A commit would find a stale state, but a refusal has no commit. The membrane may exist by now.
+      // A refusal has no commit that would detect a stale state. The membrane may exist meanwhile.
       if (restsOnState(error) && (await this.#runtime.orgStates.isOutdated(caller.org_id, state))) return null;
       throw error;
     }
   }
 
-  /** Returns what the token gives to the decision. Faults: invalid_agent_token, unavailable (its keys cannot be fetched). */
+  /** Returns the facts of the token. Faults: invalid_agent_token, unavailable (its keys cannot be fetched). */
   async #tokenFacts(state: OrgState): Promise<ContextSource | null> {
     const deciding = state.membrane(this.#request.submission.membrane_id);
     if (deciding === undefined) return null;
     const { db, clock } = this.#runtime;
     const { facts, refusal } = await tokenOutcome(this.#token, state, deciding.membrane, clock.now_us());
-    // The token may have expired since the first answer. The commit then finds that answer.
+    // A replay must work after the token has expired. The commit finds the first answer.
     const { org_id } = this.#caller;
     if (refusal !== null && !(await isReplay(db, { org_id, idempotency: this.#idempotency }))) throw refusal;
     return facts;
@@ -258,12 +256,12 @@ class Submission {
         return replay(runtime, this.#caller, this.#idempotency, outcome);
       case "override_spent":
       case "approval_gone":
-        // Another submission spent the override, the approval or the grant. There may be a second one for the same action. Each lost race is a win of
-        // another retry, and there are no more wins than overrides, approvals and uses of grants.
+        // Another submission spent the override, approval or grant. The action may have a second one. Lost races are
+        // bounded by the number of overrides, approvals and grant uses.
         this.#lost_races += 1;
         return null;
       case "quota_exceeded":
-        // Another node may have answered this request while the commit waited, which took the last of the quota.
+        // Another node may have answered this request meanwhile, which used up the quota.
         if (await isReplay(runtime.db, rows)) return null;
         throw await quotaFault(runtime, this.#caller, this.#request, outcome);
       case "stale":
@@ -272,14 +270,17 @@ class Submission {
     }
   }
 
-  /** Hands the rows to the writer. It is made once a submission and holds no rows, which thousands of waiting intents would keep. */
+  /**
+   * Hands the rows to the writer. A member and not a closure, because closures would keep the rows of thousands of
+   * waiting intents.
+   */
   readonly #write = (rows: DecisionRows): Promise<CommitOutcome> => {
     const committing = this.#runtime.writer.commit(rows);
     this.#request.turn?.over();
     return committing;
   };
 
-  /** Waits for a commit that also spends an approval: that of an equal action, or a use of a grant. */
+  /** Waits for a commit that also spends an approval of an equal action or a use of a grant. */
   async #commitWith(committing: Promise<CommitOutcome | null>): Promise<CommitOutcome | typeof approvalGone> {
     try {
       return (await committing) ?? approvalGone;
@@ -288,7 +289,7 @@ class Submission {
     }
   }
 
-  /** Reads again what the commit found stale. */
+  /** Reloads what the commit found stale. */
   async #refresh(state: OrgState, epochs: Epochs): Promise<void> {
     const { metrics, contextPauses, callers, orgStates } = this.#runtime;
     const { org_id } = this.#caller;
@@ -313,8 +314,8 @@ function countDecided(
 }
 
 /**
- * Returns the idempotency row. Its hash covers everything that shapes the decision: the body and the requested mode, without
- * `claim`. So a client that asks for a claim gets the answer of one that did not.
+ * Returns the idempotency row. Its hash covers body and requested mode, but not `claim`. So a replay with `claim` gets
+ * the answer of a request without it.
  */
 function idempotencyOf(
   caller: Caller,
@@ -326,7 +327,7 @@ function idempotencyOf(
   return { operation: ownedOperation("submit_intent", caller), idempotency_key, request_sha256 };
 }
 
-/** Refusals by membranes and token issuers (`unavailable`: their keys cannot be fetched), which may have changed since the state was read. */
+/** Refusals that depend on membranes or token issuers, which may have changed since the state was read. */
 const restingCodes: ReadonlySet<string> = new Set([
   "not_found",
   "state_conflict",

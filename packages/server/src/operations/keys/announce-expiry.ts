@@ -1,4 +1,4 @@
-/** Tells admins by mail of keys that are about to expire. */
+/** Mails admins about keys that are about to expire. */
 
 import { organizationsToTellOfExpiry, takeExpiringKeys } from "../../store/keys/key-expiry.ts";
 import { listPeople } from "../../store/people/people.ts";
@@ -7,15 +7,15 @@ import type { Runtime } from "../runtime.ts";
 
 type Telling = Pick<Runtime, "db" | "ids" | "sealer" | "mails" | "log">;
 
-/** Organizations that one pass looks at. */
+/** Organizations per pass. */
 const organizations_max = 50;
 const told_admins_max = 100;
-/** Keys that a mail names. */
+/** Keys named in one mail. */
 const named_max = 20;
 
 /**
- * Mails the admins of organizations whose keys expire in 14, 3 or 1 days, each time once for a key. Returns true if there may be more.
- * An organization that could not be told is added to `passed_over`, and the next pass leaves it out.
+ * Mails the admins of organizations whose keys expire in 14, 3 or 1 days, each time once per key. Failing organizations
+ * are added to `passed_over`, and the next pass skips them. Returns true if there may be more.
  */
 export async function announceExpiry(runtime: Telling, passed_over: string[]): Promise<boolean> {
   const found = await runtime.db.system((query) => organizationsToTellOfExpiry(query, organizations_max, passed_over));
@@ -30,7 +30,7 @@ export async function announceExpiry(runtime: Telling, passed_over: string[]): P
   return found.length === organizations_max;
 }
 
-/** The keys are marked and the mails written in one transaction, so two nodes never tell the same twice. */
+/** One transaction marks the keys and writes the mails, so two nodes never mail twice. */
 async function announceTo(runtime: Telling, org_id: string): Promise<void> {
   const mailed = await runtime.db.system(async (query) => {
     const keys = await takeExpiringKeys(query, org_id);

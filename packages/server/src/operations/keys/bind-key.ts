@@ -9,8 +9,8 @@ import type { Runtime } from "../runtime.ts";
 import { checkedBindings } from "./key-bindings.ts";
 
 /**
- * Replaces what a key is bound to; null: the key is unbound. Holds for every request that begins later, on every node: they read the key
- * from the database or commit under its epoch. Faults: not_found, state_conflict (revoked), invalid_binding, those of refuseEnded.
+ * Replaces the bindings of a key; null: unbound. Every later request on every node uses them. Faults: not_found,
+ * state_conflict (revoked), invalid_binding, those of refuseEnded.
  */
 export async function bindKey(
   runtime: Pick<Runtime, "db" | "ids">,

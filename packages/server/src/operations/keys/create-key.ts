@@ -1,4 +1,4 @@
-/** New API keys. Source: contract §4 and §5, api.md §3. */
+/** Creates API keys. Source: spec §4 and §5. */
 import {
   type ApiKeyCreated,
   type ApiKeyInput,
@@ -33,31 +33,30 @@ import { checkedBindings } from "./key-bindings.ts";
 type Needs = Pick<Runtime, "ids">;
 type Creator = Pick<Caller, "org_id" | "key_id" | "user_id" | "session_id" | "lineage_id" | "actor">;
 
-/** A key to be made. */
 export interface KeyToCreate {
   readonly org_id: string;
   readonly name: string | null;
   readonly environment: "live" | "shadow" | "test";
   readonly scope: "org" | "agent";
   readonly role: ApiKeyCreated["role"];
-  /** Exactly for scope `agent`. */
+  /** Only for scope `agent`. */
   readonly agent_id: string | null;
-  /** What `checkedBindings` returned. Absent: unbound. */
+  /** The result of `checkedBindings`. Absent: unbound. */
   readonly bindings?: KeyBindings | null;
   /** Absent: `lifetime_days` from now. */
   readonly expires_us?: number;
   /** Absent: 365. */
   readonly lifetime_days?: number;
-  /** key_id or user_id; null: quickstart, command line, open mode. */
+  /** key_id or user_id; null: quickstart, command line or open mode. */
   readonly created_by: string | null;
-  /** Absent: the person of the maker; without a maker the key is a person of its own. */
+  /** Absent: the person of the maker. Without a maker, the key is a person of its own. */
   readonly person?: string;
   readonly actor: string;
 }
 
 /**
- * Makes a key in the caller's transaction (tenant or system scope) and raises the epoch of the organization's keys. Its life is
- * counted by the database's time. Only the answer contains the key's text. The first key of all ends open mode.
+ * Creates a key in the caller's transaction (tenant or system scope) and raises the epoch of keys. It expires by the
+ * database's clock. Only the answer contains the key's text. The first key ends open mode.
  */
 export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreate): Promise<ApiKeyCreated> {
   const now_us = await databaseNowUs(query);
@@ -68,7 +67,7 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
   const { org_id, name, environment, scope, role, agent_id, bindings = null, created_by, actor } = key;
   const shown = { key_id, name, environment, scope, role, agent_id, bindings };
   const times = { created_at: formatTimestampUs(now_us), expires_at: formatTimestampUs(expires_us) };
-  // Whom the command line named is a claim of the operator, so the audit trail has it.
+  // The command line's `person` is a claim of the operator, so it is audited.
   const named = key.person === undefined || key.person === command_line_person ? {} : { person: key.person };
   const data = { ...shown, ...named, expires_at: times.expires_at };
   await withHead(query, org_id, {
@@ -91,8 +90,8 @@ export async function insertNewKey(runtime: Needs, query: Query, key: KeyToCreat
 }
 
 /**
- * Creates a key for the caller's organization. Its text is in the first answer only; a repetition under the same Idempotency-Key shows
- * `***` in its place. `owner`: only the command line names one. Faults: invalid_request, invalid_binding, idempotency_conflict, those of
+ * Creates a key for the caller's organization. A repetition under the same Idempotency-Key shows `***` instead of its
+ * text. `owner`: only from the command line. Faults: invalid_request, invalid_binding, idempotency_conflict, those of
  * refuseEnded.
  */
 export async function createKey(
@@ -106,7 +105,7 @@ export async function createKey(
   const work = async (query: Query): Promise<ApiKeyCreated> => {
     await lockHead(query, caller.org_id);
     await refuseEnded(query, caller);
-    // Judged for the first request only: a repetition is not refused because the expiry has passed meanwhile.
+    // Checked for the first request only, because the expiry may have passed before a repetition.
     const key = keyToCreate(caller, input, await databaseNowUs(query));
     return insertNewKey(runtime, query, {
       ...key,
@@ -117,7 +116,7 @@ export async function createKey(
   return idempotent(runtime, caller, terms, work, (created) => ({ ...created, api_key: secret_mask }));
 }
 
-/** What the input asks for, with defaults. Faults: invalid_request for combinations that the schema cannot rule out, naming each. */
+/** Returns the key with defaults. Faults: invalid_request naming each bad combination that the schema allows. */
 function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyToCreate {
   const { scope = "org", role = "agent", agent_id, expires_at, expires_in_days } = input;
   const expires_us = expires_at === undefined ? undefined : (parseTimestampUs(expires_at) ?? undefined);
@@ -130,7 +129,7 @@ function keyToCreate(caller: Creator, input: ApiKeyInput, now_us: number): KeyTo
     scope,
     role,
     agent_id: agent_id ?? null,
-    // Days count from when the key is made, so that it lives exactly so long.
+    // Days count from the creation of the key.
     ...(expires_us === undefined ? {} : { expires_us }),
     ...(expires_in_days === undefined ? {} : { lifetime_days: expires_in_days }),
     created_by: caller.key_id ?? caller.user_id,

@@ -1,10 +1,9 @@
-/** Checks what a key is to be bound to. Source: docs/decisions/0041. */
+/** Checks the bindings of a key. See docs/decisions/0041. */
 import { foldName, type KeyBindings, type KeyBindingsInput, type Role } from "@countersign/contract";
 import { Fault, type FaultDetail, faultAt, readCidr } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readExistingMembranes } from "../../store/membranes/membranes.ts";
 
-/** The key that is to be bound. */
 export interface KeyToBind {
   readonly org_id: string;
   readonly environment: string;
@@ -15,8 +14,8 @@ export interface KeyToBind {
 const host_needs = "A key of role host vouches for facts of the agents that it is bound to. Name these agents.";
 
 /**
- * Returns the bindings as they are stored: networks in one spelling, and each entry once. Null: the key is unbound. Faults: invalid_binding,
- * naming each problem.
+ * Returns the bindings to store: networks normalized, entries unique. Null: unbound. Faults: invalid_binding naming
+ * each problem.
  */
 export async function checkedBindings(
   query: Query,

@@ -7,8 +7,7 @@ import type { Caller } from "../shared/caller.ts";
 const isKey = idPlace("api_key");
 
 /**
- * The organization's keys without their texts, newest first, revoked and expired ones included.
- * Faults: invalid_request (cursor). Source: api.md §3.
+ * Lists keys without their texts, newest first, including revoked and expired ones. Faults: invalid_request (cursor).
  */
 export async function listKeys(
   runtime: Pick<Runtime, "db"> & Partial<Pick<Runtime, "callers">>,
@@ -16,7 +15,7 @@ export async function listKeys(
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string } = {},
 ): Promise<{ api_keys: ApiKey[]; next_cursor: string | null }> {
   const before = decodeCursor(cursor, isKey);
-  // A key that has just submitted is listed with its warning. The command line is no node, and knows no uses.
+  // Writes uses first, so that recent uses are listed. The command line is no node and has none.
   await runtime.callers?.writeUses(caller.org_id);
   const rows = await runtime.db.tenant(caller.org_id, (query) => readKeys(query, caller.org_id, limit + 1, before));
   const { rows: api_keys, next_cursor } = page(rows, limit, (row) => row.key_id);

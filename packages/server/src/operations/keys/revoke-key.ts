@@ -9,10 +9,8 @@ import { withdrawn } from "../people/invitations.ts";
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Revokes a key of the organization. Once this has resolved no request that begins later succeeds with the key, on any
- * node: they all read it from the database or commit under its epoch. Invitations that it or a key before it in its chain of
- * rotations sent are withdrawn. Revoking a revoked key changes nothing.
- * Faults: not_found, those of refuseEnded. Source: contract §3 and §4, api.md §3.
+ * Revokes a key. No later request succeeds with it, on any node. Invitations of its chain of rotations are withdrawn.
+ * Revoking again changes nothing. Faults: not_found, those of refuseEnded. Source: spec §3 and §4.
  */
 export async function revokeKey(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "log">,
@@ -30,8 +28,8 @@ export async function revokeKey(
 }
 
 /**
- * Revokes keys under the head's lock and returns the rows for the audit trail; none: all were revoked before. The number of statements
- * does not grow with the number of keys. The caller raises the epoch of keys. Faults: not_found.
+ * Revokes keys under the head's lock, in a fixed number of statements. Returns audit rows; none: all were already
+ * revoked. The caller raises the epoch of keys. Faults: not_found.
  */
 export async function revokedKeys(
   runtime: Pick<Runtime, "clock" | "ids" | "log">,

@@ -8,14 +8,13 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
 /**
- * Replaces the calling key by a new one in one transaction, with role, scope, environment, name, lifetime, bindings and
- * rate window of the old. Only the key itself may: any other caller gets the same refusal whether the key exists or not. Of any
- * number of rotations at once exactly one succeeds; the others find the key revoked. Open invitations are the chain's, not
- * the old key's: they stay, and are withdrawn when the last key of the chain is revoked.
+ * Replaces the calling key by a new one with the same role, scope, environment, name, lifetime, bindings and rate
+ * window, in one transaction. Only the key itself may; other callers get the same refusal whether or not the key
+ * exists. Of concurrent rotations one succeeds; the others find the key revoked. Open invitations belong to the chain
+ * and stay.
  *
- * Takes no Idempotency-Key: a repetition would have to come from the old key, which is no key any more. Whose answer is
- * lost needs another admin key, or the command line.
- * Faults: forbidden, invalid_api_key, expired_api_key. Source: contract §3 and §5 rule 7, api.md §3.
+ * Takes no Idempotency-Key, because the old key cannot repeat the request. If the answer is lost, use another admin key
+ * or the command line. Faults: forbidden, invalid_api_key, expired_api_key. Source: spec §3 and §5 rule 7.
  */
 export async function rotateKey(
   runtime: Pick<Runtime, "db" | "ids" | "log">,
@@ -33,7 +32,7 @@ export async function rotateKey(
     await withHead(query, org_id, async () => {
       const key = await lockKey(query, org_id, key_id);
       if (key === undefined) throw new Fault("invalid_api_key");
-      // The state is read under the lock: a rotation that waited for another finds the key revoked.
+      // Read under the lock, so that a second rotation finds the key revoked.
       const { last_used_at: _, revoked_at: __, state, ...kept } = key;
       if (state !== "valid") throw new Fault(state === "expired" ? "expired_api_key" : "invalid_api_key");
       const now_us = await databaseNowUs(query);

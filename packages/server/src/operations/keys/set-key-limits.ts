@@ -10,9 +10,9 @@ import type { Caller } from "../shared/caller.ts";
 export type KeyLimits = Readonly<Partial<Record<RateCategory, number>>>;
 
 /**
- * Sets the rate limits agreed for one key and for those it was and will be rotated to: they share one window. Null: the
- * instance's limits again. In force on every node with the key's next request; where it only submits, lowered limits with
- * the one after. Faults: not_found. Source: contract §8 rule 3; used by `countersign keys limit`.
+ * Sets the rate limits of a key and all its rotations, which share one window. Null: the instance's limits. Applies on
+ * every node from the key's next request; lowered limits of submissions one request later. Faults: not_found. Source:
+ * spec §8 rule 3.
  */
 export async function setKeyLimits(
   runtime: Recording,

@@ -1,4 +1,4 @@
-/** Membranes: create, read, change, go live and back. Every change raises the policy epoch. Source: api.md §10. */
+/** Creates, reads and changes membranes. Every change raises the policy epoch. */
 import { isDeepStrictEqual } from "node:util";
 import {
   factsFromDefault,
@@ -28,11 +28,11 @@ import { refuseAllProblems } from "../shared/all-problems.ts";
 import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
-/** Membranes an organization may have. */
+/** Maximum per organization. */
 const membranes_max = 100;
 const isMembrane = idPlace("membrane");
 
-/** What a new membrane has where its creator says nothing. */
+/** Defaults of a new membrane. */
 export const membraneDefaults = {
   default_verdict: "approve",
   thresholds: { escalate_at: null, block_at: null },
@@ -51,8 +51,8 @@ export const membraneDefaults = {
 } as const satisfies Partial<Membrane>;
 
 /**
- * Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, reviewer who
- * may not decide, verb that stands twice), idempotency_conflict.
+ * Creates a membrane in shadow. Faults: already_exists (name, or 100 membranes), invalid_request (unknown pack, a
+ * reviewer who may not decide, a repeated verb), idempotency_conflict.
  */
 export function createMembrane(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
@@ -63,7 +63,7 @@ export function createMembrane(
   const { org_id, actor } = caller;
   const terms = { operation: "create_membrane", idempotency_key, request: input };
   return idempotent(runtime, caller, terms, async (query) => {
-    // First: who may review is as of the moment at which the membrane is made.
+    // Lock first, so that the check of reviewers stays valid until the commit.
     await lockHead(query, org_id);
     await refuseEnded(query, caller);
     const settings = withSettings(structuredClone(membraneDefaults), input);
@@ -86,7 +86,7 @@ export function createMembrane(
   });
 }
 
-/** Membranes, newest first; a page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
+/** Lists membranes, newest first. A page of large ones is shorter than `limit`. Faults: invalid_request (cursor). */
 export async function listMembranes(
   runtime: Pick<Runtime, "db">,
   { org_id }: Caller,
@@ -98,7 +98,7 @@ export async function listMembranes(
   return page(rows, limit, (row) => row.membrane_id, more);
 }
 
-/** One membrane. Faults: not_found. */
+/** Faults: not_found. */
 export async function getMembrane(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -110,8 +110,8 @@ export async function getMembrane(
 }
 
 /**
- * Replaces the given settings, of thresholds, agent_token and escalation the given members.
- * Faults: not_found, already_exists (name), invalid_request (unknown pack, reviewer who may not decide, verb that stands twice).
+ * Replaces the given settings, and the given members of thresholds, agent_token and escalation. Faults: not_found,
+ * already_exists (name), invalid_request (unknown pack, a reviewer who may not decide, a repeated verb).
  */
 export function changeMembrane(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "refuseUnknownPacks" | "refuseUnknownRules">,
@@ -126,7 +126,6 @@ export function changeMembrane(
   });
 }
 
-/** The settings with what is given in place of what was. */
 function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue" | "agent_token" | "escalation">>(
   settings: S,
   given: MembraneChange,
@@ -143,7 +142,10 @@ function withSettings<S extends Pick<Membrane, "thresholds" | "action_catalogue"
   };
 }
 
-/** Faults: invalid_request naming all that the schema cannot know of. Of what was set before, only what the change touches counts. */
+/**
+ * Checks what the schema cannot. Of earlier settings, only those affected by the change are checked. Faults:
+ * invalid_request.
+ */
 function refuseWrongSettings(
   runtime: Pick<Runtime, "refuseUnknownPacks" | "refuseUnknownRules">,
   query: Query,
@@ -159,7 +161,7 @@ function refuseWrongSettings(
   ]);
 }
 
-/** Of two entries for a verb one would hold and the other be read by people. Faults: invalid_request naming each. */
+/** A repeated verb would be ambiguous for people. Faults: invalid_request naming each. */
 function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void {
   const first = new Map<string, number>();
   const details = catalogue.flatMap(({ verb }, index) => {
@@ -172,18 +174,18 @@ function refuseVerbsTwice(catalogue: readonly { readonly verb: string }[]): void
   if (details.length > 0) throw new Fault("invalid_request", { details });
 }
 
-/** Faults: invalid_request for reviewers who could never decide, and for a quorum that the people named cannot reach. */
+/** Faults: invalid_request (reviewers who could never decide, a quorum that the named people cannot reach). */
 async function refuseUnfit(query: Query, org_id: string, terms: Membrane["escalation"]): Promise<void> {
   const people = await refuseUnfitReviewers(query, org_id, terms.reviewers, "/escalation/reviewers");
   refuseTooFew(people, [], terms.quorum, "/escalation/quorum");
 }
 
-/** Enforces the membrane's decisions from now on. Faults: not_found, state_conflict when it is live already. */
+/** Begins to enforce the membrane's decisions. Faults: not_found, state_conflict (already live). */
 export function goLive(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_went_live", [], (membrane) => moved(membrane, "live"));
 }
 
-/** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict when it is in shadow already. */
+/** Stops enforcing the membrane's decisions. Faults: not_found, state_conflict (already in shadow). */
 export function returnToShadow(runtime: Recording, caller: Caller, membrane_id: string): Promise<Membrane> {
   return rewrite(runtime, caller, membrane_id, "membrane_returned_to_shadow", [], (membrane) =>
     moved(membrane, "shadow"),
@@ -210,11 +212,11 @@ async function rewrite(
     const before = await readMembrane(query, caller.org_id, membrane_id);
     if (before === undefined) throw new Fault("not_found");
     const after = await change(before, query);
-    // What changes nothing makes no decision stale, and is nothing to look up later.
+    // An unchanged membrane must not make decisions stale.
     if (isDeepStrictEqual(after, before)) return before;
     await refuseTakenName(query, caller.org_id, after);
     await updateMembrane(query, caller.org_id, after, at);
-    // Whole, as they are now: what was in force at a time is put together from these rows alone.
+    // Stores the settings completely, because past settings are reconstructed from these rows alone.
     const settings = Object.fromEntries(Object.entries(after).filter(([field]) => fields.includes(field)));
     const data = { membrane_id, ...settings };
     const entry = auditRow(runtime.ids, { intent_id: null, at, actor: caller.actor, type, data });
@@ -223,7 +225,7 @@ async function rewrite(
   });
 }
 
-/** Answers with how many membranes the organization has. Faults: already_exists when another has the name. */
+/** Returns the number of membranes. Faults: already_exists (the name is taken). */
 async function refuseTakenName(query: Query, org_id: string, { name, membrane_id }: Membrane): Promise<number> {
   const { count, holder } = await readMembraneName(query, org_id, name, membrane_id);
   if (holder !== null) throw nameFault("Another membrane of your organization has this name.");

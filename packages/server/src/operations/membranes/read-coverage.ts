@@ -1,4 +1,4 @@
-/** Which rules look at what agents asked a membrane for. */
+/** Lists the rules that name the actions that agents requested. */
 
 import { type Coverage, limits } from "@countersign/contract";
 import { classifyAction, Fault, formatTimestampUs, namingRules, us_per_day } from "@countersign/core";
@@ -13,7 +13,7 @@ type Kind = Pick<Coverage["actions"][number], "verb" | "type" | "data_classes" |
 
 const window_us = 31 * us_per_day;
 
-/** What was asked for in the last 31 days, by what it is called, and the rules in force now that name it. Faults: not_found. */
+/** Returns the requested actions of the last 31 days, and the current rules that name each. Faults: not_found. */
 export async function readCoverage(
   runtime: Pick<Runtime, "db" | "clock" | "orgStates">,
   { org_id }: Pick<Caller, "org_id">,
@@ -48,7 +48,7 @@ export async function readCoverage(
   };
 }
 
-/** By what they were decided as: the catalogue may call alike what was declared in different words. */
+/** Groups by decided action, because the catalogue may map different declared words to one. */
 function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typeof classifyAction>[1]): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const { declared: words, count, held } of declared) {
@@ -64,12 +64,12 @@ function kindsOf(declared: readonly DeclaredActions[], catalogue: Parameters<typ
   return [...kinds.values()];
 }
 
-/** What no rule names first, then what was asked for most. */
+/** Actions without a rule first, then the most frequent. */
 function byConcern(a: Coverage["actions"][number], b: Coverage["actions"][number]): number {
   return Math.sign(a.rules.length) - Math.sign(b.rules.length) || b.count - a.count || (a.verb < b.verb ? -1 : 1);
 }
 
-/** As it is now, also where another node changed it. */
+/** Reads the current membrane, even if another node changed it. */
 async function currentMembrane(
   { orgStates }: Pick<Runtime, "orgStates">,
   org_id: string,

@@ -1,4 +1,3 @@
-/** What the overview tells: exact counts of whole hours, at any size. */
 import type { Overview } from "@countersign/contract";
 import { describe, expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -30,14 +29,14 @@ function read(org_id: string, request: OverviewRequest = hour, database: Pick<Db
   return readOverview(runtime, new Map(), { org_id }, request);
 }
 
-/** Has everything counted that was decided so far. */
+/** Counts all decisions so far. */
 async function keep(): Promise<void> {
   const keeper = createFiguresKeeper(db);
   do await keeper.pass(() => false);
   while (keeper.behind() > 0);
 }
 
-/** Has the test look twice: while the newest decisions are counted for the answer, and when the figures hold them. */
+/** Checks twice: with uncounted newest decisions, and after counting them. */
 async function both(
   org_id: string,
   look: (overview: Overview) => void,
@@ -107,7 +106,7 @@ describe("an overview", () => {
   });
 
   test("tells the risk in steps of a tenth, the highest with the last of them, however the document is written", async () => {
-    // The last but two is what sums of tenths come to.
+    // 0.7999999999999999 is a sum of tenths.
     const scores = [0, 0.1, 0.29, 0.3, 0.7, 0.7999999999999999, 0.99, 1];
     const written = [
       '{"reasons": [], "risk_score": 0.45}',
@@ -185,7 +184,7 @@ describe("an overview", () => {
         reason("a", { "facts.security.x": "missing", "params.amount": "missing" }),
       ),
       decided(reason("a", { "facts.security.x": "stale", "facts.security.y": "source_timeout" })),
-      // Of a wrong type, out of budget, of a rule without effect: nothing to supply.
+      // Wrong type, out of budget, rule without effect: no fact is missing.
       decided(
         reason("c", { "facts.security.z": "type", "": "cost" }),
         reason("d", { "facts.security.z": "missing" }, "none"),

@@ -1,4 +1,4 @@
-/** What was decided in a window of time, counted. */
+/** Counts decisions in a time window. */
 import {
   limits,
   type MissingFacts,
@@ -39,7 +39,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 import { storableUs } from "../shared/storable-time.ts";
 
-/** What the caller asks for; times in RFC 3339. */
+/** Times in RFC 3339. */
 export interface OverviewRequest {
   readonly from?: string;
   readonly to?: string;
@@ -56,17 +56,17 @@ interface OverviewWindow extends FiguresWindow {
 }
 
 const window_us_max = 31 * us_per_day;
-/** A replica may serve the overview if it is at most this many seconds behind. */
+/** Longest lag in seconds of a replica that may serve the overview. */
 const overview_behind_s_max = 5;
-/** About this many buckets: a bar each on a small screen. */
+/** Approximate number of buckets: bars on a small screen. */
 const buckets_aim = 48;
 const bucketSizesHours = [1, 3, 6, 12, 24] as const;
-/** Policies and agents that are listed. */
+/** Maximum of listed policies and agents. */
 const listed_max = 10;
 
 /**
- * Returns the counts, of whole hours. They are exact as of the moment of the answer, unless `complete` is false. Faults:
- * invalid_request (a window that is empty, turned round, or longer than 31 days).
+ * Returns counts of whole hours, exact at the time of the answer unless `complete` is false. Faults: invalid_request (a
+ * window that is empty, reversed, or longer than 31 days).
  */
 export async function readOverview(
   runtime: Pick<Runtime, "db" | "clock" | "latencies"> & KeyUses,
@@ -103,7 +103,7 @@ export async function readOverview(
   });
 }
 
-/** What to do about keys, once a membrane is live. */
+/** Returns steps to take about keys when a membrane is live. */
 export async function readKeySteps(
   runtime: Pick<Runtime, "db"> & KeyUses,
   { org_id }: Pick<Caller, "org_id">,
@@ -111,7 +111,7 @@ export async function readKeySteps(
   return keySteps(await readWarnings(runtime, org_id));
 }
 
-/** Reads the keys with a warning as of now, those included that have just submitted through this node. */
+/** Returns keys with warnings, including those that have just submitted through this node. */
 async function readWarnings(runtime: Pick<Runtime, "db"> & KeyUses, org_id: string): Promise<WarnedKey[]> {
   await runtime.callers.writeUses(org_id);
   return runtime.db.tenant(org_id, (query) => readWarnedKeys(query, org_id, limits.key_warnings_max));
@@ -125,10 +125,10 @@ interface Counted {
 
 const none: Counted = { verdicts: [], sums: new Map(), agents: [] };
 
-/** Reads the figures of the window; the tail is in the sums and in the agents. */
+/** Reads the figures of the window. The tail is already part of the sums and agents. */
 async function readCounted(query: Query, org_id: string, window: OverviewWindow, { figures }: Tail): Promise<Counted> {
   const verdicts = await readVerdicts(query, org_id, window, window.bucket_hours);
-  // Most organizations have decisions of one mode only, so the others need no look.
+  // Most organizations use one mode only, so the others are not read.
   const used = { ...window, modes: [...new Set(verdicts.map(({ mode }) => mode))] };
   const newest = figures.filter(({ kind }) => kind === "agent");
   return {
@@ -138,7 +138,7 @@ async function readCounted(query: Query, org_id: string, window: OverviewWindow,
   };
 }
 
-/** What to do when a membrane goes live, by its decisions in shadow. */
+/** Returns steps to take before a membrane goes live, by its decisions in shadow. */
 export async function readGoLiveSteps(
   runtime: Parameters<typeof readOverview>[0],
   packs: Packs,
@@ -168,7 +168,6 @@ function bucketsOf(
   return [...buckets.values()].sort((a, b) => compare(a.at, b.at));
 }
 
-/** Counts by kind and item. */
 type Sums = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 function summed(figures: readonly Figure[]): Sums {
@@ -199,7 +198,7 @@ function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts
   const names = new Map(
     [...packs.values()].flatMap(({ name, rules }) => rules.map((rule) => [rule.metadata.name, name])),
   );
-  /** Null for an organization's own policy, also one that is called like a pack's rule. */
+  /** Null for an own policy, even if it has the name of a pack's rule. */
   const packOf = (policy_id: string, policy: string) =>
     policy_id === packRuleId(policy) ? (names.get(policy) ?? null) : null;
   const asked = [...(sums.get("missing_rule") ?? new Map<string, number>()).keys()]
@@ -223,7 +222,7 @@ function missingFacts(sums: Sums, packs: Packs, decisions: number): MissingFacts
   return { ...found, next_steps: missingFactSteps(found) };
 }
 
-/** The window of whole hours that holds the window asked for. */
+/** Extends the requested window to whole hours. */
 function windowOf(request: OverviewRequest, now_us: number): OverviewWindow {
   const to_us = request.to === undefined ? now_us : storableUs(request.to);
   const from_us = request.from === undefined ? to_us - us_per_day : storableUs(request.from);

@@ -1,6 +1,6 @@
 /**
- * The one notice per month that an organization's hard limit is reached; another one where the limit was raised and reached
- * again. Source: contract §2.7, api.md §7.
+ * Announces once per month that the hard limit is reached, and again after a raised limit is reached. Source: spec
+ * §2.7.
  */
 import { formatTimestampUs } from "@countersign/core";
 import { withHead } from "../../store/organizations/heads.ts";
@@ -9,9 +9,9 @@ import type { Runtime } from "../runtime.ts";
 import { eventRow } from "../shared/event-row.ts";
 
 /**
- * Writes the event `quota.exceeded` unless it was written in this period already and no larger limit was set since; under the
- * head's lock, so that of any number of refused submissions on any number of nodes exactly one does. `batch_size` is the
- * number of intents in the submission that met the limit.
+ * Writes the event `quota.exceeded`, unless it was written in this period and no larger limit was set since. Runs under
+ * the head's lock, so that exactly one of all refused submissions writes it. `batch_size`: intents in the refused
+ * submission.
  */
 export async function announceQuotaExceeded(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -31,7 +31,7 @@ export async function announceQuotaExceeded(
         at_us,
         data: {
           plan_id: usage?.plan_id ?? null,
-          // A number, whatever the plan says: without any, what the limit permits is included.
+          // Always a number: without included actions, the hard limit.
           included_actions: usage?.included_actions ?? head.hard_limit,
           used_actions: head.usage_used,
           hard_limit: head.hard_limit,

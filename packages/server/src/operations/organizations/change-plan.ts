@@ -4,19 +4,17 @@ import { withHead } from "../../store/organizations/heads.ts";
 import { setPlan } from "../../store/organizations/organizations.ts";
 import type { Recording } from "../runtime.ts";
 
-/** A plan as the instance's operator gives it. */
 export interface Plan {
   readonly plan_id: string;
-  /** Live decisions a month that the plan includes; null: unlimited. */
+  /** Included live decisions per month; null: unlimited. */
   readonly included_actions: number | null;
-  /** Live decisions a month after which new intents are refused; null: none. */
+  /** Live decisions per month after which new intents are refused; null: unlimited. */
   readonly hard_limit: number | null;
 }
 
 /**
- * Puts an organization on a plan. The new limit governs every decision committed after this one, on every node; what was
- * used this month stays used. A limit that leaves room is no limit met: when it is reached, that is told anew. Faults:
- * not_found. Source: api.md §7; used by `countersign orgs plan`.
+ * Puts an organization on a plan. Every later commit uses the new limit; this month's usage stays. Reaching a raised
+ * limit is announced again. Faults: not_found.
  */
 export async function changePlan(
   runtime: Recording,

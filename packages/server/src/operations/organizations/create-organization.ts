@@ -1,4 +1,4 @@
-/** An organization with its head and its default membrane in shadow: what quickstart, open mode and the command line make. */
+/** Creates organizations for quickstart, open mode and the command line. */
 import { limits, type Membrane, open_mode_org_id } from "@countersign/contract";
 import { formatTimestampUs, quickstartPacks } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -9,25 +9,24 @@ import { insertOrganization } from "../../store/organizations/organizations.ts";
 import { membraneDefaults } from "../membranes/membranes.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** The plan of an organization that nobody gave one: no limit. Source: api.md §7. */
+/** The default plan: no limit. */
 const default_plan_id = "unlimited";
 
-/** What is known of an organization before it exists. */
 export interface NewOrganization {
   readonly org_id: string;
   readonly name: string;
   readonly email: string | null;
   readonly description: string;
   readonly action_catalogue?: Membrane["action_catalogue"];
-  /** Who creates it: a name for the audit trail. */
+  /** Name for the audit trail. */
   readonly actor: string;
 }
 
 type Needs = Pick<Runtime, "clock" | "ids">;
 
 /**
- * Creates the organization and its default membrane in shadow, in the caller's system transaction. Null when the
- * organization exists already.
+ * Creates an organization and its default membrane in shadow, in the caller's system transaction. Null: it already
+ * exists.
  */
 export async function createOrganization(
   runtime: Needs,
@@ -59,7 +58,7 @@ export async function createOrganization(
   return membrane;
 }
 
-/** Makes sure that the organization of open mode exists. Called at every start; does nothing from the second on. */
+/** Creates the organization of open mode at the first start. */
 export async function ensureOpenModeOrganization(runtime: Needs & Pick<Runtime, "db">): Promise<void> {
   await runtime.db.system(async (query) => {
     await createOrganization(runtime, query, {

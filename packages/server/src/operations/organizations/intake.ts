@@ -1,11 +1,10 @@
-/** What a described agent calls for. Source: api.md §10. */
 import type { Intake, IntakeInput } from "@countersign/contract";
 import { formatTimestampUs, intakeSteps } from "@countersign/core";
 import { insertIntake } from "../../store/organizations/organizations.ts";
 import type { Recording } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
 
-/** Recommends packs and an action catalogue, and keeps the answer for a quickstart. */
+/** Recommends packs and an action catalogue for a described agent, and stores the answer for a quickstart. */
 export async function recommend(runtime: Recording, input: IntakeInput): Promise<Intake> {
   const { recommended_packs, action_catalogue, next_steps } = await inTurns(intakeSteps(input));
   const answer: Intake = {

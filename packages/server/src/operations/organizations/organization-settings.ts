@@ -10,7 +10,6 @@ import { refuseEnded } from "../people/caller-ended.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "../shared/caller.ts";
 
-/** Returns the settings of the caller's organization. */
 export function readSettings(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -19,8 +18,8 @@ export function readSettings(
 }
 
 /**
- * Changes the settings of the organization. While something is frozen, the second person cannot be switched off: else one person could
- * unfreeze alone. Faults: state_conflict, those of refuseEnded.
+ * Changes settings. While something is frozen, the second person for unfreezing cannot be switched off. Faults:
+ * state_conflict, those of refuseEnded.
  */
 export function changeSettings(
   runtime: Pick<Runtime, "db" | "ids">,

@@ -1,4 +1,4 @@
-/** From nothing to a key that works, in one call. Source: contract §1, §2.1 and §4; api.md §10. */
+/** Creates an organization with a working key in one call. Source: spec §1, §2.1 and §4. */
 import {
   limits,
   type Membrane,
@@ -33,10 +33,10 @@ import { createOrganization } from "./create-organization.ts";
 type Needs = Pick<Runtime, "db" | "clock" | "ids" | "settings" | "callers">;
 
 /**
- * Creates an organization, its default membrane in shadow, and a live admin key: the membrane decides the mode, so going
- * live needs no new key. A repetition under the same Idempotency-Key, which is a secret, gets a new key for the same organization.
- * Faults: not_found (intake), invalid_request (Idempotency-Key), idempotency_conflict (another body, too late, or the first
- * key was used or revoked).
+ * Creates an organization, its default membrane in shadow, and a live admin key. The membrane decides the mode, so
+ * going live needs no new key. A repetition under the same Idempotency-Key, which is a secret, gets a new key for the
+ * same organization. Faults: not_found (intake), invalid_request (Idempotency-Key), idempotency_conflict (another body,
+ * too late, or the first key was used or revoked).
  */
 export async function quickstart(
   runtime: Needs,
@@ -50,10 +50,10 @@ export async function quickstart(
   await runtime.callers.writeUses(null);
   return runtime.db.system(async (query) => {
     const request = {
-      // There is no organization to keep it in before the first answer.
+      // Stored in the open-mode organization, because the new one does not exist yet.
       org_id: open_mode_org_id,
       operation: "quickstart",
-      // The key is a secret until the organization is in use.
+      // Hashed, because the Idempotency-Key is a secret until the organization is used.
       idempotency_key: sha256Hex(idempotency_key),
       request_sha256: sha256Hex(canonicalJson(input)),
       created_at: formatTimestampUs(runtime.clock.now_us()),
@@ -110,7 +110,7 @@ async function create(runtime: Needs, query: Query, input: QuickstartInput): Pro
   };
 }
 
-/** Replaces the first key, if nobody has used it. Faults: idempotency_conflict. */
+/** Replaces the first key if it is unused. Faults: idempotency_conflict. */
 async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Promise<Quickstart> {
   const { org_id, key_id } = first;
   let person = key_id;
@@ -119,7 +119,7 @@ async function withNewKey(runtime: Needs, query: Query, first: Quickstart): Prom
     const at = await databaseNow(query);
     if (key === undefined || key.last_used_at !== null || !(await markRevoked(query, org_id, key_id, at)))
       throw new Fault("idempotency_conflict");
-    // The new key is the same person's: a repetition must not end solo mode.
+    // Same person, because a repetition must not end solo mode.
     person = key.person;
     const data = { key_id, name: key.name };
     return {
@@ -143,7 +143,7 @@ function firstKey(org_id: string): KeyToCreate {
   };
 }
 
-/** Faults: invalid_request for a key that somebody might guess. Counts 6 bits a character, of hexadecimal digits 4. */
+/** Faults: invalid_request (a guessable key). Counts 6 bits per character, 4 per hexadecimal digit. */
 function refuseGuessable(idempotency_key: string): void {
   const digits = idempotency_key.replaceAll("-", "");
   const bits = /^[0-9a-f]+$/i.test(digits) ? digits.length * 4 : idempotency_key.length * 6;
@@ -153,8 +153,8 @@ function refuseGuessable(idempotency_key: string): void {
 }
 
 /**
- * A complete program: `node first-intent.mjs` runs it as it stands. It creates a bound key for the agent once, stores it in a file, and
- * submits with that key only.
+ * Returns a complete program for `node first-intent.mjs`. It creates a bound key for the agent once, stores it in a
+ * file, and submits with that key only.
  */
 function snippet(public_url: string, { membrane_id }: Pick<Membrane, "membrane_id">, admin_key: string): string {
   return `// first-intent.mjs: run with "node first-intent.mjs"

@@ -1,4 +1,4 @@
-/** Who calls, and the organization's audit trail. */
+/** Reads the caller and the audit trail. */
 import type { CallerInfo, OrgAuditRecord } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { type AuditFilter, readTrailPage } from "../../store/audit/audit.ts";
@@ -9,7 +9,6 @@ import type { Runtime } from "../runtime.ts";
 import { type Caller, shownActor } from "../shared/caller.ts";
 import { storableTime } from "../shared/storable-time.ts";
 
-/** The caller as it may see itself. */
 export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): Promise<CallerInfo> {
   const { org_id, role, scope, agent_id, environment } = caller;
   const { org_name, person } = await runtime.db.tenant(org_id, async (query) => ({
@@ -22,7 +21,7 @@ export async function readCaller(runtime: Pick<Runtime, "db">, caller: Caller): 
   return { ...about, org_id, org_name, role, scope, agent_id, environment };
 }
 
-/** A page of the organization's trail, newest first. Faults: invalid_request (cursor). */
+/** Lists the organization's audit trail, newest first. Faults: invalid_request (cursor). */
 export async function listAudit(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -34,7 +33,7 @@ export async function listAudit(
   const stored = { ...filter, from: storableTime(filter.from), to: storableTime(filter.to) };
   const place = before === null ? null : Number(before);
   const read = (query: Query) => readTrailPage(query, org_id, stored, place, limit + 1);
-  // The trail before a record never changes, so whoever has that record has all of it.
+  // The trail before a record never changes, so a replica with that record suffices.
   const { rows, more } = await (place === null
     ? runtime.db.tenant(org_id, read)
     : runtime.db.reading(org_id, { seq: place }, read));

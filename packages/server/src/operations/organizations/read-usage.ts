@@ -1,4 +1,3 @@
-/** This month's use of the plan. Source: api.md §7. */
 import type { Usage } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { readUsage } from "../../store/organizations/usage.ts";

@@ -1,4 +1,4 @@
-/** A person's override of a blocked action. Source: contract §1 and §2.7. */
+/** Overrides a blocked action by a person. Source: spec §1 and §2.7. */
 import type { Override, OverrideInput } from "@countersign/contract";
 import { Fault, faultAt, hiddenTextsInAction, overrideTerms, redactedRemark } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -17,15 +17,15 @@ import { type Attempt, demandCurrentKey, demandRulesInForce } from "../shared/st
 import { conflict, forbiddenFault, notEnforcedFault, unmetDemandsFault } from "./override-faults.ts";
 import { overriddenChanges } from "./override-rows.ts";
 
-/** The most people that an override can require. Nobody may override a policy with a larger quorum. */
+/** Most people that an override can require. Policies with a larger quorum cannot be overridden. */
 const people_max = 2;
 
 /**
- * Overrides a block: the next retry of the same action within 24 hours is approved, once. Where two people are needed, the
- * first call leaves the override `pending_second`, and a different person's call completes it.
- * Faults: not_found, self_review, override_not_allowed (not an enforced block; a policy forbids it, or holds the action for
- * other reviewers), state_conflict (overridden already, or the same person again), frozen, idempotency_conflict, unavailable (stale
- * each time).
+ * Overrides a block: the next retry of the same action within 24 hours is approved, once. If two people are needed, the
+ * first call leaves the override `pending_second`, and another person's call completes it. Faults: not_found,
+ * self_review, override_not_allowed (not an enforced block; a policy forbids it, or holds the action for other
+ * reviewers), state_conflict (overridden already, or the same person again), frozen, idempotency_conflict, unavailable
+ * (stale each time).
  */
 export async function overrideBlock(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "callers" | "orgStates" | "deliveries">,
@@ -42,7 +42,9 @@ export async function overrideBlock(
   return answer;
 }
 
-/** Approves the override in one transaction. The order of the checks is part of the API: a caller sees the first that fails. */
+/**
+ * Approves the override in one transaction. The order of the checks is part of the API: the first failure is reported.
+ */
 async function approveOverride(
   runtime: Pick<Runtime, "ids" | "orgStates">,
   { query, caller, state }: Attempt,
@@ -51,7 +53,6 @@ async function approveOverride(
 ): Promise<Override> {
   const { org_id, actor } = caller;
 
-  // Load the blocked action, and check that the person may override it.
   const intent = await readIntent(query, org_id, intent_id);
   if (intent === undefined) throw new Fault("not_found");
   const person = await admitOverrider(query, caller, intent);
@@ -59,13 +60,12 @@ async function approveOverride(
   if (decision.verdict !== "block" || mode === "shadow") throw notEnforcedFault();
   const reason = redactedRemark(input.reason, hiddenTextsInAction(intent));
 
-  // Lock, and check that the key and the rules are current.
   const head = await lockHead(query, org_id);
   demandCurrentKey(head, caller);
   await demandRulesInForce(runtime, query, org_id, head, state);
   await refuseFrozen(query, org_id, intent);
 
-  // Work out what the override requires, and check the demands of rules that also hold the action.
+  // Work out the required people, and check the demands of rules that also hold the action.
   const deciding = state.membrane(decision.membrane_id);
   if (deciding === undefined) throw new Error(`no membrane ${decision.membrane_id}`);
   const terms = overrideTerms(decision.reasons, deciding.policySet, deciding.membrane.escalation);
@@ -73,7 +73,6 @@ async function approveOverride(
   const unmet = await unmetDemands(query, terms.demands, people_max, caller, person);
   if (unmet.length > 0) throw unmetDemandsFault(unmet, people_max);
 
-  // Write a new override, or complete the one that waits for a second person. Then write audit row and event.
   const at = await databaseNow(query);
   await dropLapsed(query, org_id, intent_id);
   const known = await readOverrideOf(query, org_id, intent_id);
@@ -95,9 +94,8 @@ async function approveOverride(
 }
 
 /**
- * Returns the person behind the caller, who must be neither the submitter nor a key that descends from the submitter. A person may
- * override the block of an agent key that the same person made. Reviews allow that only in solo mode.
- * Faults: self_review.
+ * Returns the person behind the caller, who must be neither the submitter nor a key made by the submitter. Unlike in
+ * reviews, a person may override the block of an agent key that the person made. Faults: self_review.
  */
 async function admitOverrider(query: Query, caller: Caller, intent: StoredIntent): Promise<string> {
   const { person, makers } = await identityOf(query, caller.org_id, caller.lineage_id);

@@ -1,4 +1,3 @@
-/** The faults of a refused override. */
 import { Fault, faultAt, membrane_demand_name } from "@countersign/core";
 import type { UnmetDemand } from "../people/reviewers.ts";
 
@@ -7,14 +6,14 @@ export function notEnforcedFault(): Fault {
   return faultAt("override_not_allowed", "", "not_allowed", "Only a block that was enforced can be overridden.");
 }
 
-/** These policies forbid every override. Faults: override_not_allowed naming them. */
+/** Policies forbid every override. Faults: override_not_allowed naming them. */
 export function forbiddenFault(policies: readonly string[]): Fault {
   return notAllowed(policies.map((policy) => [policy, `The policy ${policy} may not be overridden.`]));
 }
 
 /**
- * Policies that also hold the action demand more approvals than `people_max`, or other reviewers. An overridden action is
- * approved and not held, so their demands count for the override. Faults: override_not_allowed naming the policies.
+ * Policies that also hold the action demand more than `people_max` approvals, or other reviewers. An overridden action
+ * is approved without a review, so the override must meet them. Faults: override_not_allowed naming the policies.
  */
 export function unmetDemandsFault(unmet: readonly UnmetDemand[], people_max: number): Fault {
   return notAllowed(

@@ -1,4 +1,4 @@
-/** The rows that an override writes besides its own: an audit row and an event. It also raises the policy epoch. */
+/** Makes the audit row and event of an override, and raises the policy epoch. */
 import type { Override } from "@countersign/contract";
 import { parseTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -7,16 +7,15 @@ import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 import type { HeadChanges } from "../../store/organizations/heads.ts";
 import { eventRow } from "../shared/event-row.ts";
 
-/** One person's approval of an override. */
 export interface OverrideApproval {
-  /** The moment by the database's clock, RFC 3339. */
+  /** By the database's clock, RFC 3339. */
   readonly at: string;
   readonly actor: string;
   readonly person: string;
   readonly reason: string;
 }
 
-/** Returns the changes of the head for an override that a person just approved. */
+/** Returns the changes of the head for an approved override. */
 export function overriddenChanges(
   ids: Ids,
   org_id: string,
@@ -27,7 +26,7 @@ export function overriddenChanges(
   const data = { override_id, status, person, reason, policies_overridden };
   const audit = [auditRow(ids, { intent_id, at, actor, type: "overridden", data })];
   if (status !== "active") return { audit };
-  // Raises the policy epoch, because nodes look for overrides only after they learned that there is one.
+  // Raises the policy epoch, because nodes look for overrides only if their state has any.
   return { raise: ["policy"], audit, events: [overriddenEvent(ids, org_id, override, at)] };
 }
 

@@ -9,8 +9,8 @@ import type { Caller } from "../shared/caller.ts";
 import { demandCurrentKey, untilFresh } from "../shared/stale.ts";
 
 /**
- * Revokes an override before it is spent. After the answer no retry is approved by it. Faults: not_found, state_conflict
- * (spent, expired or revoked already), unavailable (stale each time).
+ * Revokes an unspent override. No later retry is approved by it. Faults: not_found, state_conflict (spent, expired or
+ * revoked already), unavailable (stale each time).
  */
 export async function revokeOverride(
   runtime: Pick<Runtime, "db" | "ids" | "callers">,

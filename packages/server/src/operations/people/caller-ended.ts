@@ -6,14 +6,13 @@ import { sessionStands } from "../../store/people/sessions.ts";
 import { type Caller, open_mode_actor } from "../shared/caller.ts";
 import { noSession } from "./session.ts";
 
-/** What is looked at again of whoever changes something that lasts. */
+/** The fields of a caller that are checked again before a lasting change. */
 export type KnownCaller = Pick<Caller, "org_id" | "session_id" | "key_id" | "actor">;
 
 /**
- * Refuses a caller whose session ended or whose key was revoked since the gate, or open mode's once there is a key. A body that dribbles
- * in, and a name or a provider of the caller's that is slow to answer, would else let it set up another way in after its end. Under the
- * head's lock, which whoever ends a session or a key takes, too, so nothing of the kind is made after that. Faults: missing_api_key,
- * invalid_api_key.
+ * Refuses a caller whose session, key or open mode ended since the gate. A request with a slow body could otherwise
+ * create new access after that. Call under the head's lock, which every end of a session or key takes, too. Faults:
+ * missing_api_key, invalid_api_key.
  */
 export async function refuseGone(query: Query, { org_id, session_id, key_id, actor }: KnownCaller): Promise<void> {
   if (session_id !== null && !(await sessionStands(query, org_id, session_id))) throw noSession();
@@ -22,8 +21,8 @@ export async function refuseGone(query: Query, { org_id, session_id, key_id, act
 }
 
 /**
- * As `refuseGone`, of what outlasts the request: keys, roles, providers, webhooks, rules, freezes. Also refuses a frozen key, so that it
- * finds no way out. Faults: those of refuseGone, forbidden (a frozen key).
+ * Does the same as `refuseGone` for lasting changes, such as keys, roles and webhooks. Also refuses a frozen key.
+ * Faults: those of refuseGone, forbidden (a frozen key).
  */
 export async function refuseEnded(query: Query, caller: KnownCaller): Promise<void> {
   await refuseGone(query, caller);

@@ -1,4 +1,7 @@
-/** Whose a domain is: its TXT record names the organization, and whoever has people there hears of another's claim. */
+/**
+ * Proves that a domain belongs to an organization, by its TXT record. Organizations with people there learn of
+ * another's claim.
+ */
 import { domain_record_label, domain_record_prefix } from "@countersign/contract";
 import { faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -15,15 +18,14 @@ import {
 import type { Runtime } from "../runtime.ts";
 import { writeMail } from "./mail.ts";
 
-/** What checking claims needs. */
 export type DomainChecking = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails" | "txtRecords">;
 
 const claims_at_once = 20;
-/** How long a claim outlives its newest proof while the name servers give no answer. */
+/** How long a claim stays valid after its last proof while name servers do not answer. */
 const unanswered_seconds_max = 3 * 86_400;
 const told_admins_max = 100;
 
-/** Whether the domain's record names the organization; null: the name servers gave no answer. */
+/** Returns true if the domain's record names the organization; null: the name servers did not answer. */
 async function isProven(
   { txtRecords }: Pick<Runtime, "txtRecords">,
   { org_id, domain }: DomainClaim,
@@ -32,7 +34,7 @@ async function isProven(
   return texts === null ? null : texts.some((text) => text.trim() === `${domain_record_prefix}${org_id}`);
 }
 
-/** Refuses domains that are not proven to be the organization's. Faults: state_conflict. */
+/** Refuses unproven domains. Faults: state_conflict. */
 export async function refuseUnproven(
   runtime: Pick<Runtime, "txtRecords">,
   org_id: string,
@@ -47,7 +49,7 @@ export async function refuseUnproven(
   }
 }
 
-/** Looks again at claims whose newest check was a day ago or more, and ends those without proof. True: there may be more. */
+/** Checks claims again after a day, and ends those without proof. True: there may be more. */
 export async function checkDomains(runtime: DomainChecking): Promise<boolean> {
   const claims = await runtime.db.system((query) => takeClaimsToCheck(query, claims_at_once));
   await Promise.all(claims.map((claim) => checkDomain(runtime, claim)));
@@ -71,8 +73,8 @@ async function checkDomain(runtime: DomainChecking, claim: DomainClaim): Promise
 }
 
 /**
- * Tells an organization, in its trail and by mail to its admins, that another one (`claimed_by`) signs people of a domain in where
- * it has people or an invitation. At most once a day for a domain.
+ * Reports a conflict to an organization, in its trail and by mail to its admins: `claimed_by` signs in people of a
+ * domain in which the organization has people or an invitation. At most once a day per domain.
  */
 export async function tellConflict(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,

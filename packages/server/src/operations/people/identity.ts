@@ -1,4 +1,4 @@
-/** Which person is behind a key: for counting different people, and for refusing reviews of one's own actions. */
+/** Finds the person behind a key, to count different people and to refuse reviews of own actions. */
 import { idPrefixes, type Reviewer, type Role, roleMeets, roleNames } from "@countersign/contract";
 import type { Query } from "../../ports.ts";
 import { readFirstKey, readMakers } from "../../store/keys/keys.ts";
@@ -9,7 +9,7 @@ export interface Identity {
   /** The chain of rotations, the user of a session, or open mode. */
   readonly self: string;
   /**
-   * The person: the account or the first key at the root of the chain of makers, or whom the command line named. All keys with the
+   * The account or first key at the root of the chain of makers, or the person named on the command line. Keys with the
    * same root are one person.
    */
   readonly person: string;
@@ -17,7 +17,7 @@ export interface Identity {
   readonly makers: ReadonlySet<string>;
 }
 
-/** Returns the identity for the `lineage_id` of a caller or an intent; null: open mode, where all callers are one person. */
+/** Returns the identity for a `lineage_id`; null: open mode, where all callers are one person. */
 export async function identityOf(query: Query, org_id: string, lineage_id: string | null): Promise<Identity> {
   if (lineage_id === null)
     return { self: open_mode_actor, person: command_line_person, makers: new Set([open_mode_actor]) };
@@ -27,8 +27,8 @@ export async function identityOf(query: Query, org_id: string, lineage_id: strin
 }
 
 /**
- * Returns the present name of a person in a record. Records from before persons were stored (migration 0003) name a key or open mode in
- * place of the person, so a person with several keys would count twice.
+ * Returns the current id of a recorded person. Old records (before migration 0003) name a key or open mode, so a person
+ * with several keys would count twice.
  */
 export async function presentPerson(query: Query, org_id: string, recorded: string): Promise<string> {
   if (recorded === open_mode_actor) return command_line_person;
@@ -36,7 +36,7 @@ export async function presentPerson(query: Query, org_id: string, recorded: stri
   return (await readFirstKey(query, org_id, recorded))?.person ?? recorded;
 }
 
-/** Whether a person of this role is one of these reviewers, by name or by role. An empty list means any person. */
+/** Returns true if a person of this role is one of these reviewers. An empty list means any person. */
 export function isAmong(reviewers: readonly Reviewer[], person: string, role: Role): boolean {
   const fits = ({ type, id }: Reviewer): boolean =>
     type === "user" ? id === person : roleNames.some((name) => name === id && roleMeets(role, [name]));

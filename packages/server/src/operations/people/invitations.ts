@@ -1,4 +1,4 @@
-/** Invitations: an admin names an address and a role, and the owner of the address follows the mailed link. Source: api.md §9. */
+/** Invites people: an admin names an address and a role, and the owner of the address follows the mailed link. */
 import {
   type AcceptInvitationInput,
   type Invitation,
@@ -48,10 +48,9 @@ function shown({ invitation_id, email, role, created_at, expires_at }: KeptInvit
 }
 
 /**
- * Mails a link with which the owner of an address joins. Inviting an address again replaces its first link.
- * `source`: the network of the client. Faults: already_exists when it is a person of the organization, or the organization has all the
- * people or invitations it may; missing_api_key when the caller's session ended meanwhile, invalid_api_key when its key was revoked;
- * idempotency_conflict.
+ * Mails an invitation. Inviting an address again replaces its earlier link. `source`: the client's network. Faults:
+ * already_exists (already a person, or the maximum of people or invitations), missing_api_key (the session ended),
+ * invalid_api_key (the key was revoked), idempotency_conflict.
  */
 export async function invitePerson(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
@@ -81,8 +80,8 @@ export async function invitePerson(
 }
 
 /**
- * Invites an address for which the organization's provider vouches, with the role of its open invitation or else with `role`. Under
- * the head's lock; returns the rows for the audit trail. An invitation of the last minute stays as it is.
+ * Invites an address that the organization's provider confirmed, with the role of its open invitation, else with
+ * `role`. Runs under the head's lock and returns audit rows. An invitation of the last minute stays.
  */
 export async function inviteArrived(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
@@ -92,13 +91,16 @@ export async function inviteArrived(
 ): Promise<readonly AuditRow[]> {
   const open = await readInvitation(query, org_id, emailKey(email));
   if (open !== undefined && open.age_seconds < limits.password_mail_every_seconds) return [];
-  // Whoever sent it still answers for it: it ends with the sender's role.
+  // The original sender stays responsible: the invitation ends with the sender's role.
   const sender = open?.invited_by ?? "system";
   const input = { email, role: open?.role ?? role };
   return (await makeInvitation(runtime, query, { org_id, actor: "system" }, input, sender)).audit;
 }
 
-/** Makes and mails an invitation in place of an earlier one, under the head's lock. Faults: already_exists (as many as there may be). */
+/**
+ * Replaces an earlier invitation and mails a new one, under the head's lock. Faults: already_exists (the maximum is
+ * reached).
+ */
 async function makeInvitation(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
@@ -124,7 +126,7 @@ async function makeInvitation(
   return { invitation, audit: [...replaced, invited] };
 }
 
-/** Open invitations, newest first. Faults: invalid_request (cursor). */
+/** Lists open invitations, newest first. Faults: invalid_request (cursor). */
 export async function listInvitations(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -136,7 +138,7 @@ export async function listInvitations(
   return { invitations: rows.map(shown), next_cursor };
 }
 
-/** Withdraws an invitation; its link is void. Faults: not_found, those of refuseEnded. */
+/** Withdraws an invitation and its link. Faults: not_found, those of refuseEnded. */
 export async function revokeInvitation(runtime: Recording, caller: Caller, invitation_id: string): Promise<void> {
   const { org_id } = caller;
   await runtime.db.system(async (query) => {
@@ -149,15 +151,15 @@ export async function revokeInvitation(runtime: Recording, caller: Caller, invit
   });
 }
 
-/** `sent_by_chains`: those that any key of these chains of rotations sent, by their lineage_id. */
+/** `sent_by_chains`: sent by any key of these chains of rotations (lineage_id). */
 type Which =
   | { readonly invitation_ids: readonly string[] }
   | { readonly sent_by_chains: readonly string[] }
   | { readonly email: string };
 
 /**
- * Withdraws invitations under the head's lock and returns the rows for the audit trail. The invitations of a key end with the key.
- * Otherwise the holder could come back by a link to an own address.
+ * Withdraws invitations under the head's lock and returns audit rows. A key's invitations end with it; otherwise its
+ * holder could return by inviting an own address.
  */
 export async function withdrawn(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -172,7 +174,7 @@ export async function withdrawn(
   );
 }
 
-/** Deletes invitations with their links, under the head's lock, and returns them. */
+/** Deletes invitations and their links under the head's lock, and returns them. */
 async function voidInvitations(query: Query, org_id: string, which: Which): Promise<KeptInvitation[]> {
   const wanted = "email" in which ? { email: emailKey(which.email) } : which;
   const deleted = await deleteInvitations(query, org_id, wanted);
@@ -182,9 +184,9 @@ async function voidInvitations(query: Query, org_id: string, which: Which): Prom
 }
 
 /**
- * Makes the invited person and begins the first session. Following the link shows that the address is the person's.
- * Faults: not_found (link), already_exists (the address has an account on this service, or the organization has all the
- * people it may), invalid_request (no password, and no provider for the address), overloaded.
+ * Creates the invited person and begins the first session. Following the link proves the address. Faults: not_found
+ * (link), already_exists (the address has an account on this service, or the maximum of people is reached),
+ * invalid_request (no password, and no provider for the address), overloaded.
  */
 export async function acceptInvitation(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
@@ -193,7 +195,7 @@ export async function acceptInvitation(
 ): Promise<Begun> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(input.token);
-  // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.
+  // Check the link before the expensive hash of the password, because strangers can invent links.
   const token = await runtime.db.system((query) => readToken(query, "invitation", token_sha256));
   const { email, role, invitation_id } = token?.subject ?? {};
   const org_id = token?.org_id;
@@ -219,7 +221,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Whether the organization's provider signs people of this address's domain in. */
+/** Returns true if the organization's provider covers the address's domain. */
 async function mayJoinWithoutPassword({ db }: Pick<Runtime, "db">, org_id: string, email: string): Promise<boolean> {
   const provider = await db.tenant(org_id, (query) => readSingleSignOn(query, org_id));
   return provider?.email_domains.includes(emailDomain(email)) ?? false;
@@ -227,15 +229,15 @@ async function mayJoinWithoutPassword({ db }: Pick<Runtime, "db">, org_id: strin
 
 const address_taken = "It belongs to one organization: sign in there, or ask for an invitation to another address.";
 
-/** Under the head's lock, so that the count holds. Faults: already_exists. */
+/** Call under the head's lock, so that the count stays valid. Faults: already_exists. */
 async function refuseTooMany(query: Query, org_id: string): Promise<void> {
   if ((await countPeople(query, org_id)) >= limits.people_per_organization_max)
     throw taken("", `An organization has at most ${limits.people_per_organization_max} people.`);
 }
 
 /**
- * Refuses a flood of mails from an organization that no person has joined. Anybody can make such an organization, so all of one
- * client address count together, too.
+ * Limits mails from organizations that no person has joined. Anyone can create such organizations, so those of one
+ * client address also count together.
  */
 async function refuseStranger(query: Query, org_id: string, source: string): Promise<void> {
   const { unconfirmed_invitations_per_organization_max: own_max, unconfirmed_invitations_per_source_max: source_max } =

@@ -9,7 +9,7 @@ import { type Begun, beginSession, type Client, findSession, noSession } from ".
 import { isTotp, useSecondFactor } from "./totp.ts";
 
 /**
- * Begins a session with e-mail and password. If the person has a second factor, the session waits for it. An unknown address takes
+ * Begins a session with e-mail and password. With a second factor, the session waits for it. An unknown address takes
  * as long as a wrong password and gets the same answer. Faults: invalid_credentials, overloaded.
  */
 export async function logIn(
@@ -22,16 +22,16 @@ export async function logIn(
   if (known === undefined || !right) throw new Fault("invalid_credentials");
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, known.org_id, known.user_id);
-    // The password was changed after it was verified, so it is wrong now.
+    // The password was changed after the check, so it is wrong.
     if (person?.password_hash !== known.password_hash) throw new Fault("invalid_credentials");
     return beginSession(runtime, query, person, client, person.mfa_enabled);
   });
 }
 
 /**
- * Finishes a login with a TOTP or recovery code: a full session replaces the one that waited for the code. Faults: missing_api_key
- * (no session), state_conflict (the session does not wait), invalid_credentials, rate_limit_exceeded (too many wrong codes for
- * this person; recovery codes are still taken, so nobody is locked out).
+ * Finishes a login with a TOTP or recovery code: a full session replaces the waiting one. Faults: missing_api_key (no
+ * session), state_conflict (the session does not wait), invalid_credentials, rate_limit_exceeded (too many wrong codes
+ * for this person; recovery codes are still accepted, so nobody is locked out).
  */
 export async function verifySecondFactor(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer">,
@@ -47,13 +47,13 @@ export async function verifySecondFactor(
       throw faultAt("state_conflict", "", "not_allowed", "This session waits for no second factor.");
     const { org_id, user_id, session_id } = waiting;
     const person = await lockPerson(query, org_id, user_id);
-    // An earlier code ended the session while this one waited for the lock. This code is neither judged nor counted.
+    // An earlier code ended the session while this one waited for the lock. This code is not counted.
     if (person === undefined || (await findSession(query, token)) === undefined) throw noSession();
     if (isTotp(code)) await refuseGuessing(query, person);
     if (!(await useSecondFactor(runtime, query, person, code))) {
       const failures = (await countMfaFailure(query, org_id, session_id)) ?? limits.session_mfa_failures_max;
       if (failures >= limits.session_mfa_failures_max) await endLogin(query, org_id, session_id);
-      // The count must be committed, so the fault is thrown outside.
+      // Throw after the transaction, so that the count is committed.
       return null;
     }
     const begun = await beginSession(runtime, query, person, client);
@@ -65,8 +65,8 @@ export async function verifySecondFactor(
 }
 
 /**
- * Limits the wrong codes of a person over all logins. One login ends after a few wrong codes, but somebody who knows the password
- * can begin any number of logins: with 1,000 of them a code would be guessed within the hour. The caller holds the person's row.
+ * Limits a person's wrong codes over all logins. Otherwise someone who knows the password could guess a code within an
+ * hour by 1,000 logins. The caller holds the lock of the person's row.
  */
 async function refuseGuessing(query: Query, { org_id, user_id }: Pick<Person, "org_id" | "user_id">): Promise<void> {
   const { failures, left_seconds } = await readMfaFailures(query, org_id, user_id);

@@ -1,4 +1,3 @@
-/** Statements and choices when what a person made is settled. */
 import { expect, test } from "vitest";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -19,7 +18,7 @@ const clock = createClock();
 const ids = createIds(clock);
 const at = "2026-11-21T03:00:00.000000Z";
 
-/** A person who made `count` keys, webhooks and invitations each, and a key of the organization that may remove the person. */
+/** Returns a person who made `count` keys, webhooks and invitations each, and a key that may remove the person. */
 async function maker(count: number) {
   const { org_id, key } = await testOrganization(db);
   const { key_id } = await key({ role: "admin" });
@@ -48,7 +47,7 @@ async function maker(count: number) {
   return { org_id, caller, user_id, made };
 }
 
-/** The database, which tells how many statements were sent in the system scope. */
+/** A database that counts statements of the system scope. */
 function counting() {
   let statements = 0;
   const counted: Db = {

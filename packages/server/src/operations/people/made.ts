@@ -1,4 +1,4 @@
-/** What becomes of the keys, webhooks and invitations that a person made, when the person loses rights or leaves. */
+/** Keeps or revokes the keys, webhooks and invitations of a person who loses rights or leaves. */
 import { all_others, limits, type MadeChoice, type MadeChoices, type MadeThing } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -13,7 +13,6 @@ import type { Caller } from "../shared/caller.ts";
 import { deletedWebhooks } from "../webhooks/delete-webhook.ts";
 import { withdrawn } from "./invitations.ts";
 
-/** What settling changes in the head. */
 interface SettledMade {
   readonly audit: readonly AuditRow[];
   readonly raise: readonly "policy"[];
@@ -21,8 +20,8 @@ interface SettledMade {
 }
 
 /**
- * Cancels the pending deliveries of the person's webhooks that are to be revoked. Call it before the head is locked, because settling
- * locks deliveries first, too. If a webhook is made between this and the lock, the deliverer cancels its deliveries.
+ * Cancels pending deliveries of the person's webhooks to revoke. Call before locking the head, because settling locks
+ * deliveries first, too. The deliverer cancels deliveries of webhooks made in between.
  */
 export async function cancelMadeDeliveries(
   query: Query,
@@ -36,9 +35,9 @@ export async function cancelMadeDeliveries(
 }
 
 /**
- * Keeps or revokes each of these things, under the head's lock. The number of statements does not grow with the number of things,
- * because the organization's decisions wait, and with them the commits of other organizations. Returns the changes for the head.
- * Faults: state_conflict with the list of things, where `choices` has no choice for all others and does not name exactly these things.
+ * Keeps or revokes each thing under the head's lock. Uses a fixed number of statements, because decisions wait
+ * meanwhile. Returns the changes of the head. Faults: state_conflict listing the things, if `choices` has no choice for
+ * all others and does not name exactly these things.
  */
 export async function settleMade(
   runtime: Recording & Pick<Runtime, "log">,
@@ -57,7 +56,7 @@ export async function settleMade(
   const invitations = idsOf(things, "invitation", choices, "revoke");
   const webhooks = idsOf(things, "webhook", choices, "revoke");
   const kept = idsOf(things, "invitation", choices, "keep");
-  // First, because a revoked key takes its invitations with it.
+  // First, because a revoked key ends its invitations.
   if (kept.length > 0) await giveInvitations(query, org_id, kept, await newSender(query, caller, user_id, keys));
   const audit: AuditRow[] = [];
   if (keys.length > 0) audit.push(...(await revokedKeys(runtime, query, caller, keys)));
@@ -67,7 +66,7 @@ export async function settleMade(
   return { ...deleted, audit: [...audit, ...deleted.audit] };
 }
 
-/** Returns the ids of one kind for which this is the choice. */
+/** Returns the ids of one kind with this choice. */
 function idsOf(
   things: readonly MadeThing[],
   kind: MadeThing["kind"],
@@ -80,8 +79,8 @@ function idsOf(
 }
 
 /**
- * Returns who sends the kept invitations from now on: the caller, or the organization (`system`) if the caller is the person or calls
- * with a key that is revoked here. Otherwise the invitations would end with that key.
+ * Returns the new sender of the kept invitations: the caller; or `system` if the caller is the person or uses a key
+ * that is revoked here, because the invitations would end with that key.
  */
 async function newSender(
   query: Query,

@@ -1,13 +1,12 @@
 /**
- * The words of mails, as plain text and as HTML made of the same parts. Names of organizations and agents are chosen by strangers,
- * so they are shown without what a mail program could take for a link or for an encoded word, and cut.
+ * Words mails, as plain text and HTML from the same parts. Names chosen by strangers are shortened and shown without
+ * characters that could form a link or an encoded word.
  */
 import { actionTypes, hiddenCharacter, unclassified_action_type } from "@countersign/contract";
 import { type Contradiction, clipText } from "@countersign/core";
 import type { Mail } from "../../ports.ts";
 import type { AccountChange, MailContents } from "./mail.ts";
 
-/** A mail without its address. */
 type Words = Pick<Mail, "subject" | "text" | "html">;
 
 interface Parts {
@@ -16,11 +15,10 @@ interface Parts {
   readonly link?: { readonly label: string; readonly url: string };
   readonly items?: readonly { readonly text: string; readonly url: string }[];
   readonly footer: string;
-  /** Beneath the footer. */
+  /** Shown below the footer. */
   readonly stop?: { readonly label: string; readonly url: string };
 }
 
-/** Somebody wants an organization under this address. */
 export function signupMail(public_url: string, { org_name, token }: MailContents["signup"]): Words {
   return written({
     subject: "Confirm your e-mail address",
@@ -33,7 +31,7 @@ export function signupMail(public_url: string, { org_name, token }: MailContents
   });
 }
 
-/** The same, where the address has an account. */
+/** A signup for an address that has an account. */
 export function knownAddressMail(public_url: string): Words {
   return written({
     subject: "You have an account already",
@@ -45,7 +43,6 @@ export function knownAddressMail(public_url: string): Words {
   });
 }
 
-/** A forgotten password. */
 export function passwordMail(public_url: string, token: string): Words {
   return written({
     subject: "Set a new password",
@@ -57,7 +54,6 @@ export function passwordMail(public_url: string, token: string): Words {
   });
 }
 
-/** An invitation. */
 export function invitationMail(public_url: string, { org_name, role, token }: MailContents["invitation"]): Words {
   return written({
     subject: `Join ${shown(org_name)} on Countersign`,
@@ -80,7 +76,6 @@ const changed: Readonly<Record<AccountChange, string>> = {
   passkey_deleted: "A passkey of your account on Countersign was deleted. It does not sign in any more.",
 };
 
-/** How somebody signs in was changed. */
 export function accountMail(public_url: string, { change, passkeys = 0 }: MailContents["account"]): Words {
   return written({
     subject: "How you sign in was changed",
@@ -97,7 +92,7 @@ export function accountMail(public_url: string, { change, passkeys = 0 }: MailCo
   });
 }
 
-/** A domain lost its proof, or another organization claims one in which this organization has people. */
+/** A domain lost its proof, or another organization claims a domain of this organization's people. */
 export function domainMail(public_url: string, { domain, event }: MailContents["domain"]): Words {
   const name = shown(domain.replaceAll(".", " dot "));
   return event === "ended"
@@ -130,7 +125,7 @@ const contradictions: Readonly<Record<Contradiction, string>> = {
   expired: "people had approved, but whose approval had expired",
 };
 
-/** An agent carried out what was not let through. */
+/** An agent carried out an action without permission. */
 export function contradictionMail(
   public_url: string,
   { intent_id, agent_id, because }: MailContents["contradiction"],
@@ -147,7 +142,6 @@ export function contradictionMail(
   });
 }
 
-/** Live rules whose reviewers are gone. */
 export function nobodyCanDecideMail(public_url: string, { rules, more }: MailContents["nobody_can_decide"]): Words {
   const count = rules.length + more;
   return written({
@@ -167,7 +161,6 @@ export function nobodyCanDecideMail(public_url: string, { rules, more }: MailCon
   });
 }
 
-/** Keys that are about to expire. */
 export function keyExpiryMail(public_url: string, { keys, more }: MailContents["key_expiry"]): Words {
   const count = keys.length + more;
   const subject = count === 1 ? "An API key is about to expire" : `${count} API keys are about to expire`;
@@ -189,7 +182,7 @@ export function keyExpiryMail(public_url: string, { keys, more }: MailContents["
 
 const reminders = { half: "Half of the time is over", tenth: "A tenth of the time is left" } as const;
 
-/** Actions that wait for a reviewer. `token` is the one that stops these mails. */
+/** `token`: for the link that stops these mails. */
 export function escalationsMail(
   public_url: string,
   { waiting, more }: MailContents["escalations"],
@@ -214,27 +207,27 @@ export function escalationsMail(
   });
 }
 
-/** Where a link of this kind leads: a page of the console, which sends the token. */
+/** Returns the link to a page of the console, which sends the token. */
 function linkTo(public_url: string, page: string, token: string): string {
   return `${public_url}/${page}?token=${encodeURIComponent(token)}`;
 }
 
 const shown_chars_max = 80;
-/** How many rules an item names. */
+/** Maximum of rules that an item names. */
 const rules_max = 5;
 
 const hidden = new RegExp(hiddenCharacter, "gu");
 
-/** A link needs a dot, colon, slash or @, and an encoded word (RFC 2047) needs = and ?. None of them is here. */
+/** Removes the characters that links (dot, colon, slash, @) and encoded words (= and ?, RFC 2047) need. */
 const notShown = /[^\p{L}\p{M}\p{Nd} '’&+,()_-]+/gu;
 
-/** Returns a stranger's name as it is shown in a line of ours. */
+/** Returns a stranger's name, safe for a line of a mail. */
 function shown(name: string): string {
   const clean = name.replaceAll(hidden, " ").replaceAll(notShown, " ").replaceAll(/ +/g, " ").trim() || "(no name)";
   return clean.length > shown_chars_max ? `${clipText(clean, shown_chars_max)}…` : clean;
 }
 
-/** Returns the type of an action as a mail shows it. A type that no release knows is an agent's text, and says less than the tool. */
+/** Returns the type of an action. An unknown type is an agent's text, and says less than the tool. */
 function shownDeed(type: string, verb: string | undefined): string {
   if (Object.hasOwn(actionTypes, type)) return type;
   const shown_type = type === unclassified_action_type ? type : shown(type);

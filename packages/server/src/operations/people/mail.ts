@@ -1,14 +1,13 @@
-/** Mails are written in the transaction that makes them true, and sent by the worker. Source: api.md §9. */
+/** Writes mails in the transaction of the change. The worker sends them. */
 import type { Contradiction } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { insertMail } from "../../store/people/mails.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** What a mail says, by kind. Tokens are the texts of links; they are nowhere else. */
+/** Content by kind. Tokens are the texts of links; they are stored nowhere else. */
 export interface MailContents {
-  /** Somebody wants an organization under this address. */
   readonly signup: { readonly to: string; readonly org_name: string; readonly token: string };
-  /** Somebody forgot the password of this address, which may be nobody's: whoever sends looks. */
+  /** The address may be unknown. The sender looks it up. */
   readonly password: { readonly to: string };
   readonly invitation: {
     readonly to: string;
@@ -16,30 +15,30 @@ export interface MailContents {
     readonly role: string;
     readonly token: string;
   };
-  /** How a person signs in was changed: whoever did it may not have been that person. */
+  /** A change of how a person signs in, possibly by someone else. */
   readonly account: {
     readonly to: string;
     readonly change: AccountChange;
-    /** Of a changed password: how many passkeys go on signing in. */
+    /** For a changed password: number of passkeys that still sign in. */
     readonly passkeys?: number;
   };
-  /** What happened to a domain, for the admins of an organization that it concerns. */
+  /** For the admins of an affected organization. */
   readonly domain: { readonly to: string; readonly domain: string; readonly event: "conflict" | "ended" };
-  /** An agent carried out what was not let through. */
+  /** An action executed without permission. */
   readonly contradiction: {
     readonly to: string;
     readonly intent_id: string;
     readonly agent_id: string;
     readonly because: Contradiction;
   };
-  /** Live rules whose reviewers are gone, for the admins. */
+  /** For admins: live rules without reviewers. */
   readonly nobody_can_decide: {
     readonly to: string;
     readonly rules: readonly { readonly policy: string; readonly membrane: string }[];
-    /** Those that are not listed. */
+    /** Number of unlisted rules. */
     readonly more: number;
   };
-  /** Keys that are about to expire, the first to end first, for the admins of their organization. */
+  /** For admins: keys that expire soon, in order of expiry. */
   readonly key_expiry: {
     readonly to: string;
     readonly keys: readonly {
@@ -48,21 +47,21 @@ export interface MailContents {
       readonly role: string;
       readonly expires_at: string;
     }[];
-    /** Those that are not listed. */
+    /** Number of unlisted keys. */
     readonly more: number;
   };
-  /** Actions that wait for this reviewer. Nothing of what the agent wrote: that is read in the console. */
+  /** Actions that wait for this reviewer. Contains no text of the agent; the console shows that. */
   readonly escalations: {
     readonly to: string;
     readonly org_id: string;
     readonly user_id: string;
     readonly waiting: readonly WaitingAction[];
-    /** Those that are not listed. */
+    /** Number of unlisted actions. */
     readonly more: number;
   };
 }
 
-/** What was changed about how a person signs in: the type of the audit row that says so, too. */
+/** Changes of how a person signs in. Equal to the types of their audit rows. */
 export type AccountChange =
   | "password_changed"
   | "mfa_enabled"
@@ -71,24 +70,22 @@ export type AccountChange =
   | "passkey_registered"
   | "passkey_deleted";
 
-/** One action as a mail names it. */
 interface WaitingAction {
   readonly escalation_id: string;
   readonly agent_id: string;
   readonly type: string;
-  /** The tool. Absent: the mail was written by an earlier release. */
+  /** The tool. Absent in mails of earlier releases. */
   readonly verb?: string;
   readonly expires_at: string;
-  /** The names of the rules for which this reviewer is asked; absent in mails that an earlier version wrote. */
+  /** Rules for which this reviewer is asked. Absent in mails of earlier releases. */
   readonly rules?: readonly string[];
-  /** The mail reminds of it: half of its time is over, or a tenth of it is left. Absent: it does not. */
+  /** Half of the time is over, or a tenth is left. Absent: no reminder. */
   readonly reminder?: "half" | "tenth";
 }
 
-/** A kind of mail. */
 export type MailKind = keyof MailContents;
 
-/** Puts a mail on its way, in a system transaction. */
+/** Queues a mail in a system transaction. */
 export async function writeMail<K extends MailKind>(
   runtime: Pick<Runtime, "ids" | "sealer">,
   query: Query,
@@ -100,7 +97,7 @@ export async function writeMail<K extends MailKind>(
   await insertMail(query, { mail_id, kind, sealed });
 }
 
-/** What a mail's content is sealed under. */
+/** Sealing context of a mail's content. */
 export function mailContext(mail_id: string): string {
   return `mail ${mail_id}`;
 }

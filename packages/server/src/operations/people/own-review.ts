@@ -1,6 +1,6 @@
 /**
- * Whether somebody may rule on an action that the same person submitted. Nobody may, except in solo mode: the only person of an
- * organization may rule on what its agents submit, and the record then says `self_reviewed`. See docs/reference/reviews.md.
+ * Decides whether people may rule on their own actions. They may not, except in solo mode: the only person of an
+ * organization may rule on actions of its agents, recorded as `self_reviewed`. See docs/reference/reviews.md.
  */
 import { roleMeets } from "@countersign/contract";
 import { type Fault, faultAt } from "@countersign/core";
@@ -10,10 +10,9 @@ import { isSolo } from "../../store/people/solo.ts";
 import { command_line_person } from "../shared/caller.ts";
 import type { Identity } from "./identity.ts";
 
-/** "other": another person submitted the action. "solo": the same person did, and may rule on it. */
+/** "other": another person submitted the action. "solo": the same person, who may rule. */
 export type OwnReview = { readonly kind: "other" | "solo" } | { readonly kind: "refused"; readonly fault: Fault };
 
-/** Judges whether `reviewer` may rule on what `submitter` submitted. */
 export async function judgeOwnReview(
   query: Query,
   org_id: string,
@@ -25,7 +24,7 @@ export async function judgeOwnReview(
   const whose = `${submittedBy(submitter, key)} ${samePerson(reviewer)}`;
   if (!(await isSolo(query, org_id)))
     return refused(`${whose} Ask another person to decide, or reassign the review to one.`);
-  // Such a key could make further keys, and those could approve what it submits.
+  // An admin's key could create further keys to approve what it submits.
   if (key === undefined || roleMeets(key.role, ["admin"]))
     return refused(
       `${whose} What somebody with the right to create keys submits needs a second person: invite one ` +

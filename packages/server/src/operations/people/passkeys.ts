@@ -1,4 +1,4 @@
-/** Passkeys: registered by a signed-in person, and a login by themselves. A challenge serves once. Source: api.md §9. */
+/** Registers passkeys of signed-in people, and signs in with them. A challenge is valid once. */
 import {
   limits,
   type Passkey,
@@ -30,8 +30,8 @@ import { type Begun, beginSession, type Client, newToken, noSession, personCalli
 const name_default = "Passkey";
 
 /**
- * What the browser is to make a passkey with. A new challenge replaces one that the person has not answered yet.
- * Faults: those of provenPassword and requireOwner.
+ * Returns options for the browser to create a passkey. A new challenge replaces an unanswered one. Faults: those of
+ * provenPassword and requireOwner.
  */
 export async function beginPasskeyRegistration(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "passwords">,
@@ -43,7 +43,7 @@ export async function beginPasskeyRegistration(
   const proven = password === undefined ? null : await provenPassword(runtime, caller, password);
   const challenge = newToken(runtime);
   const { person, known } = await runtime.db.system(async (query) => {
-    // Locked: of two at once the second finds the challenge of the first.
+    // Locked, so that a second concurrent request replaces the first one's challenge.
     const person = await lockPerson(query, org_id, user_id);
     if (person === undefined) throw noSession();
     await requireOwner(query, person, session_id, proven);
@@ -56,8 +56,8 @@ export async function beginPasskeyRegistration(
 }
 
 /**
- * Registers the passkey that the browser made. Faults: invalid_credentials (it does not answer a challenge of this
- * session), already_exists (as many as a person may have, or the same one again).
+ * Registers a passkey. Faults: invalid_credentials (no valid answer to a challenge of this session), already_exists
+ * (the maximum is reached, or the same passkey).
  */
 export async function finishPasskeyRegistration(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys" | "sealer" | "mails">,
@@ -73,9 +73,9 @@ export async function finishPasskeyRegistration(
   const { passkey_id } = passkey;
   const created_at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
-    // Under the head's lock, so that the count holds.
+    // Under the head's lock, so that the count stays valid.
     await withHead(query, org_id, async () => {
-      // A session that was ended meanwhile must not leave a way in behind.
+      // An ended session must not leave new access behind.
       if (!(await sessionStands(query, org_id, session_id))) throw noSession();
       const person = await readPerson(query, org_id, user_id);
       if (person === undefined) throw new Error("a session stands and its person is gone");
@@ -92,7 +92,7 @@ export async function finishPasskeyRegistration(
   return { passkey_id, name, created_at, last_used_at: null };
 }
 
-/** One's own passkeys, newest first. Faults: invalid_request (cursor). */
+/** Lists the caller's passkeys, newest first. Faults: invalid_request (cursor). */
 export async function listPasskeys(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -100,9 +100,9 @@ export async function listPasskeys(
 ): Promise<{ passkeys: Passkey[]; next_cursor: string | null }> {
   const { org_id, user_id } = personCalling(caller);
   const after = decodeCursor(cursor, (place) => /^\d{4}-\S+Z [\w-]+$/.test(place));
-  // A person has few: all are read, whichever page is asked for.
+  // A person has few, so all are read.
   const known = await runtime.db.tenant(org_id, (query) => readPasskeys(query, org_id, user_id));
-  // By what stands behind the place, not by the row there: it may have been deleted.
+  // Compares with the cursor itself, because its row may have been deleted.
   const rest = after === null ? known : known.filter((each) => placeOf(each) < after);
   const { rows, next_cursor } = page(rest, limit, placeOf);
   return { passkeys: rows.map(({ transports: _, ...passkey }) => passkey), next_cursor };
@@ -113,8 +113,8 @@ function placeOf({ created_at, passkey_id }: Pick<Passkey, "created_at" | "passk
 }
 
 /**
- * Deletes one of one's own passkeys: no login that begins later succeeds with it. Faults: not_found, missing_api_key (the session
- * ended meanwhile).
+ * Deletes one of the caller's passkeys. No later login succeeds with it. Faults: not_found, missing_api_key (the
+ * session ended).
  */
 export async function deletePasskey(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">,
@@ -124,7 +124,8 @@ export async function deletePasskey(
   const { org_id, user_id, session_id } = personCalling(caller);
   const at = formatTimestampUs(runtime.clock.now_us());
   await runtime.db.system(async (query) => {
-    // Like a login with it: the person before the passkey. The head, too, as whoever registers the same one again has it first.
+    // Lock the person first, like a login. Then lock the head, so that a concurrent registration of the same passkey
+    // waits.
     const person = await lockPerson(query, org_id, user_id);
     await withHead(query, org_id, async () => {
       if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
@@ -137,7 +138,7 @@ export async function deletePasskey(
   runtime.mails.wake();
 }
 
-/** What the browser is to show a passkey with; it offers those that it has for this service. */
+/** Returns options for the browser to sign in with any of its passkeys for this service. */
 export async function beginPasskeyLogin(
   runtime: Pick<Runtime, "db" | "ids" | "passkeys">,
   site: PasskeySite,
@@ -148,8 +149,8 @@ export async function beginPasskeyLogin(
 }
 
 /**
- * Begins a session for the person of the passkey. It verified its user, so it counts as both factors.
- * Faults: invalid_credentials, whatever the reason.
+ * Begins a session by a passkey, which counts as both factors because it verified its user. Faults:
+ * invalid_credentials, for any reason.
  */
 export async function finishPasskeyLogin(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passkeys">,
@@ -167,14 +168,14 @@ export async function finishPasskeyLogin(
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.system(async (query) => {
     const person = await lockPerson(query, passkey.org_id, passkey.user_id);
-    // Removed, deleted or used meanwhile: what was right when it was checked is wrong now.
+    // Person or passkey was removed, or the passkey was used, after the check.
     if (person === undefined || !(await notePasskeyUse(query, passkey, counter, at)))
       throw new Fault("invalid_credentials");
     return beginSession(runtime, query, person, client);
   });
 }
 
-/** Uses up the challenge that a credential answers, also where the answer turns out wrong. Faults: invalid_credentials. */
+/** Uses up the answered challenge, even if the answer is wrong. Faults: invalid_credentials. */
 async function answeredChallenge(
   runtime: Pick<Runtime, "db">,
   credential: Readonly<Record<string, unknown>>,
@@ -188,7 +189,7 @@ async function answeredChallenge(
   return { challenge, subject: token.subject };
 }
 
-/** The challenge that a credential says it answers; null for what is no credential. */
+/** Returns the challenge named by a credential; null: no valid credential. */
 function challengeOf({ response }: Readonly<Record<string, unknown>>): string | null {
   const data = (response as { clientDataJSON?: unknown } | null | undefined)?.clientDataJSON;
   if (typeof data !== "string") return null;
@@ -200,7 +201,7 @@ function challengeOf({ response }: Readonly<Record<string, unknown>>): string | 
   }
 }
 
-/** Whether a credential says that it is this person's, if it says whose it is. */
+/** Returns true if a credential names this person or nobody. */
 function claims({ response }: Readonly<Record<string, unknown>>, user_id: string): boolean {
   const handle = (response as { userHandle?: unknown }).userHandle;
   return handle == null || handle === Buffer.from(user_id).toString("base64url");

@@ -1,4 +1,4 @@
-/** Changing a password with the old one, or setting one with a mailed link. Source: api.md §9. */
+/** Changes a password with the old one, or sets one with a mailed link. */
 import { limits, type Passkey, type PasswordChangeInput, type PasswordResetInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -31,7 +31,7 @@ import {
 } from "./session.ts";
 import { linkFault } from "./sign-up.ts";
 
-/** Does the same and answers the same for every address. The owner is looked up when the mail is sent. */
+/** Does and answers the same for every address. The owner is looked up when the mail is sent. */
 export async function forgotPassword(
   runtime: Pick<Runtime, "db" | "ids" | "sealer" | "mails">,
   email: string,
@@ -41,10 +41,9 @@ export async function forgotPassword(
 }
 
 /**
- * Makes the link for a forgotten password, in the caller's system transaction. Null: nobody has the address, or its owner was
- * mailed a link within the last minute. That limit exists because anybody may ask for any address; it does not apply to a mail
- * that is sent `again` after a failed attempt. Null, too, if the password was changed after the link was asked for: a link is over with
- * the next change.
+ * Creates the link for a forgotten password in the caller's system transaction. Null: no such address, a link was
+ * mailed within the last minute (unless this mail is sent `again` after a failure), or the password was changed after
+ * the request. The limit exists because anyone may request a link for any address.
  */
 export async function newPasswordLink(
   runtime: Pick<Runtime, "ids">,
@@ -53,7 +52,7 @@ export async function newPasswordLink(
   { again, asked_at }: { readonly again: boolean; readonly asked_at: string },
 ): Promise<string | null> {
   const found = await findPerson(query, email);
-  // The lock makes the second of two mails at once find the link of the first.
+  // The lock lets the second of two concurrent mails find the first one's link.
   const person = found && (await lockPerson(query, found.org_id, found.user_id));
   if (person === undefined) return null;
   const { org_id, user_id } = person;
@@ -61,12 +60,12 @@ export async function newPasswordLink(
   const every_seconds = limits.password_mail_every_seconds;
   if (!again && (await hasRecentToken(query, "password", org_id, user_id, every_seconds))) return null;
   const token = newToken(runtime);
-  // Earlier links stay valid: anybody may ask for any address, and could otherwise void each link before its owner follows it.
+  // Earlier links stay valid. Otherwise anyone could invalidate them by requesting a new one.
   await insertToken(query, "password", tokenHash(token), org_id, { user_id });
   return token;
 }
 
-/** Lists the passkeys that a reset with this link would leave. Faults: not_found. */
+/** Lists the passkeys that a reset with this link would keep. Faults: not_found. */
 export async function listResetPasskeys(
   { db }: Pick<Runtime, "db">,
   token: string,
@@ -80,7 +79,7 @@ export async function listResetPasskeys(
   });
 }
 
-/** Deletes all passkeys of a person, whose row the caller's transaction holds. */
+/** Deletes all passkeys of a person. The caller's transaction holds the person's row. */
 async function removePasskeys(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -95,13 +94,13 @@ async function removePasskeys(
   });
 }
 
-/** Sets a new password with a mailed link and ends every session of the person. Faults: not_found, overloaded. */
+/** Sets a password with a mailed link and ends all sessions of the person. Faults: not_found, overloaded. */
 export async function resetPassword(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords" | "mails">,
   input: PasswordResetInput,
 ): Promise<void> {
   const token_sha256 = tokenHash(input.token);
-  // The link is checked before the password is hashed: hashing is expensive, and strangers can invent any number of links.
+  // Check the link before the expensive hash of the password, because strangers can invent links.
   const token = await runtime.db.system((query) => readToken(query, "password", token_sha256));
   const user_id = token?.subject["user_id"];
   const org_id = token?.org_id;
@@ -119,9 +118,8 @@ export async function resetPassword(
 }
 
 /**
- * Sets another password, ends every session of the person and begins a new one here. After five wrong current passwords the
- * session ends.
- * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
+ * Changes the password, ends all sessions of the person and begins a new one. Five wrong current passwords end the
+ * session. Faults: invalid_credentials, missing_api_key (the session ended), overloaded.
  */
 export async function changePassword(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords" | "mails">,
@@ -144,8 +142,8 @@ export async function changePassword(
 }
 
 /**
- * Returns the hash of the caller's password, which is the given one. After five wrong ones the session ends.
- * Faults: invalid_credentials, missing_api_key (the session ended meanwhile), overloaded.
+ * Verifies the caller's password and returns its hash. Five wrong ones end the session. Faults: invalid_credentials,
+ * missing_api_key (the session ended), overloaded.
  */
 export async function provenPassword(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords">,
@@ -159,7 +157,7 @@ export async function provenPassword(
   if (right && hash !== null) return hash;
   await runtime.db.system(async (query) => {
     const person = await lockPerson(query, org_id, user_id);
-    // An earlier guess ended the session, so the right password would not be taken either.
+    // An earlier guess ended the session, so even the right password is refused.
     if (person === undefined || !(await sessionStands(query, org_id, session_id))) throw noSession();
     await countWrong(runtime, query, person, session_id);
   });
@@ -167,9 +165,9 @@ export async function provenPassword(
 }
 
 /**
- * Refuses to add another way to sign in (authenticator, passkey) without the password (`proven`: its hash, as `provenPassword` gave it)
- * in a session that began long ago: somebody with a stolen cookie could keep access after the session has ended.
- * Faults: forbidden (too old, and no password), invalid_credentials (changed meanwhile), missing_api_key (the session ended meanwhile).
+ * Refuses to add a way to sign in (authenticator, passkey) in an old session without the password, because a thief of
+ * the cookie could keep access. `proven`: the hash from `provenPassword`. Faults: forbidden (too old, and no password),
+ * invalid_credentials (changed meanwhile), missing_api_key (the session ended).
  */
 export async function requireOwner(
   query: Query,

@@ -1,4 +1,3 @@
-/** The people of an organization and their roles. Source: api.md §9. */
 import { type MadeChoices, type PersonRole, type ProfileChange, roleMeets, type User } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -27,7 +26,7 @@ import { shownAbsence } from "./voting/absence.ts";
 
 const isPerson = idPlace("user");
 
-/** Everybody, newest first. Faults: invalid_request (cursor). */
+/** Lists people, newest first. Faults: invalid_request (cursor). */
 export async function listPeople(
   runtime: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -54,8 +53,8 @@ export async function listPeople(
 }
 
 /**
- * Gives a person another role and ends its sessions. Where the new role lacks rights of the old one, `made` says for each thing that the
- * person made whether it is kept or revoked. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
+ * Changes a person's role and ends the person's sessions. If the new role has fewer rights, `made` keeps or revokes
+ * each thing that the person made. Faults: not_found, state_conflict (the last admin, or those of settleMade), those of
  * refuseEnded.
  */
 export async function changeRole(
@@ -89,12 +88,11 @@ export async function changeRole(
 }
 
 /**
- * Removes a person: its sessions end, its links and passkeys are void, invitations to its address are withdrawn, and its
- * address is free again, for other organizations and for an invitation to this one: signing in at the organization's
- * provider does not bring it back. `made` says for each thing that the person made whether it is kept or revoked. Votes and
- * overrides stay. A review in its hands stays there until it is reassigned or its time is over: handing it to others is a
- * person's choice. Approvals of pending reviews stop counting (docs/reference/reviews.md).
- * Faults: not_found, state_conflict (the last admin, or those of settleMade), those of refuseEnded.
+ * Removes a person: sessions, links, passkeys and invitations to the address end. The address is free for any
+ * organization, but the organization's provider cannot bring the person back. `made` keeps or revokes each thing that
+ * the person made. Votes and overrides stay, but approvals of pending reviews stop counting
+ * (docs/reference/reviews.md). Assigned reviews stay assigned. Faults: not_found, state_conflict (the last admin, or
+ * those of settleMade), those of refuseEnded.
  */
 export async function removePerson(
   runtime: Recording & Pick<Runtime, "log">,
@@ -114,7 +112,7 @@ export async function removePerson(
       const at = formatTimestampUs(runtime.clock.now_us());
       const data = { user_id, email: person.email };
       const removed = auditRow(runtime.ids, { intent_id: null, at, actor, type: "user_removed", data });
-      // Who joined through a provider may have an invitation left, and would come back with it.
+      // A person who joined through a provider may still have an invitation, and could return by it.
       const received = await withdrawn(runtime, query, caller, { email: person.email });
       await noteRemoved(query, org_id, person.email, at);
       return { ...settled, raise: ["auth", ...settled.raise], audit: [removed, ...settled.audit, ...received] };
@@ -125,7 +123,7 @@ export async function removePerson(
   });
 }
 
-/** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended meanwhile). */
+/** Changes the caller's own settings. Faults: forbidden (no person), missing_api_key (the session ended). */
 export async function changeProfile(runtime: Recording, caller: Caller, { notify }: ProfileChange): Promise<User> {
   const { org_id, user_id } = personCalling(caller);
   return runtime.db.tenant(org_id, async (query) => {
@@ -136,7 +134,7 @@ export async function changeProfile(runtime: Recording, caller: Caller, { notify
   });
 }
 
-/** Switches mails about new escalations on or off; `caller` null: by the link in such a mail. */
+/** Switches mails about new escalations on or off. `caller` null: by the link in such a mail. */
 async function setNotify(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -160,12 +158,12 @@ function lastAdmin(): Fault {
   return faultAt("state_conflict", "", "last_admin", message);
 }
 
-/** The token of the link that stops a person's notification mails. It serves as often as it is used. */
+/** Returns the reusable token of the link that stops a person's mails. */
 export function unsubscribeToken(runtime: Pick<Runtime, "sealer">, org_id: string, user_id: string): string {
   return runtime.sealer.seal(JSON.stringify([org_id, user_id]), "unsubscribe");
 }
 
-/** Stops a person's notification mails; nothing where the person was removed. Faults: not_found for a token that is not of our making. */
+/** Stops a person's mails; does nothing if the person was removed. Faults: not_found (a forged token). */
 export async function unsubscribe(
   runtime: Pick<Runtime, "db" | "sealer" | "clock" | "ids">,
   token: string,

@@ -17,9 +17,9 @@ import { type Identity, identityOf, isAmong } from "./identity.ts";
 import { judgeOwnReview } from "./own-review.ts";
 
 /**
- * Refuses reviewers who could never decide: ids that the organization does not have, roles below reviewer, revoked or
- * expired keys, and the submitter, if given. `path` is the list's place in the body. Returns the people named, where several
- * keys may be one person; null: a role is named, or nobody. Faults: invalid_request naming each.
+ * Refuses reviewers who could never decide: unknown ids, roles below reviewer, revoked or expired keys, and the
+ * submitter, if given. `path`: the list's place in the body. Returns the named people (several keys may be one person);
+ * null: a role or nobody is named. Faults: invalid_request naming each.
  */
 export async function refuseUnfitReviewers(
   query: Query,
@@ -54,8 +54,8 @@ export async function refuseUnfitReviewers(
 }
 
 /**
- * Returns who may vote, by the demands of the rules that hold the action. Looks up people only where it matters: demands
- * that differ and name users.
+ * Returns who may vote, by the demands of the rules that hold the action. Reads people only if demands differ and name
+ * users.
  */
 export async function readElectorate(
   db: Pick<Db, "tenant">,
@@ -66,7 +66,7 @@ export async function readElectorate(
   return db.tenant(org_id, (query) => electorateIn(query, org_id, demands));
 }
 
-/** Returns who may vote, as `readElectorate`, in a transaction that is under way. */
+/** Does the same as `readElectorate` in a given transaction. */
 export async function electorateIn(
   query: Query,
   org_id: string,
@@ -80,7 +80,9 @@ export async function electorateIn(
   return electorateOf(demands, known);
 }
 
-/** Returns the people among these reviewers who may decide now, at most 1,000. People who submit with their own keys are there, too. */
+/**
+ * Returns at most 1,000 people of these reviewers who may decide now, including people who submit with their own keys.
+ */
 export function ableAmong(query: Query, org_id: string, reviewers: readonly Reviewer[]): Promise<string[]> {
   const ids = reviewers.flatMap(({ type, id }) => (type === "user" ? [id] : []));
   const named = reviewers.flatMap(({ type, id }) => (type === "role" ? [id as Role] : []));
@@ -89,10 +91,7 @@ export function ableAmong(query: Query, org_id: string, reviewers: readonly Revi
   return readAble(query, org_id, roles, ids);
 }
 
-/**
- * Whether the caller is one of these reviewers: the person, a role that the caller's role includes, or any rotation of the
- * caller's key.
- */
+/** Returns true if the caller is one of these reviewers: by person, by role, or by any rotation of a key. */
 export async function isReviewer(
   query: Query,
   reviewers: readonly Reviewer[],
@@ -104,12 +103,14 @@ export async function isReviewer(
   return isRotationOf(query, caller.org_id, named, caller.lineage_id);
 }
 
-/** A demand that an approval does not meet. `few`: its quorum is too large; else the caller is none of its reviewers. */
+/**
+ * A demand that an approval does not meet. `few`: its quorum is too large. Else the caller is not one of its reviewers.
+ */
 export interface UnmetDemand extends ReviewDemand {
   readonly few: boolean;
 }
 
-/** Returns the demands that this caller's approval cannot meet, where the action takes `approvals` approvals in all. */
+/** Returns the demands that this caller's approval cannot meet if the action takes `approvals` approvals. */
 export async function unmetDemands(
   query: Query,
   demands: readonly ReviewDemand[],
@@ -126,8 +127,8 @@ export async function unmetDemands(
 }
 
 /**
- * Refuses a quorum that the named `people` cannot reach together with the people who `approved` already. `path` is the place
- * in the body to correct. Faults: invalid_request.
+ * Refuses a quorum that `people` and those who already `approved` cannot reach. `path`: the place in the body. Faults:
+ * invalid_request.
  */
 export function refuseTooFew(
   people: ReadonlySet<string> | null,

@@ -1,4 +1,3 @@
-/** Mails outlive failures and nodes; each is given up once its link is too old. */
 import { formatTimestampUs } from "@countersign/core";
 import { beforeAll, expect, test } from "vitest";
 import { timers } from "../../edge/timers.ts";
@@ -36,7 +35,7 @@ const signup = (email: string) =>
   call(node.url, "POST", "/v1/auth/signup", { body: { org_name: "Acme", email, password: "long enough" } });
 const waiting = async () =>
   (await database.db.query("select kind, sealed from mails")) as { kind: string; sealed: string }[];
-/** Lets time pass for the node and for the mails. The node's own loop sends mails, too, so tests look at what was sent in the end. */
+/** Advances the time of node and mails. The node's own loop also sends mails, so tests check only the final state. */
 const pass = async (seconds: number) => {
   offset_us += seconds * 1_000_000;
   await database.db.query("update mails set due_at = due_at - make_interval(secs => $1::integer)", [seconds]);
@@ -51,7 +50,7 @@ test("a mail that a server refuses is tried again later and sent once; its links
   expect(row).toMatchObject({ kind: "signup" });
   expect(row?.sealed).not.toContain("first@example.com");
   refusing = false;
-  // At least once: on a slow machine these steps may outrun a lease, and the mail is sent twice.
+  // At least once: on a slow machine a lease may expire, and the mail is sent twice.
   await expect.poll(() => pass(10)).toBeGreaterThanOrEqual(1);
   await expect.poll(async () => (await waiting()).length).toBe(0);
   const all = sent.length;
@@ -63,7 +62,7 @@ test("a mail taken by a node that died is sent by another, after its lease", asy
   const before = sent.length;
   await signup("second@example.com");
   await expect.poll(async () => (await waiting()).length).toBe(1);
-  // What a node does that dies right after it has taken the mail.
+  // A node dies right after claiming the mail.
   await database.db.query("update mails set due_at = now()");
   await database.db.system((query) => claimMails(query, 120, 10, []));
   refusing = false;
@@ -121,7 +120,7 @@ test("an address gets three invitation mails a minute, whoever sends them; then 
       body: { email: n % 3 ? to : to.toUpperCase(), role: "reviewer" },
     });
   const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
-  // One by one: what is replaced before it was looked at is not mailed in any case.
+  // One by one, because an invitation replaced earlier is never mailed.
   for (let n = 0; n < 8; n++) {
     const before = { got: got(), put_off: await putOff() };
     expect((await invite(n)).status).toBe(201);
@@ -157,7 +156,7 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   } as const;
   await database.db.system((query) => insertPerson(query, { ...known, created_at: at }));
   for (const to of ["known@example.com", "unknown@example.com"]) {
-    // As from anywhere: the limit of one client address is another matter.
+    // Avoids the separate limit per client address.
     offset_us += 61_000_000;
     const got = () => sent.filter((mail) => mail.to.toLowerCase() === to).length;
     for (let n = 0; n < 5; n++) {
@@ -180,13 +179,13 @@ test("an address gets three signup mails a minute, whoever asks and whether or n
   expect(sent.filter((mail) => mail.to === to)).toHaveLength(3);
 });
 
-/** Mails that were looked at and are to wait. */
+/** Returns the number of mails that were put off. */
 async function putOff(): Promise<number> {
   const rows = await database.db.query("select from mails where due_at > now() + interval '1 second' and attempts = 0");
   return rows.length;
 }
 
-/** A mail server that is asked and never answers. */
+/** A mail server that never answers. */
 const hanging = (asked: string[], by: string) => ({
   send: (_mail: Mail, stop?: AbortSignal) => {
     asked.push(by);
@@ -194,7 +193,7 @@ const hanging = (asked: string[], by: string) => ({
   },
 });
 
-/** Timers for nodes that stop: what is being sent gets no time to be taken. */
+/** Stops nodes without time for mails under way. */
 const impatient: Timers = {
   after: (wait_ms, run) => timers.after(wait_ms === sending_ms_max ? 0 : wait_ms, run),
 };
@@ -218,7 +217,7 @@ test("a stop counts as no attempt: a mail is not given up by one that breaks its
   const stopping = await serviceNode(database, { mailer: hanging(under_way, "it"), timers: impatient });
   await database.db.system(async (query) => {
     await writeMail(stopping.runtime, query, "account", { to: "last@example.com", change: "password_changed" });
-    // As after six failures.
+    // Six failures.
     await query("update mails set attempts = 6", []);
   });
   stopping.runtime.mails.wake();

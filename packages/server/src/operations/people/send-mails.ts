@@ -23,22 +23,21 @@ import { unsubscribeToken } from "./people.ts";
 import { tokenHash } from "./session.ts";
 
 const at_once_max = 10;
-/** What sending mails needs. */
 export type MailSending = Pick<
   Runtime,
   "db" | "clock" | "ids" | "log" | "metrics" | "settings" | "sealer" | "mailer" | "rateWindows"
 >;
 
-/** Somebody waits for these before a screen. */
+/** Sent first, because somebody waits for them. */
 const waitedFor: readonly MailKind[] = ["password", "signup", "invitation"];
-/** How long a mail is this node's: longer than any attempt takes, which a mailer ends after a minute. */
+/** Longer than any attempt, which a mailer ends after a minute. */
 const lease_seconds = 120;
-/** Waits after failed attempts. After the last a mail is given up: its link would be too old. */
+/** Waits after failed attempts. Then the mail is dropped, because its link would be too old. */
 const waits_seconds = [10, 60, 300, 1_800, 7_200, 21_600] as const;
 
 /**
- * Sends the mails that are due; true: there may be more. A mail is sent at least once: should the node die between the
- * other server's answer and ours, it is sent again. `stop` breaks off what is under way, and puts it off.
+ * Sends due mails; true: there may be more. A mail is sent at least once: if the node dies before it stores the result,
+ * the mail is sent again. `stop` aborts running attempts and puts them off.
  */
 export async function sendMails(runtime: MailSending, stop?: AbortSignal): Promise<boolean> {
   const due = await runtime.db.system((query) => claimMails(query, lease_seconds, at_once_max, waitedFor));
@@ -60,11 +59,11 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
     if (mail !== null && !dropped) await runtime.mailer.send(mail, stop);
     await runtime.db.system((query) => deleteMail(query, mail_id));
     runtime.metrics.mailed("dealt_with");
-    // Mails that nobody gets are told alike, or the log would say whose addresses are known.
+    // One text for all results; otherwise the log would reveal which addresses are known.
     runtime.log.info({ mail_id, kind }, "mail dealt with");
   } catch (error) {
     if (stop?.aborted) {
-      // The stop ended the attempt, so it counts as none: the last one may have been all that was left of this mail.
+      // The stop aborted the attempt, so it does not count. It may have been the last one.
       runtime.metrics.mailed("put_off");
       runtime.log.warn({ mail_id, kind, err: error, next_attempt_seconds: waits_seconds[0] }, "mail not sent");
       await runtime.db.system((query) => putOffMail(query, mail_id, waits_seconds[0]));
@@ -83,9 +82,9 @@ async function sendOne(runtime: MailSending, due: DueMail, stop?: AbortSignal): 
 }
 
 /**
- * How long an address is left alone; 0: the mail may go. Whoever may invite may invite anybody, again and again, and where
- * signing up is open that is everybody, who may sign up in anybody's name besides. What waits is gone once its invitation was
- * replaced or withdrawn. Each kind has its own count: signups in somebody's name hold up no invitation.
+ * Returns how long to wait before mailing an address; 0: send now. Limits mails because anyone who may invite, or sign
+ * up, can name any address repeatedly. Each kind counts separately, so signups in somebody's name do not delay
+ * invitations.
  */
 async function secondsToWait(
   { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
@@ -99,7 +98,7 @@ async function secondsToWait(
   return taken.allowed ? 0 : taken.retry_after;
 }
 
-/** The mail itself; null: nobody is to get it. */
+/** Returns the mail; null: it is no longer to be sent. */
 async function mailOf(
   runtime: Pick<Runtime, "ids" | "settings" | "sealer">,
   query: Query,
@@ -123,7 +122,7 @@ async function mailOf(
     }
     case "invitation": {
       const invitation = content as MailContents["invitation"];
-      // Withdrawn while the mail waited.
+      // Withdrawn meanwhile.
       if ((await readToken(query, "invitation", tokenHash(invitation.token))) === undefined) return null;
       return { to: invitation.to, ...invitationMail(public_url, invitation) };
     }
@@ -150,7 +149,7 @@ async function mailOf(
     case "escalations": {
       const told = content as MailContents["escalations"];
       const person = await readPerson(query, told.org_id, told.user_id);
-      // Removed while the mail waited, or unsubscribed.
+      // Removed or unsubscribed meanwhile.
       if (person?.notify !== true) return null;
       const token = unsubscribeToken(runtime, told.org_id, told.user_id);
       return {

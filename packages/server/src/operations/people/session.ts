@@ -1,4 +1,4 @@
-/** Sessions: a login begins one, the gate reads it at every request, and a session that has ended stays ended. Source: api.md §9. */
+/** Begins, reads and ends sessions. The gate reads the session at every request. An ended session stays ended. */
 import { limits, type OpenSession, type Session } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex, us_per_second } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -26,30 +26,29 @@ const token_chars = 43;
 const isSession = idPlace("session");
 const seen_every_seconds = 60;
 
-/** The client that uses a session, for the list that its owner sees. */
+/** The client of a session, shown to its owner. */
 export interface Client {
   readonly ip: string | null;
   readonly user_agent: string | null;
 }
 
-/** A new session with the text of its cookie, which is stored nowhere else. */
+/** A new session, and the text of its cookie, which is stored nowhere. */
 export interface Begun {
   readonly session: Session;
   readonly token: string;
   readonly lifetime_seconds: number;
 }
 
-/** The hash under which a token is stored. A fast hash is enough, because a token has 256 random bits. */
+/** Returns the hash under which a token is stored. A fast hash suffices for 256 random bits. */
 export function tokenHash(token: string): string {
   return sha256Hex(token);
 }
 
-/** Makes the text of a new token. */
 export function newToken(runtime: Pick<Runtime, "ids">): string {
   return runtime.ids.secret(token_chars);
 }
 
-/** Begins a session in the caller's system transaction. With `mfa_pending` it is good only for giving the second factor. */
+/** Begins a session in the caller's system transaction. `mfa_pending`: it only accepts the second factor. */
 export async function beginSession(
   runtime: Pick<Runtime, "ids">,
   query: Query,
@@ -93,7 +92,7 @@ export async function beginSession(
   return { session: { session_id, org_id, user, mfa_required: mfa_pending, expires_at }, token, lifetime_seconds };
 }
 
-/** The session of a cookie. Undefined: it does not exist or is over. System scope. */
+/** Returns the session of a cookie; undefined: none, or ended. System scope. */
 export async function findSession(query: Query, token: string): Promise<PresentedSession | undefined> {
   const session = await readSession(query, tokenHash(token));
   if (session === undefined || session.over) return undefined;
@@ -101,7 +100,7 @@ export async function findSession(query: Query, token: string): Promise<Presente
   return session;
 }
 
-/** The session of a cookie, as its owner sees it. Faults: missing_api_key when there is none. */
+/** Returns the session of a cookie, as its owner sees it. Faults: missing_api_key (no session). */
 export async function getSession(runtime: Pick<Runtime, "db">, token: string | null): Promise<Session> {
   if (token === null) throw noSession();
   return runtime.db.system(async (query) => {
@@ -113,20 +112,20 @@ export async function getSession(runtime: Pick<Runtime, "db">, token: string | n
   });
 }
 
-/** The fault for a request without a session, or with one that is over or waits for its second factor. A key would not help. */
+/** Returns the fault for a missing, ended or waiting session. An API key would not help. */
 export function noSession(): Fault {
   const message = "Nobody is signed in: there is no session, it is over, or it waits for its second factor.";
   return faultAt("missing_api_key", "", "no_session", message);
 }
 
-/** The ids of a signed-in caller. Faults: forbidden for keys and in open mode. */
+/** Returns the ids of a signed-in caller. Faults: forbidden (keys, open mode). */
 export function personCalling(caller: Caller): { org_id: string; user_id: string; session_id: string } {
   const { org_id, user_id, session_id } = caller;
   if (user_id === null || session_id === null) throw new Fault("forbidden");
   return { org_id, user_id, session_id };
 }
 
-/** The caller's own sessions, newest first. Faults: invalid_request (cursor). */
+/** Lists the caller's sessions, newest first. Faults: invalid_request (cursor). */
 export async function listSessions(
   runtime: Pick<Runtime, "db">,
   caller: Caller,
@@ -140,8 +139,8 @@ export async function listSessions(
 }
 
 /**
- * Ends sessions in the caller's system transaction. After the commit, no request that begins later succeeds with them on any
- * node, and no decision is committed under them. Returns how many sessions ended.
+ * Ends sessions in the caller's system transaction. After the commit they are refused on every node, and no decision is
+ * committed under them. Returns the number of ended sessions.
  */
 export async function endSessions(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -166,9 +165,9 @@ export async function endSessions(
 }
 
 /**
- * Counts a wrong code or password that was given in a session. Runs in the caller's system transaction, which holds the person's
- * row. After `session_mfa_failures_max` of them the session ends, because a thief of the session could otherwise guess as long as
- * it lasts. The transaction must commit, so the caller throws the fault outside it.
+ * Counts a wrong code or password of a session. Runs in the caller's system transaction, which holds the person's row.
+ * After `session_mfa_failures_max` the session ends, so that a thief cannot keep guessing. Throw the fault after the
+ * commit, so that the count stays.
  */
 export async function countWrong(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -186,7 +185,7 @@ export async function countWrong(
     await endSessions(runtime, query, person, user_id, { only: session_id });
 }
 
-/** Locks the organization's head and refuses a session that was ended meanwhile. Faults: missing_api_key. */
+/** Locks the organization's head and refuses an ended session. Faults: missing_api_key. */
 export async function requireStanding(
   query: Query,
   of: { readonly org_id: string; readonly session_id: string },
@@ -196,8 +195,8 @@ export async function requireStanding(
 }
 
 /**
- * Ends every session of a person and begins one in place of the current one. Runs in the caller's system transaction, which holds
- * the person's row. Faults: missing_api_key if the current session was ended meanwhile; then no session begins.
+ * Ends all sessions of a person and begins a new one. Runs in the caller's system transaction, which holds the person's
+ * row. Faults: missing_api_key (the current session ended; none begins).
  */
 export async function replaceSessions(
   runtime: Pick<Runtime, "clock" | "ids">,
@@ -212,7 +211,6 @@ export async function replaceSessions(
   return beginSession(runtime, query, person, client);
 }
 
-/** Ends the session of a cookie, if there is one. */
 export async function logOut(runtime: Recording, token: string | null): Promise<void> {
   if (token === null) return;
   await runtime.db.system(async (query) => {
@@ -224,8 +222,8 @@ export async function logOut(runtime: Recording, token: string | null): Promise<
 }
 
 /**
- * Ends one of the caller's own sessions, or all of them (`session_id` null). Faults: not_found, missing_api_key (the calling session
- * was ended meanwhile, so it may not end sessions that began since).
+ * Ends one of the caller's sessions, or all (`session_id` null). Faults: not_found, missing_api_key (the calling
+ * session ended).
  */
 export async function endOwnSessions(runtime: Recording, caller: Caller, session_id: string | null): Promise<void> {
   const person = personCalling(caller);

@@ -11,8 +11,8 @@ import { writeMail } from "./mail.ts";
 import { newToken, tokenHash } from "./session.ts";
 
 /**
- * Mails a link that makes the organization and its first admin. Does and answers the same for an address that has an
- * account: only its owner learns of that, from the mail. Faults: overloaded. Source: api.md §9.
+ * Mails a link that creates the organization and its first admin. Does and answers the same if the address has an
+ * account; only the mail tells its owner. Faults: overloaded.
  */
 export async function signUp(
   runtime: Pick<Runtime, "db" | "ids" | "sealer" | "passwords" | "mails">,
@@ -29,10 +29,10 @@ export async function signUp(
 }
 
 /**
- * Makes the organization of a signup, with its default membrane in shadow, and its first admin. A link serves once. Takes
- * both halves, because anybody may sign up in anybody's name: the link shows whose the address is, the password who asked.
- * Faults: not_found for a link that is unknown, used, too old, or of an address that has an account meanwhile;
- * invalid_credentials for another password than the signup's (the link stays good), rate_limit_exceeded (tries with one link), overloaded.
+ * Creates the organization of a signup, with a default membrane in shadow, and its first admin. A link works once.
+ * Requires link and password, because anyone may sign up with any address: the link proves the address, the password
+ * the requester. Faults: not_found (link unknown, used or expired, or the address has an account), invalid_credentials
+ * (not the signup's password; the link stays valid), rate_limit_exceeded (tries per link), overloaded.
  */
 export async function verifyEmail(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "passwords" | "rateWindows">,
@@ -40,7 +40,7 @@ export async function verifyEmail(
 ): Promise<void> {
   const created_at = formatTimestampUs(runtime.clock.now_us());
   const token_sha256 = tokenHash(token);
-  // The link is checked before the password: verifying one is expensive, and strangers can invent any number of links.
+  // Check the link before the expensive check of the password, because strangers can invent links.
   const signup = await runtime.db.system((query) => readToken(query, "signup", token_sha256));
   if (signup === undefined) throw linkFault();
   const { email, org_name, password_hash } = signup.subject;
@@ -64,7 +64,7 @@ export async function verifyEmail(
   });
 }
 
-/** Whoever reads the mail must not guess the password faster than at the login. Counts the tries with one link. */
+/** Limits tries per link, so that a reader of the mail cannot guess the password faster than at a login. */
 async function refuseGuessing(
   { rateWindows, clock }: Pick<Runtime, "rateWindows" | "clock">,
   token_sha256: string,
@@ -75,7 +75,7 @@ async function refuseGuessing(
   if (!allowed) throw rateLimitFault(retry_after);
 }
 
-/** What every link that does not work answers, whatever the reason. */
+/** Returns the same fault for every invalid link. */
 export function linkFault(): Fault {
   const message = "This link was used already or is too old: ask for a new one.";
   return faultAt("not_found", "/token", "link_over", message);

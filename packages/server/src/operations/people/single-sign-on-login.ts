@@ -1,4 +1,4 @@
-/** A login at an organization's own OpenID provider, from its begin to the session. Source: api.md §9. */
+/** Signs people in at an organization's own OpenID provider. */
 import { limits, type SingleSignOnBegin, type SingleSignOnFinish } from "@countersign/contract";
 import { equalInConstantTime, Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -21,18 +21,18 @@ import { inviteArrived } from "./invitations.ts";
 import { type Begun, beginSession, type Client, newToken, tokenHash } from "./session.ts";
 import { providerOf, redirectUri } from "./single-sign-on.ts";
 
-/** What is kept, sealed, between begin and finish. */
+/** State between begin and finish; stored sealed. */
 interface Started extends OpenIdLogin {
-  /** SHA-256 of the cookie by which the browser is recognized, hex. */
+  /** SHA-256 of the browser's cookie, hex. */
   readonly browser: string;
   readonly issuer: string;
   readonly client_id: string;
 }
 
 /**
- * Returns where the browser must go, and the text of the cookie by which it is recognized. Each login has a cookie of its own, named by
- * `state_sha256` (hex), so two tabs can sign in at once.
- * Faults: invalid_request (not exactly one of the two), not_found (no provider, or more than one), unavailable.
+ * Returns the provider's URL and the text of the cookie that identifies the browser. Each login has its own cookie,
+ * named by `state_sha256` (hex), so two tabs can sign in at once. Faults: invalid_request (not exactly one of the two),
+ * not_found (no provider, or more than one), unavailable.
  */
 export async function beginSingleSignOn(
   runtime: Pick<Runtime, "db" | "ids" | "settings" | "sealer" | "openId">,
@@ -58,22 +58,19 @@ export async function beginSingleSignOn(
   return { location: answer.location, state_sha256, browser };
 }
 
-/** Whom a provider's word led to. */
+/** The result of a provider's claim. */
 type Arrival =
   | { readonly person: Person }
-  /** Nobody yet: an invitation waits in this mailbox. */
+  /** No person yet; an invitation was mailed. */
   | { readonly invited: string }
-  /** A person of another organization. */
   | { readonly other: DomainClaim };
 
 /**
- * Begins a session for whom the provider vouches: the person it vouched for before, or who has the address. Anybody else is invited,
- * because only the owner of a mailbox makes it a member. A second factor that was set up here is still asked for. `browserOf` reads the
- * cookie of a login.
- * Faults: invalid_credentials (another browser, another organization, too old, used, not what the provider says), forbidden (no address that
- * may, a person who was removed, or who is invited now), already_exists (of another organization, whose admins are told; as many people or
- * invitations as there may be),
- * unavailable.
+ * Begins a session for the person whom the provider confirms, found by account or address. Others are invited, because
+ * only the owner of a mailbox may join. A second factor is still required. `browserOf` reads the cookie of a login.
+ * Faults: invalid_credentials (another browser or organization, expired, used, refused by the provider), forbidden (no
+ * acceptable address, a removed person, or just invited), already_exists (a person of another organization, whose
+ * admins get a mail; or the maximum of people or invitations), unavailable.
  */
 export async function finishSingleSignOn(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "openId" | "settings" | "mails">,
@@ -113,7 +110,7 @@ async function findProvider(
   return found === undefined || others.length > 0 ? undefined : readSingleSignOn(query, found);
 }
 
-/** Uses up a login that was begun, also where it comes back wrong. Faults: invalid_credentials. */
+/** Uses up a started login, even if it failed. Faults: invalid_credentials. */
 async function takeStarted(
   runtime: Pick<Runtime, "db" | "sealer">,
   org_id: string,
@@ -127,22 +124,22 @@ async function takeStarted(
     const taken = await takeToken(query, "sso", state_sha256);
     return { token: taken, row: taken?.org_id == null ? undefined : await readSingleSignOn(query, taken.org_id) };
   });
-  // Sent back to another organization's address than the login was begun for: by another provider.
+  // The redirect address belongs to another organization, so another provider sent it.
   if (browser === null || token === undefined || row === undefined || row.org_id !== org_id) throw notThrough();
   const sealed = token.subject["sealed"] as string;
   const started = JSON.parse(runtime.sealer.open(sealed, startedContext(state_sha256))) as Started;
   const same = equalInConstantTime(Buffer.from(started.browser, "hex"), Buffer.from(tokenHash(browser), "hex"));
-  // The provider was changed meanwhile: what the former one says counts no more.
+  // The provider was replaced meanwhile, so its answer no longer counts.
   if (!same || !sameClient(row, started)) throw notThrough();
   return { row, started };
 }
 
 /** OpenID Connect Core 1.0, section 2: at most 255 ASCII characters. */
 const subjectPattern = /^[\x20-\x7e]{1,255}$/;
-/** ASCII, as the other ways in have it: beyond it, addresses of two people may be one in lower case (K is the Kelvin sign's, too). */
+/** ASCII only, because lower case can merge different Unicode addresses (the Kelvin sign becomes k). */
 const addressPattern = /^[!-?A-~]+@[!-?A-~]+$/;
 
-/** Faults: forbidden for what is no address that the provider has verified in one of the domains. */
+/** Returns an address that the provider verified, in one of the domains. Faults: forbidden. */
 function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_verified }: OpenIdPerson): string {
   if (email === null || email.length > limits.email_chars_max || !addressPattern.test(email))
     throw refused("The provider tells no e-mail address that could be used here.");
@@ -151,7 +148,7 @@ function acceptedAddress({ email_domains }: StoredSingleSignOn, { email, email_v
   return email;
 }
 
-/** Finds the person under the lock of the organization's head, or invites the address: two first logins at once send one mail. */
+/** Finds the person under the head's lock, or invites the address. Two concurrent first logins send one mail. */
 async function arrivalOf(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,
@@ -164,7 +161,7 @@ async function arrivalOf(
   let arrival: Arrival | undefined;
   await lockVouchedFor(query, asked, subject, acceptedAddress(asked, vouched));
   await withHead(query, org_id, async () => {
-    // As it is now: it may have been changed or removed while the provider was asked.
+    // Read again, because it may have changed while the provider was asked.
     const row = await readSingleSignOn(query, org_id);
     if (row === undefined || !sameClient(row, asked)) throw notThrough();
     const { issuer, default_role: role } = row;
@@ -180,7 +177,7 @@ async function arrivalOf(
       arrival = { other: { org_id: found.org_id, domain: emailDomain(email) } };
       return null;
     }
-    // Known by the account, or only by the address, where the removed person never signed in at this provider.
+    // Also by address, because the removed person may never have signed in at this provider.
     if (found === undefined && (known !== undefined || (await wasRemoved(query, org_id, email))))
       throw refused("This person was removed from the organization: an invitation brings them back.");
     if (found === undefined) {
@@ -197,7 +194,7 @@ async function arrivalOf(
   return arrival;
 }
 
-/** Locks who will most likely be the person, because people are locked before the head; under the head it is looked at again. */
+/** Locks the probable person, because people are locked before the head. The person is checked again under the head. */
 async function lockVouchedFor(
   query: Query,
   { org_id, issuer }: StoredSingleSignOn,
@@ -206,7 +203,7 @@ async function lockVouchedFor(
 ): Promise<void> {
   const known = await readIdentity(query, org_id, issuer, subject);
   if (known !== undefined && (await lockPerson(query, org_id, known)) !== undefined) return;
-  // Nobody known by the account, or who was is gone: then by the address, as of somebody invited again.
+  // No person by account: try the address, as after a new invitation.
   const found = await findPerson(query, email);
   if (found !== undefined) await lockPerson(query, org_id, found.user_id);
 }
@@ -217,7 +214,6 @@ function sameClient(a: OfClient, b: OfClient): boolean {
   return a.issuer === b.issuer && a.client_id === b.client_id;
 }
 
-/** What a login that was begun is sealed under. */
 export function startedContext(state_sha256: string): string {
   return `single_sign_on ${state_sha256}`;
 }
@@ -227,7 +223,7 @@ function noProvider(): Fault {
   return faultAt("not_found", "", "no_provider", message);
 }
 
-/** A login that ended on its way, whoever it was to be of. */
+/** Fault of a failed login. */
 function notThrough(message = "It was begun in another browser or tab, was used already, or is too old."): Fault {
   return new Fault("invalid_credentials", { details: [{ path: "", code: "not_through", message }], internal: message });
 }
@@ -236,7 +232,6 @@ function refused(message: string): Fault {
   return faultAt("forbidden", "", "not_vouched_for", message);
 }
 
-/** A person belongs to one organization. */
 function elsewhere(): Fault {
   const message = "This address is that of a person of another organization.";
   return faultAt("already_exists", "", "address_taken", message);

@@ -1,4 +1,4 @@
-/** An organization's own OpenID provider: set up, read, removed. Source: api.md §9. */
+/** Sets up, reads and removes an organization's own OpenID provider. */
 import type { ProblemCode, SingleSignOn, SingleSignOnInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { OpenIdProvider } from "../../sign-in-ports.ts";
@@ -19,23 +19,23 @@ import { type DomainChecking, refuseUnproven, tellConflict } from "./domain-proo
 import { newToken } from "./session.ts";
 
 /**
- * Where the provider sends browsers back to. Each organization has an address of its own, so that a code of one's provider
- * never gets to another's: an organization's admin may run the provider. Source: RFC 9700, section 4.4.2.
+ * Returns the provider's redirect address, different for each organization, so that one provider's code never reaches
+ * another: an organization's admin may run the provider. Source: RFC 9700, section 4.4.2.
  */
 export function redirectUri({ settings }: Pick<Runtime, "settings">, org_id: string): string {
   return `${settings.public_url()}/sso/callback/${org_id}`;
 }
 
-/** The provider with its secret, as logins need it. */
+/** Returns the provider with its secret. */
 export function providerOf({ sealer }: Pick<Runtime, "sealer">, row: StoredSingleSignOn): OpenIdProvider {
   const { org_id, issuer, client_id, secret_sealed } = row;
   return { issuer, client_id, client_secret: sealer.open(secret_sealed, clientSecretContext(org_id)) };
 }
 
 /**
- * Sets up a provider in place of the earlier one. A secret is sent to no other issuer than the one it was given for.
- * Faults: invalid_request (an issuer that cannot be read, a secret that is missing), state_conflict (a domain that is not proven, or
- * where another organization has people or an invitation).
+ * Replaces the provider. A secret is sent only to the issuer for which it was given. Faults: invalid_request (an
+ * unreadable issuer, a missing secret), state_conflict (an unproven domain, or one where another organization has
+ * people or an invitation).
  */
 export async function putSingleSignOn(
   runtime: DomainChecking & Pick<Runtime, "httpOut" | "openId" | "settings">,
@@ -61,7 +61,7 @@ export async function putSingleSignOn(
   await runtime.db.system(async (query) => {
     await withHead(query, org_id, async () => {
       await refuseEnded(query, caller);
-      // A domain stays this organization's, whomever others invite there later.
+      // Later invitations by others do not affect a domain that this organization already has.
       const held = (await readSingleSignOn(query, org_id))?.email_domains ?? [];
       const claimed = email_domains.filter((domain) => !held.includes(domain));
       others = await otherOrganizationsIn(query, org_id, claimed);
@@ -78,7 +78,7 @@ export async function putSingleSignOn(
   return shown(runtime, row);
 }
 
-/** The provider; its secret is never shown. Faults: not_found. */
+/** Returns the provider without its secret. Faults: not_found. */
 export async function getSingleSignOn(
   runtime: Pick<Runtime, "db" | "settings">,
   { org_id }: Pick<Caller, "org_id">,
@@ -88,7 +88,7 @@ export async function getSingleSignOn(
   return shown(runtime, row);
 }
 
-/** Removes the provider: no login that begins or finishes later succeeds with it. Faults: not_found, those of refuseEnded. */
+/** Removes the provider. No later login begins or finishes with it. Faults: not_found, those of refuseEnded. */
 export async function removeSingleSignOn(runtime: Recording, caller: KnownCaller): Promise<void> {
   const { org_id, actor } = caller;
   const at = formatTimestampUs(runtime.clock.now_us());
@@ -109,7 +109,7 @@ async function acceptedIssuer({ httpOut }: Pick<Runtime, "httpOut">, given: stri
   return verdict.href;
 }
 
-/** Whether a login could begin there. */
+/** Checks that a login could begin at the provider. */
 async function tryProvider(
   runtime: Pick<Runtime, "ids" | "settings" | "openId">,
   org_id: string,
@@ -127,7 +127,7 @@ function shown(runtime: Pick<Runtime, "settings">, row: StoredSingleSignOn): Sin
   return { ...shown, redirect_uri: redirectUri(runtime, org_id), login_url };
 }
 
-/** What the secret of a client is sealed under: it opens for this organization's provider only. */
+/** Sealing context, so that the secret opens only for this organization's provider. */
 export function clientSecretContext(org_id: string): string {
   return `${org_id} single_sign_on client_secret`;
 }

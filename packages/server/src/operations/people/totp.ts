@@ -1,4 +1,4 @@
-/** The second factor: TOTP (RFC 6238) with recovery codes. A code serves once, whichever node sees it. Source: api.md §9. */
+/** Handles the second factor: TOTP (RFC 6238) with recovery codes. A code is valid once, on all nodes. */
 import { limits, type PasswordProof, type RecoveryCodes, type TotpEnrolment } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, sha256Hex } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
@@ -30,15 +30,13 @@ import {
   requireStanding,
 } from "./session.ts";
 
-/** What a change of the second factor needs: it writes rows, seals the seed and mails the person. */
 type FactorChange = Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "mails">;
 
-/** 119 bits; in base32 the 32 characters that authenticators expect. */
+/** 119 bits; 32 base32 characters, as authenticators expect. */
 const seed_chars = 20;
-/** 59 bits each: guessing one is hopeless at five tries a login. */
+/** 59 bits. Guessing is hopeless with five tries per login. */
 const recovery_code_chars = 10;
 
-/** What a person's seed is sealed under. */
 export function totpContext({ org_id, user_id }: Pick<Person, "org_id" | "user_id">): string {
   return `${org_id} ${user_id} totp`;
 }
@@ -54,19 +52,18 @@ function totpOf(seed: string, label: string): TOTP {
   });
 }
 
-/** Whether a code has the form of an authenticator's. */
 export function isTotp(code: string): boolean {
   return /^\d{6}$/.test(plainCode(code));
 }
 
-/** Authenticators show two groups of three; people type what they see, and leave the dash of recovery codes out. */
+/** Removes spaces and dashes, which people type or leave out. */
 function plainCode(code: string): string {
   return code.replaceAll(/[\s-]/g, "");
 }
 
 /**
- * Uses up a code of the authenticator or a recovery code, in the caller's transaction. The codes of the periods before and after
- * this one are taken, too, because clocks differ. False: the code is wrong or was used.
+ * Uses up a TOTP or recovery code in the caller's transaction. Codes of the neighbouring periods are valid, because
+ * clocks differ. False: the code is wrong or was used.
  */
 export async function useSecondFactor(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
@@ -86,7 +83,7 @@ export async function useSecondFactor(
 
 async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: Person, code: string): Promise<boolean> {
   if (person.totp_sealed === null) return false;
-  // The database's time, because the step that is stored must mean the same on every node.
+  // Database time, because the stored step must mean the same on every node.
   const now_ms = Math.floor((await databaseNowUs(query)) / 1000);
   const totp = totpOf(runtime.sealer.open(person.totp_sealed, totpContext(person)), person.email);
   const delta = totp.validate({ token: plainCode(code), timestamp: now_ms, window: 1 });
@@ -96,8 +93,8 @@ async function useTotp(runtime: Pick<Runtime, "sealer">, query: Query, person: P
 }
 
 /**
- * Makes a seed that a first code has to confirm.
- * Faults: state_conflict when the second factor is on, those of provenPassword and requireOwner.
+ * Creates a seed, to be confirmed by a first code. Faults: state_conflict (the second factor is on), those of
+ * provenPassword and requireOwner.
  */
 export async function enrolTotp(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "passwords">,
@@ -118,9 +115,9 @@ export async function enrolTotp(
 }
 
 /**
- * Switches the second factor on, gives recovery codes, ends every session of the person and begins a new one here: the
- * text of the old one may be known to whoever the second factor is to keep out.
- * Faults: state_conflict (on already, or no seed), invalid_credentials, missing_api_key (the session ended meanwhile).
+ * Switches the second factor on, returns recovery codes, ends all sessions of the person and begins a new one, because
+ * the old cookie may be stolen. Faults: state_conflict (already on, or no seed), invalid_credentials, missing_api_key
+ * (the session ended).
  */
 export async function confirmTotp(
   runtime: FactorChange,
@@ -143,7 +140,7 @@ export async function confirmTotp(
   return done;
 }
 
-/** Switches the second factor off. Faults: state_conflict (off already), invalid_credentials. */
+/** Switches the second factor off. Faults: state_conflict (already off), invalid_credentials. */
 export async function disableTotp(runtime: FactorChange, caller: Caller, code: string): Promise<void> {
   await withSecondFactor(runtime, caller, code, async (query, person) => {
     const { org_id, user_id } = person;
@@ -153,14 +150,14 @@ export async function disableTotp(runtime: FactorChange, caller: Caller, code: s
   });
 }
 
-/** Makes new recovery codes; the old ones are void. Faults: state_conflict (no second factor), invalid_credentials. */
+/** Replaces the recovery codes. Faults: state_conflict (no second factor), invalid_credentials. */
 export function replaceRecoveryCodes(runtime: FactorChange, caller: Caller, code: string): Promise<RecoveryCodes> {
   return withSecondFactor(runtime, caller, code, (query, person) =>
     newRecoveryCodes(runtime, query, person, "recovery_codes_replaced"),
   );
 }
 
-/** Does what asks for a code. After five wrong ones the session ends. */
+/** Runs `work` after a valid code. Five wrong ones end the session. */
 async function withSecondFactor<T>(
   runtime: FactorChange,
   caller: Caller,
@@ -170,7 +167,7 @@ async function withSecondFactor<T>(
   const { org_id, user_id, session_id } = personCalling(caller);
   const done = await runtime.db.system(async (query) => {
     const person = await personOf(query, org_id, user_id);
-    // Ended by a guess that was at the person's row before this one, or by its person.
+    // The session may have ended while waiting for the person's row.
     await requireStanding(query, { org_id, session_id });
     if (!person.mfa_enabled) throw notNow("The second factor is off.");
     if (await useSecondFactor(runtime, query, person, code)) return { answer: await work(query, person) };
@@ -197,7 +194,7 @@ async function newRecoveryCodes(
   return { recovery_codes };
 }
 
-/** Into the audit trail, and to the person by mail. */
+/** Records the change in the audit trail and mails the person. */
 async function tellChange(
   runtime: Pick<Runtime, "clock" | "ids" | "sealer">,
   query: Query,

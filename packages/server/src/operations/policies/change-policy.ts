@@ -1,4 +1,4 @@
-/** New versions of policies, and what is in force. Every change of what is in force raises the policy epoch. */
+/** Saves versions of policies and changes which one is in force. Every change of that raises the policy epoch. */
 import type { ActivateInput, PolicyInput } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, policySha256 } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -11,9 +11,8 @@ import { refuseTakenName } from "./create-policy.ts";
 import { acceptedDocument, refuseLateTier, refuseRedTests } from "./policy-documents.ts";
 
 /**
- * Saves a new version; what is in force stays in force until the new one is activated. The same document again changes
- * nothing. Faults: policy_invalid, not_found, already_exists (name), state_conflict when it is retired.
- * Source: api.md §10.
+ * Saves a new version; the one in force stays until activation. The same document again changes nothing. Faults:
+ * policy_invalid, not_found, already_exists (name), state_conflict (retired).
  */
 export async function replacePolicy(
   runtime: Recording,
@@ -44,11 +43,9 @@ export async function replacePolicy(
 }
 
 /**
- * Puts the newest version in force, in shadow or live, in the place of the one that was: in shadow, nothing of the policy
- * is live any more. It governs every decision committed after this, on every node.
- * Faults: not_found, policy_invalid (a red test), state_conflict when it is retired, in force like this already, or newer
- * than the version that is named.
- * Source: api.md §10.
+ * Activates the newest version, in shadow or live, in place of the earlier one. Every later commit, on every node, uses
+ * it. Faults: not_found, policy_invalid (a failed test), state_conflict (retired, already in force like this, or newer
+ * than the named version).
  */
 export async function activatePolicy(
   runtime: Recording,
@@ -56,13 +53,13 @@ export async function activatePolicy(
   policy_id: string,
   input: ActivateInput,
 ): Promise<StoredPolicy> {
-  // The cases run before the lock is taken: nothing of the organization waits for them. What they ran on is told by its
-  // hash; where another version came meanwhile, it is that version's turn.
+  // Tests run before the lock, so that the organization does not wait. The hash identifies the tested version; a newer
+  // one is tested again.
   let green: string | null = null;
   const read = () => runtime.db.tenant(caller.org_id, (query) => readPolicy(query, caller.org_id, policy_id));
   for (let attempt = 1; attempt <= attempts_max; attempt += 1) {
     const policy = await read();
-    // Not there, retired, or in force already: said below, under the lock.
+    // Reported below, under the lock: missing, retired or already in force.
     if (policy !== undefined && isToActivate(policy, input)) {
       await refuseRedTests(policy.document);
       green = policy.sha256;
@@ -73,7 +70,7 @@ export async function activatePolicy(
   throw conflict("The policy is being changed all the time.");
 }
 
-/** Versions that may come between the cases and the lock before an activation gives up. */
+/** Attempts if new versions appear between tests and lock. */
 const attempts_max = 5;
 
 function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: ActivateInput): boolean {
@@ -81,7 +78,7 @@ function isToActivate(policy: StoredPolicy, { mode, version = policy.version }: 
   return !(policy.status === mode && policy.active_version === version);
 }
 
-/** Null: the newest version is not the one whose cases were green. */
+/** Null: the newest version is not the tested one. */
 async function activate(
   runtime: Recording,
   caller: KnownCaller,
@@ -103,7 +100,7 @@ async function activate(
   return isOther ? null : policy;
 }
 
-/** Takes the policy out of force for good. Faults: not_found, state_conflict when it is retired. Source: api.md §10. */
+/** Retires the policy permanently. Faults: not_found, state_conflict (already retired). */
 export function retirePolicy(runtime: Recording, caller: KnownCaller, policy_id: string): Promise<StoredPolicy> {
   return change(runtime, caller, policy_id, async (policy) => {
     const { name, active_version } = policy;
@@ -118,7 +115,7 @@ interface Change {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Under the lock of the head, so that changes of one policy follow each other. Null: nothing is to change. */
+/** Runs under the head's lock, so that changes of a policy are in order. Null: no change. */
 function change(
   runtime: Recording,
   caller: KnownCaller,

@@ -11,12 +11,12 @@ import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 import { acceptedDocument, refuseLateTier } from "./policy-documents.ts";
 
-/** Policies that an organization may have, beside retired ones: these are kept for ever, so they would end all room. */
+/** Maximum of policies, without retired ones, which are kept forever. */
 const policies_max = 1_000;
 
 /**
- * Saves version 1 of a new policy as a draft, which nothing is decided by. Red tests beside it do not keep it from being
- * saved. Faults: policy_invalid, already_exists (name, or 1,000 policies), idempotency_conflict. Source: api.md §10.
+ * Saves version 1 of a new policy as a draft, which decides nothing. Failed tests do not prevent it. Faults:
+ * policy_invalid, already_exists (name, or 1,000 policies), idempotency_conflict.
  */
 export async function createPolicy(
   runtime: Recording,
@@ -64,7 +64,7 @@ export async function createPolicy(
   });
 }
 
-/** Faults: already_exists, also when a new policy would be one too many. Hold the head's lock. */
+/** Faults: already_exists (the name, or too many policies). Hold the head's lock. */
 export async function refuseTakenName(
   query: Query,
   org_id: string,

@@ -1,4 +1,4 @@
-/** What is wrong with the people whom a policy asks for, and with their order. It refuses nothing: people come and go. */
+/** Warns about the people whom a policy requires, and their order. Refuses nothing, because people change. */
 import type { PolicyDiagnostic } from "@countersign/contract";
 import {
   demandOf,
@@ -17,8 +17,8 @@ import type { Runtime } from "../runtime.ts";
 import type { Packs } from "./read-packs.ts";
 
 /**
- * Returns warnings if the policy asks for more people than the organization has, waits for a policy that is not in force, or is part
- * of a cycle of policies that wait for each other.
+ * Warns if the policy requires more people than the organization has, waits for a policy that is not in force, or is in
+ * a cycle of policies that wait for each other.
  */
 export function panelWarnings(
   { db }: Pick<Runtime, "db">,
@@ -43,7 +43,7 @@ export function panelWarnings(
   });
 }
 
-/** Returns a warning about the first membrane in which too few people can approve what the policy holds; null: there is none. */
+/** Warns about the first membrane in which too few people can approve what the policy holds; null: there is none. */
 async function firstOutOfReach(
   query: Query,
   org_id: string,

@@ -1,4 +1,4 @@
-/** What saving, checking and activating a policy ask of its document. Source: policies.md §2, api.md §10. */
+/** Checks documents of policies for saving, checking and activating. */
 import type { PolicyCheck, PolicyDiagnostic, PolicyInput } from "@countersign/contract";
 import {
   type CheckedPolicy,
@@ -18,29 +18,29 @@ import { inTurns } from "../shared/turns.ts";
 import { panelWarnings } from "./panel-warnings.ts";
 import type { Packs } from "./read-packs.ts";
 
-/** Checks the document of a request body, `tests` joined to those inside it. */
+/** Checks the document of a body, with `tests` appended to its own. */
 function checkInput({ policy, tests = [] }: PolicyInput): Promise<CheckedPolicy> {
   const inside = policy["tests"];
-  // Tests inside the document that are no list are left for the check to complain about.
+  // The check reports tests that are not a list.
   const asItIs = tests.length === 0 || (inside !== undefined && !Array.isArray(inside));
   const document = asItIs ? policy : { ...policy, tests: [...((inside as unknown[]) ?? []), ...tests] };
   return inTurns(checkPolicySteps(document));
 }
 
-/** The document of a request body. Faults: policy_invalid with every diagnostic. */
+/** Returns the document of a body. Faults: policy_invalid with every diagnostic. */
 export async function acceptedDocument(input: PolicyInput): Promise<PolicyDocument> {
   const { document, diagnostics } = await checkInput(input);
   if (document === null) throw invalid(diagnostics);
   return document;
 }
 
-/** Faults: policy_invalid with one diagnostic for each case beside the policy that is red. */
+/** Faults: policy_invalid with a diagnostic for each failed test. */
 export async function refuseRedTests(document: PolicyDocument): Promise<void> {
   const red = await redTests(document);
   if (red.length > 0) throw invalid(red);
 }
 
-/** Faults: policy_invalid if the second tier of the policy could open in no membrane. */
+/** Faults: policy_invalid if the second tier could open in no membrane. */
 export async function refuseLateTier(query: Query, org_id: string, document: PolicyDocument): Promise<void> {
   if (document.spec.escalation?.then === undefined) return;
   const late = lateTier(document, await readMembranes(query, org_id));
@@ -48,8 +48,8 @@ export async function refuseLateTier(query: Query, org_id: string, document: Pol
 }
 
 /**
- * Checks a policy and saves nothing. Red cases are among the diagnostics, since they refuse activation. Comparisons are checked against
- * the tools that the organization's membranes know, and panels against its people and policies.
+ * Checks a policy without saving. Includes failed tests, because they prevent activation. Also checks comparisons
+ * against the membranes' tools, and panels against people and policies.
  */
 export async function checkPolicyInput(
   { db }: Pick<Runtime, "db">,
@@ -69,7 +69,7 @@ export async function checkPolicyInput(
   return { valid: wrong.length === 0, diagnostics: wrong, warnings: [...warnings, ...typed, ...panels] };
 }
 
-/** One diagnostic for each case beside the policy that is red, placed in the document as JSON. */
+/** Returns a diagnostic for each failed test, with its place in the JSON document. */
 export async function redTests(document: PolicyDocument): Promise<PolicyDiagnostic[]> {
   return redTestDiagnostics(await inTurns(policyTestSteps(document)), locateObject({ ...document }));
 }

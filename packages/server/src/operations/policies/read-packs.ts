@@ -1,12 +1,10 @@
-/** The packs that come with the service. Source: api.md §10, policies.md §4. */
 import type { Pack } from "@countersign/contract";
 import { Fault, type ParsedPack } from "@countersign/core";
 import { decodeCursor, page, pageLimitDefault } from "../../store/rows/cursor.ts";
 
-/** The packs of this service, by name. */
 export type Packs = ReadonlyMap<string, ParsedPack>;
 
-/** A page of packs, by name. Faults: invalid_request (cursor). */
+/** Lists packs by name. Faults: invalid_request (cursor). */
 export function listPacks(
   packs: Packs,
   { limit = pageLimitDefault, cursor }: { readonly limit?: number; readonly cursor?: string },
@@ -17,7 +15,7 @@ export function listPacks(
   return { packs: rows.map((name) => getPack(packs, name)), next_cursor };
 }
 
-/** One pack with its rules, in the order of its manifest, and what each rule cites. Faults: not_found. */
+/** Returns a pack with its rules, in manifest order, and their citations. Faults: not_found. */
 export function getPack(packs: Packs, name: string): Pack {
   const pack = packs.get(name);
   if (pack === undefined) throw new Fault("not_found");

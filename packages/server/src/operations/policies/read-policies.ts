@@ -1,4 +1,3 @@
-/** Reading an organization's own policies. Source: api.md §10. */
 import type { Policy } from "@countersign/contract";
 import { Fault } from "@countersign/core";
 import {
@@ -20,7 +19,7 @@ interface PageQuery {
 
 const isPolicy = idPlace("policy");
 
-/** A page of policies, newest first, with those that nobody can decide marked. Faults: invalid_request (cursor). */
+/** Lists policies, newest first, and marks those that nobody can decide. Faults: invalid_request (cursor). */
 export async function listPolicies(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -34,7 +33,7 @@ export async function listPolicies(
   return { policies: await withReach(db, org_id, rows), next_cursor };
 }
 
-/** One policy with its newest version. Faults: not_found. */
+/** Returns a policy with its newest version. Faults: not_found. */
 export async function getPolicy(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,
@@ -46,7 +45,7 @@ export async function getPolicy(
   return shown;
 }
 
-/** Returns the policies, each live one with why too few people can decide what it holds. */
+/** Adds to each live policy why too few people can decide what it holds. */
 async function withReach(
   db: Pick<Runtime, "db">["db"],
   org_id: string,
@@ -61,7 +60,7 @@ async function withReach(
   });
 }
 
-/** A page of a policy's versions, newest first. Faults: not_found, invalid_request (cursor). */
+/** Lists a policy's versions, newest first. Faults: not_found, invalid_request (cursor). */
 export async function listPolicyVersions(
   { db }: Pick<Runtime, "db">,
   { org_id }: Pick<Caller, "org_id">,

@@ -1,4 +1,4 @@
-/** What the policies that match one action may cost together, because all of them share one budget. */
+/** Checks the joint cost of policies that match one action, because they share one budget. */
 import type { MembraneChange, PolicyDiagnostic } from "@countersign/contract";
 import {
   type CostlyPolicy,
@@ -17,15 +17,12 @@ import type { Runtime } from "../runtime.ts";
 import { inTurns } from "../shared/turns.ts";
 import type { Packs } from "./read-packs.ts";
 
-/**
- * The cost of documents by their SHA-256. A cost takes about 0.5 ms, and each activation needs it for all policies in force:
- * without it, activating 1,000 policies one after another takes minutes.
- */
+/** Costs by the document's SHA-256. A cost takes 0.5 ms, and each activation needs those of all policies in force. */
 const costs = new LRUCache<string, number>({ max: 20_000 });
 
 /**
- * Returns a warning if an activated policy and the others in force that match the same action can exhaust the budget of one
- * decision. Live policies meet those of packs, once for each membrane's packs; shadow policies have a budget of their own.
+ * Warns if an activated policy and others that match the same action can exhaust the budget of one decision. Live
+ * policies are checked with each membrane's packs; shadow policies have a separate budget.
  */
 export async function sharedCostWarnings(
   { db }: Pick<Runtime, "db">,
@@ -54,8 +51,7 @@ export async function sharedCostWarnings(
 }
 
 /**
- * Returns a warning if the rules of these packs and the organization's live policies that match the same action can exhaust the
- * budget of one decision.
+ * Warns if rules of these packs and live policies that match the same action can exhaust the budget of one decision.
  */
 export async function packCostWarnings(
   { db }: Pick<Runtime, "db">,

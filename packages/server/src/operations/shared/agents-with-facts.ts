@@ -2,22 +2,22 @@ import { type AgentNames, agentNames } from "@countersign/core";
 import { LRUCache } from "lru-cache";
 
 interface Kept {
-  /** The list that `names` was last asked for. */
+  /** The input from which `names` was made. */
   subjects: ReadonlySet<string>;
   readonly ids: ReadonlySet<string>;
   readonly names: AgentNames;
 }
 
-/** About what the names of all organizations together may take. */
+/** Approximate memory for the names of all organizations. */
 const bytes_max = 32 * 1_048_576;
-/** About what an agent id takes. */
+/** Approximate memory of an agent id. */
 const id_bytes = 512;
 
 const prefix = "agent ";
 
 /**
- * Keeps for each organization which agents have stored facts. A push of facts makes a new state, but mostly for agents that had facts
- * before, so the names are kept for the next state.
+ * Caches per organization which agents have stored facts. A push makes a new state, but mostly for the same agents, so
+ * the next state reuses the names.
  */
 export class AgentsWithFacts {
   readonly #kept = new LRUCache<string, Kept>({
@@ -25,7 +25,10 @@ export class AgentsWithFacts {
     sizeCalculation: ({ ids }) => id_bytes * (ids.size + 1),
   });
 
-  /** Returns the agents among these subjects (`agent <id>` and others). Null: the subjects are not known, or none is an agent. */
+  /**
+   * Returns the agents among these subjects (`agent <id>` and others). Null: the subjects are unknown, or none is an
+   * agent.
+   */
   of(org_id: string, subjects: ReadonlySet<string> | null): AgentNames | null {
     if (subjects === null || subjects.size === 0) return null;
     const kept = this.#kept.get(org_id);

@@ -1,4 +1,7 @@
-/** Refusals by what a key is bound to, each null if the key is not bound away. Source: docs/decisions/0041. */
+/**
+ * Checks requests against the bindings of the key. Each function returns null if the request is allowed. See
+ * docs/decisions/0041.
+ */
 import { allowsAgent, allowsMembrane, allowsSource, type Fault, faultAt, type Parents } from "@countersign/core";
 import type { Query } from "../../ports.ts";
 import { readParents } from "../../store/agents/agents.ts";
@@ -6,33 +9,30 @@ import type { Caller } from "./caller.ts";
 
 type Bound = Pick<Caller, "bindings">;
 
-/** Refuses requests that come from outside of the networks that the key is bound to. */
 export function sourceRefusal({ bindings }: Bound, client_ip: string): Fault | null {
   if (allowsSource(bindings, client_ip)) return null;
   return refusal("", `This key may not be used from the address ${client_ip}. An admin can change its source_cidrs.`);
 }
 
-/** Refuses to ask for shadow mode if the key forbids it. */
 export function modeRefusal({ bindings }: Bound, asked_mode: "shadow" | undefined): Fault | null {
   if (asked_mode === undefined || bindings?.forbid_shadow !== true) return null;
   return refusal("/mode", "This key may not ask for shadow mode. Leave out ?mode=shadow.");
 }
 
-/** Refuses other agents than those that the key is bound to. */
 export function agentRefusal({ bindings }: Bound, agent_id: string, path: string, parents: Parents): Fault | null {
   if (allowsAgent(bindings, agent_id, parents)) return null;
   const message = `This key may not be used for the agent ${JSON.stringify(agent_id)}: it is bound to other agents.`;
   return refusal(path, message);
 }
 
-/** Refuses other membranes than those that the key is bound to. Null: the organization has no such membrane. */
+/** `membrane_id` null: the organization has no such membrane. */
 export function membraneRefusal({ bindings }: Bound, membrane_id: string | null, path: string): Fault | null {
   if (membrane_id === null || allowsMembrane(bindings, membrane_id)) return null;
   const message = `This key may not be used for the membrane ${membrane_id}: it is bound to other membranes. Name one of them.`;
   return refusal(path, message);
 }
 
-/** Refuses an action of another agent or membrane than those that the key is bound to. Faults: forbidden. */
+/** Refuses an action of an agent or membrane to which the key is not bound. Faults: forbidden. */
 export async function demandBoundAction(
   query: Query,
   caller: Bound & Pick<Caller, "org_id">,

@@ -2,7 +2,7 @@ import { type EventFacts, eventDraftText, formatTimestampUs } from "@countersign
 import type { Ids } from "../../ports.ts";
 import type { EventRow } from "../../store/commit/commit-writer-rows.ts";
 
-/** Makes the event row for webhooks, to be committed with the change. Throws TypeError if `data` cannot be JSON. */
+/** Returns the event row to commit with a change. Throws TypeError if `data` is not JSON. */
 export function eventRow(ids: Ids, event: EventFacts): EventRow {
   return {
     event_id: ids.next("event"),

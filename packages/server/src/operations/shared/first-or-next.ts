@@ -1,10 +1,10 @@
-/** Pages of a list whose first page comes from the primary, and whose others may come from a replica. */
+/** Reads pages of a list: the first from the primary, others possibly from a replica. */
 import type { Db, Query } from "../../ports.ts";
 import { readAuditSeq } from "../../store/organizations/heads.ts";
 
 /**
- * Reads a page. The first page is read on the primary, because people expect to see what they have just done. `seq` is the organization's
- * newest audit record after that; a replica that has it shows nothing older than the first page did.
+ * Reads a page. The first comes from the primary, so that it shows the reader's own changes. `seq` is the newest audit
+ * record after that. A replica that has it shows nothing older than the first page.
  */
 export async function readFirstOrNext<T>(
   db: Pick<Db, "tenant" | "reading">,

@@ -1,4 +1,3 @@
-/** Runs an idempotent operation that rests on the caller's key and the organization's rules. */
 import type { OnceAnswer } from "../../store/rows/idempotency.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
@@ -6,8 +5,9 @@ import { type IdempotencyTerms, idempotent } from "./idempotent.ts";
 import { type Attempt, untilFresh } from "./stale.ts";
 
 /**
- * Runs `work` in one transaction under the Idempotency-Key of `terms`. While it is stale, reads key and rules again and repeats
- * the transaction. Faults: idempotency_conflict, unavailable (stale in every attempt), the 401 faults, and those of `work`.
+ * Runs `work` in one transaction under the Idempotency-Key of `terms`. While it is stale, reloads key and rules and
+ * repeats the transaction. Faults: idempotency_conflict, unavailable (stale in every attempt), the 401 faults, and
+ * those of `work`.
  */
 export async function idempotentAttempts<T>(
   runtime: Pick<Runtime, "db" | "clock" | "callers" | "orgStates">,

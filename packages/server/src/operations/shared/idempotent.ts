@@ -1,4 +1,3 @@
-/** Runs a creating operation in one transaction, under an optional Idempotency-Key. */
 import { canonicalJson, formatTimestampUs, sha256Hex } from "@countersign/core";
 import type { Db, Query } from "../../ports.ts";
 import type { DecisionRows } from "../../store/commit/commit-writer-rows.ts";
@@ -6,33 +5,32 @@ import { type OnceAnswer, once, readIdempotencyKey } from "../../store/rows/idem
 import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 
-/** What identifies a request, so that a repetition gets the first answer. */
+/** The identity of a request, so that a repetition gets the first answer. */
 export interface IdempotencyTerms {
   readonly operation: string;
   readonly idempotency_key: string | undefined;
-  /** Parameters and body; compared as canonical JSON. */
+  /** Parameters and body, compared as canonical JSON. */
   readonly request: unknown;
-  /** Checks permission before any answer, including the replay of the first answer. */
+  /** Checks permission before any answer, including a replay. */
   readonly admit?: (query: Query) => Promise<void>;
-  /** `system`: the work also touches rows outside the organization, for example mails. Absent: `tenant`. */
+  /** `system`: the work also writes rows outside the organization, such as mails. Absent: `tenant`. */
   readonly scope?: "tenant" | "system";
 }
 
-/** The owner of an Idempotency-Key. */
 export type IdempotencyOwner = Pick<Caller, "lineage_id" | "actor">;
 
 /**
- * Returns the name under which a caller's Idempotency-Keys for an operation are stored. Each chain of rotations and each
- * person has its own. So an answer never reaches a caller of another environment, role, scope or agent; one reviewer's vote
- * is not taken for another's; and a rotated key still replays the answers to its predecessor. See docs/decisions/0013.
+ * Returns the name under which a caller's Idempotency-Keys for an operation are stored. Each chain of rotations and
+ * each person has its own, so no answer reaches another caller, and a rotated key still replays. See
+ * docs/decisions/0013.
  */
 export function ownedOperation(operation: string, { lineage_id, actor }: IdempotencyOwner): string {
   return `${operation} ${lineage_id ?? actor}`;
 }
 
 /**
- * Runs `work` once for each key; without a key, once for each call. `kept` returns the answer that repetitions get: without the
- * secrets that are shown once only. Faults: idempotency_conflict, and those of `work`.
+ * Runs `work` once per key; without a key, once per call. `kept` returns the answer for repetitions, without secrets
+ * that are shown once. Faults: idempotency_conflict, and those of `work`.
  */
 export function idempotent<T>(
   runtime: Pick<Runtime, "db" | "clock">,
@@ -54,7 +52,7 @@ export function idempotent<T>(
   return terms.scope === "system" ? runtime.db.system(run) : runtime.db.tenant(caller.org_id, run);
 }
 
-/** Whether a submission was answered already. A full queue must not refuse a replay, whose answer the commit finds. */
+/** Returns true if a submission was already answered. A full queue must not refuse a replay. */
 export async function isReplay(
   db: Db,
   { org_id, idempotency }: Pick<DecisionRows, "org_id" | "idempotency">,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { oneLook } from "./one-look.ts";
 
-/** A look that ends when it is told to, and a time that is over when it is told to be. */
+/** A read and a timeout that the test ends. */
 function looked(past_late = false) {
   let looks = 0;
   let end: { resolve(value: number): void; reject(error: Error): void };

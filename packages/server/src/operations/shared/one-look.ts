@@ -1,9 +1,9 @@
 import type { Timers } from "../../ports.ts";
 
 /**
- * A look at the database for whoever asks, one at a time: who asks meanwhile has the one that is under way, so that asking again and
- * again takes no more than one session. Null: it was not done within `wait_ms`; with `past_late` the next who asks begins
- * another, for which a session that fell silent is no reason. Rejects as `look` does.
+ * Returns a function that shares one running database read between concurrent callers, so that they use one session.
+ * Null: not done within `wait_ms`; with `past_late`, the next caller then starts a new read, because the session may
+ * hang. Rejects if `look` rejects.
  */
 export function oneLook<T>(
   timers: Timers,

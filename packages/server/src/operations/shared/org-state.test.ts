@@ -1,4 +1,3 @@
-/** How much of stored documents is kept in memory. */
 import type { PolicyDocument } from "@countersign/core";
 import { expect, test } from "vitest";
 import type { Db } from "../../ports.ts";
@@ -12,7 +11,10 @@ import { createOrgStates } from "./org-state.ts";
 
 const { db } = await testDatabase();
 
-/** The database, with every statement of an organization told before it is sent: who throws keeps it from being sent. */
+/**
+ * A database that reports each statement of an organization before it is sent. If `told` throws, the statement is not
+ * sent.
+ */
 function telling(told: (text: string) => void): Db {
   return {
     ...db,
@@ -96,9 +98,9 @@ test("organizations are kept up to a number of bytes of membranes and policies, 
   const huge = await organization(500);
   expect(await readAgain(huge)).toEqual([0]);
   expect(await readAgain(huge, others[1])).toEqual([]);
-  // It made room for itself where the longest was unused.
+  // The least recently used was evicted.
   expect(await readAgain(others[0])).toEqual([0]);
-  // A set for policies of its own is an organization's alone, with the place of each rule in it, however small these are.
+  // A set with own policies belongs to one organization and includes a place for each rule, however small.
   const owners = [await organization(1), await organization(1), await organization(1)] as const;
   expect(await readAgain(...owners)).toEqual([0, 1, 2]);
   expect(await readAgain(...owners)).toEqual([]);
@@ -211,7 +213,6 @@ test("who asks for a document while it is read shares the read, and its failure;
   expect(new Set(failed.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   expect(reads).toBe(1);
   broken = false;
-  // Of what is asked for besides only that is read.
   const both = [state.storedContext([org]), state.storedContext([org, agent])];
   const scopes = (await Promise.all([...many(), ...both])).map((found) => found.map(({ scope }) => scope));
   expect(scopes).toEqual([...Array.from({ length: 101 }, () => ["org"]), ["org", "agent"]]);

@@ -1,10 +1,8 @@
 /**
- * What deciding for one organization needs, kept in memory under the epochs it was read at.
+ * Caches what decisions of an organization need, with the epochs at which it was read.
  *
- * Nothing here has to be fresh: a decision carries the epochs of the state it was computed from, and the commit refuses
- * it as stale when one of them has been raised since. The caller then forgets the state, reads it again and decides
- * again. So a policy, membrane or fact changed on any node governs every decision committed after the change, and
- * nobody polls.
+ * The cache may be stale: a commit refuses a decision if one of its epochs was raised. The caller then forgets the
+ * state, reads again and decides again. So a change on any node applies to every later commit, without polling.
  */
 
 import type { Membrane, TokenIssuer } from "@countersign/contract";
@@ -28,60 +26,63 @@ import type { DecidingMembrane, OrgState, OrgStates } from "./node-services.ts";
 import { readAgain } from "./read-again.ts";
 
 const organizations_max = 2_000;
-/** A state is read again after this long even when nothing seems to have changed; it bounds memory, not correctness. */
+/** Longest life of a cached state. Bounds memory; correctness does not depend on it. */
 const max_age_ms = 10 * 60_000;
-/** Of membranes and policies, of all organizations together; one counts for half of it at most, so that it is kept. */
+/** For membranes and policies of all organizations. Each counts for at most half, so that it can be kept. */
 const state_bytes_max = 128 * 1_048_576;
-/** About what a policy takes when it is compiled, for each character of its document. */
+/** Approximate bytes of a compiled policy per character of its document. */
 const compiled_bytes = 60;
-/** About what a set with policies of one organization takes besides, and each rule in it: those of packs are compiled for all. */
+/**
+ * Approximate further bytes of a set with own policies; `placed_bytes` per rule. Pack policies are compiled once for
+ * all.
+ */
 const set_bytes = 32_768;
 const placed_bytes = 1_024;
-/** Of stored documents, of all organizations together: values take several times the room of their text. */
+/** For stored documents of all organizations. Values take several times the size of their text. */
 const documents_bytes_max = 32 * 1_048_576;
-/** What a subject without a document counts as, and each document besides its text. */
+/** Counted for a subject without a document, and per document besides its text. */
 const entry_bytes = 256;
-/** An organization with more stored documents than this is asked subject by subject. */
+/** Above this number of stored documents, subjects are read one by one. */
 const listed_subjects_max = 10_000;
 
-/** Compiles (and keeps) the policy set of a membrane's packs and the organization's own policies. */
+/** Compiles and caches the policy set of a membrane's packs and the organization's own policies. */
 type PolicySetOf = (membrane: Membrane, own: readonly PolicySource[]) => Promise<PolicySet>;
 
-/** Stored documents by subject; none: there are none about it. */
+/** Stored documents by subject; an empty list: there are none. */
 type Documents = LRUCache<string, readonly ContextFor[]>;
 
-/** The part of them that one state may use: what was read for another is older or newer. */
+/** The documents of one state. Those of other states are older or newer. */
 interface Kept {
   readonly documents: Documents;
   readonly prefix: string;
   readonly agents: AgentsWithFacts;
 }
 
-/** An organization's own policies in force, under what they are made of. */
+/** An organization's own policies in force. `key` names their versions. */
 interface OwnPolicies {
   readonly key: string;
   readonly sources: readonly PolicySource[];
-  /** Of their documents as JSON. */
+  /** Characters of their documents as JSON. */
   readonly chars: number;
 }
 
-/** Membranes with what was compiled for them, as of a policy epoch and the last change that it stands for. */
+/** Membranes and compiled policies, as of a policy epoch and the last change of settings. */
 interface Rules {
   readonly policy_epoch: number;
   readonly settings_audit_id: string | null;
   readonly own: OwnPolicies;
   readonly membranes: readonly Membrane[];
-  /** By id; the default one under "" too. */
+  /** By id; the default membrane also under "". */
   readonly deciding: ReadonlyMap<string, DecidingMembrane>;
   readonly bytes: number;
 }
 
 const noPolicies: OwnPolicies = { key: "[]", sources: [], chars: 0 };
 
-/** Creates the cache. `bytes_max`: tests only. */
+/** `bytes_max`: for tests only. */
 export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: number = state_bytes_max): OrgStates {
   const countedFor = (bytes: number) => Math.min(bytes, Math.floor(bytes_max / 2));
-  // Also for the next state of the same policy epoch: facts are pushed more often than rules are changed.
+  // Kept for later states of the same policy epoch, because facts are pushed more often than rules change.
   const rules = new LRUCache<string, Rules>({
     ...{ max: organizations_max, maxSize: bytes_max, ttl: max_age_ms },
     sizeCalculation: ({ bytes }) => countedFor(bytes),
@@ -104,7 +105,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
       ({ state, bytes }) => {
         resolved.set(state, loading);
         if (states.get(org_id) !== loading) return;
-        states.delete(org_id); // what is set again as it is keeps its size
+        states.delete(org_id); // setting the same value again keeps its size
         states.set(org_id, loading, { size: countedFor(bytes) });
       },
       () => states.get(org_id) === loading && states.delete(org_id),
@@ -122,7 +123,7 @@ export function createOrgStates(db: Db, policySetOf: PolicySetOf, bytes_max: num
       const outdated = await readAgain(db, org_id, async (query) => {
         const now = await readStateEpochs(query, org_id);
         if (now.policy_epoch !== state.policy_epoch) return true;
-        // Facts were pushed, most likely; but see `Epochs`.
+        // Usually facts were pushed; see `Epochs` for the exception.
         return now.context_epoch !== state.context_epoch && !(await state.isInForce(query));
       });
       if (outdated) forget(org_id, state);
@@ -140,7 +141,7 @@ async function readOrgState(
 ): Promise<{ readonly state: OrgState; readonly bytes: number }> {
   const kept_rules = known.get(org_id);
   const { read, ...head } = await readAgain(db, org_id, async (query) => {
-    // Epochs first: what is read after them can only be newer, and newer than its epoch means stale at commit.
+    // Read epochs first. Whatever is read later can only be newer, which the commit finds stale.
     const head = await readDecidingHead(query, org_id, listed_subjects_max);
     if (head === undefined) throw new Error(`organization ${org_id} has no head row`);
     if (head.policy_epoch === kept_rules?.policy_epoch && head.settings_audit_id === kept_rules.settings_audit_id)
@@ -160,7 +161,7 @@ async function readOrgState(
     isInForce: async (query) =>
       JSON.stringify(await readPoliciesInForce(query, org_id)) === own.key &&
       JSON.stringify(await readMembranes(query, org_id)) === JSON.stringify(membranes),
-    // Read for the first token, because a key set may have 64 KiB. A failed read is not kept.
+    // Read at the first token, because a key set may have 64 KiB. A failed read is not cached.
     tokenIssuers: () =>
       (issuers ??= readIssuers().catch((error: unknown) => {
         issuers = null;
@@ -189,7 +190,7 @@ async function compileRules(
   return { policy_epoch, settings_audit_id, own, membranes, deciding, bytes };
 }
 
-/** About what sets hold for this organization alone; those of packs are everybody's. */
+/** Approximate bytes of sets that belong to this organization alone. Pack sets are shared. */
 function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
   if (own.sources.length === 0) return 0;
   let bytes = 0;
@@ -199,7 +200,7 @@ function setsBytes(own: OwnPolicies, sets: ReadonlySet<PolicySet>): number {
   return bytes;
 }
 
-/** About what a membrane holds; only its catalogue can be large. */
+/** Approximate bytes of a membrane. Only its catalogue can be large. */
 function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
   let bytes = sum + entry_bytes;
   for (const { verb, data_classes } of action_catalogue) {
@@ -209,7 +210,7 @@ function addCatalogue(sum: number, { action_catalogue }: Membrane): number {
   return bytes;
 }
 
-/** Versions never change, so their documents are read again only when others are in force than before. */
+/** Versions never change, so documents are read only if other versions are in force. */
 async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies | undefined): Promise<OwnPolicies> {
   const inForce = await readPoliciesInForce(query, org_id);
   if (inForce.length === 0) return noPolicies;
@@ -220,10 +221,9 @@ async function readOwnPolicies(query: Query, org_id: string, kept: OwnPolicies |
 }
 
 /**
- * Keeps what was read, absence included, for as long as the state lives and there is room. `subjects` are those that have a
- * document: most intents name a target that has none, and a look at the database for each was half of what a decision cost.
- * Null: too many to list. Who asks while a document is read shares the read: after each push, hundreds of decisions under way
- * ask for the same, and the next state waited behind a transaction for each of them (0.6 s, measured).
+ * Caches documents and their absence for the life of the state, while there is room. `subjects` have a document; null:
+ * too many to list. Most intents name a target without one, and reading each took half of a decision's time. Concurrent
+ * readers share a read, because after a push hundreds of decisions need the same document.
  */
 function contextReader(
   db: Db,
@@ -239,7 +239,7 @@ function contextReader(
       const key = keyOf(subject);
       const one = rows
         .then((found) => {
-          // The subjects of one action are of different scopes.
+          // The subjects of one action have different scopes.
           const about = found.filter(({ scope }) => scope === subject.scope);
           documents.set(prefix + key, about);
           return about;

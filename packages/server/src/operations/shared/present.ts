@@ -1,4 +1,4 @@
-/** What holds now for an action: the rules, the stored facts, and whether its submitter may still submit. */
+/** Reads the current rules, the stored facts, and the state of an action's submitter. */
 import { type IntentSubmission, idPrefixes } from "@countersign/contract";
 import {
   type BlockedBy,
@@ -17,8 +17,8 @@ import { isPerson } from "../../store/people/people.ts";
 import type { OrgState } from "./node-services.ts";
 
 /**
- * Reads what holds at the moment `at` (RFC 3339, by the database's clock) for deciding an action again. Exact only under the
- * head's lock, and if `rules` are in force.
+ * Reads the state at `at` (RFC 3339, database clock) for deciding an action again. Exact only under the head's lock and
+ * if `rules` are in force.
  */
 export async function readPresent(
   query: Query,
@@ -34,7 +34,7 @@ export async function readPresent(
   return { rules, now_us, stored: storedSources(stored, now_us), for_ancestors, submitter };
 }
 
-/** Returns the stored facts of each agent above the one that acts, by its id. `read` returns the documents of one agent. */
+/** Returns the stored facts of each ancestor of the acting agent, by id. `read` returns the documents of one agent. */
 export async function storedForAncestors(
   { ancestors = [] }: MergedFacts,
   now_us: number,
@@ -45,13 +45,13 @@ export async function storedForAncestors(
   return found;
 }
 
-/** What holds now blocks the action. Names what blocks it. */
+/** Names what blocks the action now. */
 export function blockedNowFault(blocked: readonly BlockedBy[]): Fault {
   const details = blocked.map(({ policy, message }) => ({ path: "", code: "not_allowed", policy, message }));
   return new Fault("blocked_now", { details });
 }
 
-/** Returns whose stored facts are about an action. */
+/** Returns the subjects whose stored facts concern an action. */
 export function subjectsOf({ agent, action }: IntentSubmission["intent"]): ContextSubject[] {
   const subjects: ContextSubject[] = [{ scope: "org" }, { scope: "agent", agent_id: agent.id }];
   const { type, identifier } = action.target ?? {};
@@ -59,7 +59,6 @@ export function subjectsOf({ agent, action }: IntentSubmission["intent"]): Conte
   return subjects;
 }
 
-/** Returns stored documents as sources of facts. */
 export function storedSources(stored: readonly ContextFor[], now_us: number): ContextSource[] {
   return stored.map(({ scope, document, received_at, respelled }) => ({
     source: scope,
@@ -69,7 +68,7 @@ export function storedSources(stored: readonly ContextFor[], now_us: number): Co
   }));
 }
 
-/** Returns why a submitter may submit nothing now; null: it may. In open mode (`lineage_id` null) nobody can be revoked. */
+/** Returns why a submitter may not submit now; null: it may. In open mode (`lineage_id` null) nobody can be revoked. */
 async function submitterState(query: Query, org_id: string, lineage_id: string | null): Promise<Present["submitter"]> {
   if (lineage_id === null) return null;
   if (lineage_id.startsWith(idPrefixes.user)) return (await isPerson(query, org_id, lineage_id)) ? null : "removed";

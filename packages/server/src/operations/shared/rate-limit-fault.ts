@@ -1,6 +1,6 @@
 import { Fault } from "@countersign/core";
 
-/** Returns the 429 for a caller that may try again after so many seconds. Source: contract §7. */
+/** Returns the 429. Source: spec §7. */
 export function rateLimitFault(retry_after_seconds: number): Fault {
   return new Fault("rate_limit_exceeded", {
     details: [{ retry_after_seconds }],

@@ -4,8 +4,8 @@ import type { Sealer } from "../../ports.ts";
 const opened_max = 256;
 
 /**
- * Returns a sealer that caches the latest texts that it opened, because opening costs 5 µs and each delivery of a webhook opens
- * the same secret. A sealed text never changes its meaning, so the cache is never stale.
+ * Returns a sealer that caches opened texts, because opening takes 5 µs and every webhook delivery opens the same
+ * secret. A sealed text never changes its meaning.
  */
 export function remembering(sealer: Sealer): Sealer {
   const opened = new LRUCache<string, string>({ max: opened_max });

@@ -1,7 +1,7 @@
 /**
- * Stale: an operation read something that changed before the operation had the lock of the organization's head. The
- * transaction throws `Stale`, which rolls it back, and the operation runs it again with fresh data. For callers `untilFresh`
- * does so. Workers have no caller, and repeat `unlessStale` themselves.
+ * Handles stale reads: something changed between a read and the lock of the organization's head. The transaction throws
+ * `Stale`, which rolls it back, and the operation runs again. `untilFresh` does this for callers; workers, which have
+ * none, repeat `unlessStale` themselves.
  */
 
 import { Fault } from "@countersign/core";
@@ -11,16 +11,15 @@ import type { Runtime } from "../runtime.ts";
 import type { Caller } from "./caller.ts";
 import type { OrgState } from "./node-services.ts";
 
-/** Thrown in a transaction that read stale data; the message says which. */
+/** Thrown in a transaction that read stale data. The message names the data. */
 export class Stale extends Error {}
 
-/** How often an operation runs before it gives up. */
+/** Maximum of attempts. */
 export const attempts_max = 6;
 
-/** The result of a transaction that read stale data. */
 export const stale: unique symbol = Symbol("stale");
 
-/** Returns what the work returns, or `stale` if it threw `Stale`. Throws everything else. */
+/** Returns what `work` returns, or `stale` if it threw `Stale`. Rethrows everything else. */
 export async function unlessStale<T>(work: Promise<T>): Promise<T | typeof stale> {
   try {
     return await work;
@@ -30,14 +29,13 @@ export async function unlessStale<T>(work: Promise<T>): Promise<T | typeof stale
   }
 }
 
-/** The fault of an operation that was stale in every attempt. */
 export function staleEachTime(): Fault {
   return new Fault("unavailable", { internal: "stale in every attempt" });
 }
 
 /**
- * Runs `run` for the caller. While it is stale, reads the caller again and repeats. Faults: unavailable (stale in every attempt), the
- * 401 faults, and those of `run`.
+ * Runs `run`. While it is stale, reloads the caller and repeats. Faults: unavailable (stale in every attempt), the 401
+ * faults, and those of `run`.
  */
 export async function untilFresh<T>(
   { callers }: Pick<Runtime, "callers">,
@@ -53,7 +51,6 @@ export async function untilFresh<T>(
   throw staleEachTime();
 }
 
-/** What one attempt of an operation works with: a transaction, and who calls by which rules. */
 export interface Attempt {
   readonly query: Query;
   readonly caller: Caller;
@@ -66,8 +63,8 @@ export function demandCurrentKey(head: Head, caller: Pick<Caller, "auth_epoch">)
 }
 
 /**
- * Throws `Stale` if policies or membranes changed after `state` was read. A raised epoch alone is no reason, because each
- * override raises it: of many concurrent overrides, all but one would start over.
+ * Throws `Stale` if policies or membranes changed since `state` was read. A raised epoch is not enough, because each
+ * override raises it, and concurrent overrides would restart each other.
  */
 export async function demandRulesInForce(
   runtime: Pick<Runtime, "orgStates">,

@@ -1,4 +1,3 @@
-/** What a turn of the event loop may take. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { createTurns, inTurns } from "./turns.ts";
@@ -83,7 +82,7 @@ test("each holder has a line: others' large pieces come between, and do not wait
   handOn(() => done.push("b3"), 5_000, "b");
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   expect(done.slice(5)).toEqual(["b3"]);
-  // However long it took, the rest has an end.
+  // A pause has a maximum, however long the piece took.
   vi.advanceTimersByTime(250);
   await nextTurn();
   expect(done.slice(5)).toEqual(["b3", "a3"]);

@@ -1,40 +1,37 @@
-/** Turns of the event loop: how long work shares the only thread with everybody else's. */
+/** Schedules work in turns of the event loop, so that large bodies do not delay other requests. */
 
-/** A piece with more bytes is large. The work on a body grows with its values, and each value has at least two bytes. */
+/** Larger pieces are large. The work on a body grows with its values, and each value has at least two bytes. */
 const small_bytes_max = 4_096;
 
 /**
- * A piece that takes longer is long. What others ask needs several turns of the loop, so with one long piece a turn they would wait for
- * several of them.
+ * Longer pieces are long. Other requests need several turns, so one long piece per turn would delay them several times.
  */
 const long_ms = 2;
 
 /**
- * After a long piece, the next large piece of the same holder waits this many times as long as the long one took. The factor is more
- * than 1, because the work on a body is not over with its piece: it is still to be decided and stored.
+ * After a long piece, the holder's next large piece waits this many times as long. More than 1, because the body must
+ * still be decided and stored after its piece.
  */
 const rest_factor = 3;
 const rest_ms_max = 250;
 
-/** Calls `next`: at once, or after a long piece when others have had their time. */
+/** Calls `next` at once, or after a pause if the piece was long. */
 function afterPiece(took_ms: number, next: () => void): void {
   if (took_ms > long_ms) setTimeout(next, Math.min(took_ms * rest_factor, rest_ms_max));
   else next();
 }
 
-/** The large pieces of one holder. */
 interface Line {
   readonly holder: string;
   readonly waiting: (() => void)[];
-  /** A piece of it is due, or it rests after one. */
+  /** True: a piece is due, or the holder pauses after one. */
   busy: boolean;
 }
 
 /**
- * Returns a function that queues work for a holder. Each turn of the event loop runs at most `pieces_max` small pieces, in the order in
- * which they came, and one large piece, of each holder in turn. So a small piece never waits behind large ones, and a large piece
- * only behind one of each other holder. After a long piece the next large one of its holder waits. The small pieces of a turn go
- * through the same steps together, which keeps code and data in the processor's caches.
+ * Returns a function that queues work for a holder. Each turn of the event loop runs at most `pieces_max` small pieces,
+ * in their order, and one large piece, with holders in turn. So small pieces never wait behind large ones, and a large
+ * piece waits for at most one of each other holder. After a long piece, its holder's next large one pauses.
  */
 export function createTurns(pieces_max: number): (go: () => void, bytes: number, holder: string) => void {
   const small: (() => void)[] = [];
@@ -57,7 +54,7 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number,
       begun_ms = performance.now();
       line.waiting.shift()?.();
     });
-    // Runs in the same turn, right after the piece and all that it sets off at once.
+    // Runs in the same turn, right after the piece and its microtasks.
     setImmediate(() => {
       is_large_due = false;
       afterPiece(performance.now() - begun_ms, () => goOn(line));
@@ -86,7 +83,7 @@ export function createTurns(pieces_max: number): (go: () => void, bytes: number,
   };
 }
 
-/** Takes the steps one by one, each in a turn of its own. After a long step others have their time first. */
+/** Runs the steps one by one, each in its own turn, with a pause after a long step. */
 export function inTurns<R>(steps: Generator<void, R>): Promise<R> {
   return new Promise((resolve, reject) => {
     function takeStep(): void {

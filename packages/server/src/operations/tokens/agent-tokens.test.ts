@@ -1,4 +1,4 @@
-/** Which tokens prove what. Keys come over real HTTPS where they have a URL. */
+/** Keys with a URL come over real HTTPS. */
 import { limits, type TokenIssuer, tokenAlgorithms } from "@countersign/contract";
 import { networkList, us_per_second } from "@countersign/core";
 import type { JWTPayload } from "jose";
@@ -31,7 +31,7 @@ function node() {
   const rules = { allow_http: false, allow_networks: networkList(["127.0.0.0/8"]) };
   const httpOut = createHttpOut({ rules, resolve: resolveToLoopback, ca: testCertificates().ca });
   onTestFinished(() => httpOut.close());
-  // A busy machine must not look like a slow issuer.
+  // Long timeout, so that a busy machine is no slow issuer.
   const ask: typeof httpOut.ask = (to, headers, body, terms) =>
     httpOut.ask(to, headers, body, { ...terms, timeout_ms: 30_000 });
   return { clock, tokens: createAgentTokens({ clock, log: silentLog, httpOut: { ask } }) };
@@ -207,7 +207,7 @@ describe("keys by URL", () => {
     answer.status = 500;
     clock.seconds += limits.jwks_kept_seconds - 1;
     expect([await ask(key), await ask(key)]).toEqual(["proved", "proved"]);
-    expect(receiver.received).toHaveLength(2); // the failure is not tried again at once
+    expect(receiver.received).toHaveLength(2); // the failed fetch is not repeated at once
     clock.seconds += 1;
     expect(await ask(key)).toBe("keys_unreachable");
     answer.status = 200;

@@ -1,4 +1,4 @@
-/** Checks tokens of agents: JWTs of the organization's trusted issuers. Source: docs/decisions/0044, RFC 8725. */
+/** Checks agents' tokens: JWTs of trusted issuers. Source: docs/decisions/0044, RFC 8725. */
 import { limits, type TokenIssuer, type TokenProblem } from "@countersign/contract";
 import { sha256Hex, us_per_second } from "@countersign/core";
 import {
@@ -13,11 +13,10 @@ import {
 import type { AgentTokens, CheckedToken, ProvedToken } from "../shared/node-services.ts";
 import { IssuerKeys, type KeyParts } from "./issuer-keys.ts";
 
-/** The last second that a timestamp can hold: the end of the year 9999. */
+/** End of the year 9999, the largest timestamp. */
 const seconds_max = 253_402_300_799;
 const spiffe = /^spiffe:\/\/([^/]{1,255})\//;
 
-/** Creates the checks of one node. They keep the key sets that they fetch. */
 export function createAgentTokens(parts: KeyParts): AgentTokens {
   const keys = new IssuerKeys(parts);
 
@@ -62,7 +61,7 @@ class TokenRefused extends Error {
   }
 }
 
-/** Returns the issuer that the token names, before anything of the token is proved. Throws TokenRefused, and errors of jose. */
+/** Returns the issuer named by the unverified token. Throws TokenRefused, and errors of jose. */
 function issuerOf(issuers: readonly TokenIssuer[], token: string): TokenIssuer {
   if (token.length > limits.agent_token_bytes_max) throw new TokenRefused("malformed");
   const { alg } = decodeProtectedHeader(token);
@@ -76,7 +75,7 @@ function issuerOf(issuers: readonly TokenIssuer[], token: string): TokenIssuer {
   return issuer;
 }
 
-/** A token without `kid` may fit several keys. Each is tried, at most `jwks_keys_max`. */
+/** A token without `kid` may fit several keys. Tries each, at most `jwks_keys_max`. */
 async function verifiedBy(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
   try {
     return (await jwtVerify(token, keys, options)).payload;
@@ -93,7 +92,7 @@ async function verifiedBy(token: string, keys: JWTVerifyGetKey, options: JWTVeri
   }
 }
 
-/** Returns what a checked payload proves. Throws TokenRefused if a claim has a wrong form. */
+/** Returns what a verified payload proves. Throws TokenRefused (malformed claim). */
 function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
   const { exp = Number.POSITIVE_INFINITY, jti } = payload;
   const chain = chainOf(payload);
@@ -123,8 +122,8 @@ function provedBy(issuer: TokenIssuer, payload: JWTPayload): ProvedToken {
 }
 
 /**
- * Returns who acts for whom, by RFC 8693 §4.1: first the subject, then the actors in the order in which the token passed from one to
- * the next. The last one acts now. Throws TokenRefused if there are more than `delegation_chain_max`.
+ * Returns the delegation chain of RFC 8693 §4.1: the subject, then the actors in the order of delegation. The last one
+ * is the current actor. Throws TokenRefused (more than `delegation_chain_max`).
  */
 function chainOf(payload: JWTPayload): string[] {
   const actors: string[] = [];
@@ -143,13 +142,13 @@ function subjectOf(party: unknown): string {
   return sub;
 }
 
-/** Whether a claim can be a fact: a value that is no object, or a list of such values. */
+/** Returns true if a claim can be a fact: a non-object, or a list of them. */
 function isFactValue(claim: unknown): boolean {
   const values = Array.isArray(claim) ? claim : [claim];
   return values.every((value) => typeof value !== "object" || value === null);
 }
 
-/** Returns the claim with this name, or at this JSON Pointer. */
+/** Returns the claim with this name or JSON Pointer. */
 function claimAt(payload: JWTPayload, claim: string): unknown {
   const names = claim.startsWith("/") ? claim.slice(1).split("/").map(unescaped) : [claim];
   return names.reduce<unknown>(
@@ -163,7 +162,7 @@ function unescaped(name: string): string {
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Returns why a token is refused. Throws errors that are not about the token. */
+/** Returns why a token is refused. Rethrows errors that do not concern the token. */
 function problemOf(error: unknown): TokenProblem {
   if (error instanceof TokenRefused) return error.problem;
   if (error instanceof errors.JWTExpired) return "expired";

@@ -1,8 +1,8 @@
 /**
- * The keys of token issuers, as this node knows them.
+ * Caches the keys of token issuers on this node.
  *
- * A set is fetched again when it is ten minutes old, or when it lacks the key of a token, at most every 30 seconds. While its URL
- * cannot be reached, it is used until it is a day old. All who need a set at the same time share one fetch.
+ * A set is fetched again after ten minutes, or if it lacks the key of a token, at most every 30 seconds. If its URL is
+ * unreachable, the set is used for a day. Concurrent callers share one fetch.
  */
 import { limits, type TokenIssuer } from "@countersign/contract";
 import { us_per_second } from "@countersign/core";
@@ -11,18 +11,17 @@ import { LRUCache } from "lru-cache";
 import type { Clock, HttpOut, Log } from "../../ports.ts";
 import { fetchedKeys } from "./key-sets.ts";
 
-/** What fetching needs of the node. */
 export interface KeyParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly httpOut: Pick<HttpOut, "ask">;
 }
 
-/** One set that was fetched. Times are null until they happened. */
+/** A fetched set. Null: not yet. */
 interface Entry {
   keys: JWTVerifyGetKey | null;
   fetched_us: number | null;
-  /** When the last fetch ended, whatever came of it. */
+  /** End of the last fetch, successful or not. */
   tried_us: number | null;
   failed: boolean;
   fetching: Promise<void> | null;
@@ -30,11 +29,10 @@ interface Entry {
 
 const issuers_max = 1_000;
 
-/** The key sets of all organizations on one node. */
 export class IssuerKeys {
   readonly #parts: KeyParts;
   readonly #entries = new LRUCache<string, Entry>({ max: issuers_max });
-  /** jose keeps the imported keys with the function, so the function is kept. */
+  /** Caches the function, because jose caches imported keys with it. */
   readonly #pasted = new LRUCache<string, JWTVerifyGetKey>({ max: issuers_max });
 
   constructor(parts: KeyParts) {
@@ -42,8 +40,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns the keys of an issuer. Null: they cannot be fetched. `lacking`: the set that the caller got before lacks a key; then null
-   * means that there is no newer set.
+   * Returns the keys of an issuer. Null: they cannot be fetched. `lacking`: the caller's earlier set, which lacks a
+   * key; then null means that there is no newer set.
    */
   async of(
     org_id: string,
@@ -85,7 +83,7 @@ export class IssuerKeys {
     return !this.#isYounger(entry.fetched_us, limits.jwks_fresh_seconds);
   }
 
-  /** A time in the future means that the clock was set back, so nothing is known of the age. */
+  /** A time in the future means that the clock was set back, so the age is unknown. */
   #isYounger(at_us: number | null, seconds: number): boolean {
     const age_us = at_us === null ? -1 : this.#parts.clock.now_us() - at_us;
     return age_us >= 0 && age_us < seconds * us_per_second;

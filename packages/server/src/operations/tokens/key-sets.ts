@@ -1,12 +1,11 @@
-/** JSON Web Key Sets of token issuers: which keys may be in them. */
+/** Checks JSON Web Key Sets of token issuers. */
 import { createPublicKey, type JsonWebKey } from "node:crypto";
 import { limits } from "@countersign/contract";
 import { Fault, type FaultDetail } from "@countersign/core";
 import type { JSONWebKeySet } from "jose";
 
-/** Members that only private and symmetric keys have. RFC 7518 §6. */
+/** Members of private and symmetric keys only (RFC 7518 §6). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
-/** The key types of the accepted algorithms. */
 const publicTypes: ReadonlySet<unknown> = new Set(["RSA", "EC", "OKP"]);
 const modulus_bits_min = 2_048;
 
@@ -26,7 +25,7 @@ function keyProblem(key: unknown): string | null {
   }
 }
 
-/** Refuses a pasted key set that is too large or has a key that is not public. Faults: invalid_request naming each key. */
+/** Refuses a pasted key set that is too large or has a non-public key. Faults: invalid_request naming each key. */
 export function refuseUnfitKeys(jwks: Readonly<Record<string, unknown>>): void {
   const { keys } = jwks as { readonly keys?: unknown };
   const details: FaultDetail[] = [];
@@ -44,8 +43,8 @@ export function refuseUnfitKeys(jwks: Readonly<Record<string, unknown>>): void {
 }
 
 /**
- * Returns the public keys of a fetched key set. Other keys are left out, because identity providers publish keys for other uses, too.
- * Null: the text is no key set.
+ * Returns the public keys of a fetched set. Skips others, because providers publish keys for other uses. Null: not a
+ * key set.
  */
 export function fetchedKeys(text: string): JSONWebKeySet | null {
   try {

@@ -1,4 +1,4 @@
-/** What the Agent-Token of a request means for one decision, by the terms of the membrane. Source: docs/decisions/0044. */
+/** Applies a request's Agent-Token to one decision, by the membrane's terms. Source: docs/decisions/0044. */
 import { type Membrane, type TokenProblem, tokenProblems, verifiedFacts } from "@countersign/contract";
 import {
   type ContextSource,
@@ -13,21 +13,21 @@ import { type TokenUse, useToken } from "../../store/tokens/used-tokens.ts";
 import type { Runtime } from "../runtime.ts";
 import type { CheckedToken, OrgState, ProvedToken } from "../shared/node-services.ts";
 
-/** The token of one request. A batch presents its token once. */
+/** The token of one request. A batch has one token. */
 export interface PresentedToken {
-  /** Checks the token. It is checked once for each list of issuers. */
+  /** Checks the token once per list of issuers. */
   check(state: OrgState): Promise<CheckedToken>;
-  /** Whether this request may use a token that counts once. */
+  /** Returns true if this request may use a single-use token. */
   use(proved: ProvedToken): Promise<boolean>;
 }
 
-/** What a token gives to a decision: facts, or the fault that refuses the request and the facts without the token. */
+/** The facts of a token, or the fault that refuses the request, with the facts without a token. */
 export interface TokenOutcome {
   readonly facts: ContextSource | null;
   readonly refusal: Fault | null;
 }
 
-/** `used_by`: a hash that only a repetition of this request has. Null: the request has no Agent-Token header. */
+/** `used_by`: a hash that only repetitions of this request share. Null: no Agent-Token header. */
 export function presentedToken(
   { db, agentTokens }: Pick<Runtime, "db" | "agentTokens">,
   org_id: string,
@@ -55,12 +55,12 @@ export function presentedToken(
   };
 }
 
-/** Returns the hash by which a token knows the repetitions of a request: those with its Idempotency-Key and its body. */
+/** Returns the hash that identifies repetitions of a request: the same Idempotency-Key and body. */
 export function requestHash({ ids }: Pick<Runtime, "ids">, idempotency: IdempotencyRow | null): string {
   return sha256Hex(idempotency === null ? ids.next("request") : canonicalJson({ ...idempotency }));
 }
 
-/** Checks the token by the terms of a membrane. A token that counts once is used up here, before the decision commits. */
+/** Checks the token by the membrane's terms. Uses up a single-use token before the decision commits. */
 export async function tokenOutcome(
   presented: PresentedToken | null,
   state: OrgState,
@@ -77,7 +77,7 @@ export async function tokenOutcome(
   return { facts: { source: "token", document: { facts: { identity: values } }, received_us: now_us }, refusal: null };
 }
 
-/** Without a valid token, every fact that a token of some issuer may give is unknown. */
+/** Without a valid token, all facts that tokens could give are unknown. */
 async function invalidToken(
   problem: TokenProblem,
   state: OrgState,
@@ -91,7 +91,7 @@ async function invalidToken(
   return { facts, refusal: on_invalid === "unknown" ? null : refusalOf(problem) };
 }
 
-/** Keys that cannot be fetched say nothing about the token, so the client may send it again. */
+/** Unreachable keys prove nothing, so the client may retry. */
 function refusalOf(problem: TokenProblem): Fault {
   const code = problem === "keys_unreachable" ? "unavailable" : "invalid_agent_token";
   return faultAt(code, "/Agent-Token", problem, tokenProblems[problem]);

@@ -1,4 +1,4 @@
-/** Trusted issuers of agent tokens: add, list, replace, remove. Every change raises the policy epoch. Source: docs/decisions/0044. */
+/** Manages trusted issuers of agent tokens. Every change raises the policy epoch. Source: docs/decisions/0044. */
 import { limits, type TokenIssuer, type TokenIssuerInput, tokenAlgorithms } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import { auditRow } from "../../store/audit/audit.ts";
@@ -11,7 +11,7 @@ import { refuseUnfitKeys } from "./key-sets.ts";
 
 type Changing = Recording & Pick<Runtime, "httpOut">;
 
-/** Adds an issuer. Faults: invalid_request, webhook_url_refused, already_exists (issuer, or too many), those of refuseEnded. */
+/** Faults: invalid_request, webhook_url_refused, already_exists (issuer, or too many), those of refuseEnded. */
 export async function addTokenIssuer(
   runtime: Changing,
   caller: KnownCaller,
@@ -25,7 +25,7 @@ export function listTokenIssuers({ db }: Pick<Runtime, "db">, { org_id }: KnownC
   return db.tenant(org_id, (query) => readTokenIssuers(query, org_id));
 }
 
-/** Replaces an issuer as a whole. Faults: those of addTokenIssuer, not_found. */
+/** Replaces all fields of an issuer. Faults: those of addTokenIssuer, not_found. */
 export async function replaceTokenIssuer(
   runtime: Changing,
   caller: KnownCaller,
@@ -35,7 +35,7 @@ export async function replaceTokenIssuer(
   return write(runtime, caller, input, issuer_id);
 }
 
-/** Removes an issuer; no decision committed afterwards rests on its tokens. Faults: not_found, those of refuseEnded. */
+/** Removes an issuer. No later commit uses its tokens. Faults: not_found, those of refuseEnded. */
 export async function removeTokenIssuer(
   { db, clock, ids }: Recording,
   caller: KnownCaller,
@@ -61,7 +61,7 @@ export async function removeTokenIssuer(
   );
 }
 
-/** `replaced`: the id of the issuer that is replaced; null: a new one is added. */
+/** `replaced`: id of the issuer to replace; null: add one. */
 async function write(
   { db, clock, ids, httpOut }: Changing,
   caller: KnownCaller,
@@ -100,7 +100,7 @@ async function write(
   return token_issuer;
 }
 
-/** Faults: invalid_request for what the schema cannot say. */
+/** Faults: invalid_request for what the schema cannot check. */
 function refuseWrongChoices({ issuer, trust_domain, jwks_url, jwks, claims = {} }: TokenIssuerInput): void {
   if ((issuer === undefined) === (trust_domain === undefined))
     throw faultAt("invalid_request", "/issuer", "not_allowed", "Give exactly one of issuer and trust_domain.");
@@ -117,7 +117,7 @@ function refuseWrongChoices({ issuer, trust_domain, jwks_url, jwks, claims = {} 
   if (jwks !== undefined) refuseUnfitKeys(jwks);
 }
 
-/** Two issuers with one name would make it unclear whose keys count. Faults: already_exists. */
+/** Refuses a second issuer of one name, because its keys would be ambiguous. Faults: already_exists. */
 function refuseKnown(others: readonly TokenIssuer[], { issuer, trust_domain }: TokenIssuer): void {
   const { token_issuers_per_organization_max } = limits;
   if (others.length >= token_issuers_per_organization_max) {

@@ -1,4 +1,3 @@
-/** What is deleted for its age, at each edge of it, and what never is. Source: decision 0021. */
 import { limits } from "@countersign/contract";
 import { formatTimestampUs } from "@countersign/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";

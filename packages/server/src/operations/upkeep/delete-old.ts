@@ -1,4 +1,4 @@
-/** Deletes rows that are no longer needed, page by page. Source: decision 0021. */
+/** Deletes expired rows, page by page. Source: decision 0021. */
 import { limits } from "@countersign/contract";
 import type { Db } from "../../ports.ts";
 import { deleteOldTokens } from "../../store/people/person-tokens.ts";
@@ -16,7 +16,7 @@ import {
   readAgeLimit,
 } from "../../store/upkeep/old-rows.ts";
 
-/** Kinds of rows that are deleted for their age. */
+/** Kinds of rows that expire. */
 export type Aging =
   | "delivery"
   | "idempotency_key"
@@ -28,37 +28,36 @@ export type Aging =
   | "reviewer_time"
   | "token_use";
 
-/** Where a pass ended among the deliveries. */
+/** Position in the deliveries at the end of a pass. */
 export interface PassEnd {
   readonly org_id: string;
-  /** The last delivery that was looked at. */
+  /** The last checked delivery. */
   readonly delivery_id: string;
 }
 
-/** How a pass is made. */
 export interface AgingTerms {
-  /** Days for which delivered and cancelled deliveries are kept. */
+  /** For delivered and cancelled deliveries. */
   readonly deliveries_kept_days: number;
-  /** Rows that one transaction looks at, and transactions for one kind in a pass. The rest is left for the next pass. */
+  /** Rows per transaction; `pages_max`: transactions per kind and pass. The next pass continues. */
   readonly rows_max: number;
   readonly pages_max: number;
-  /** Asked between transactions. */
+  /** Called between transactions. */
   readonly stopped: () => boolean;
   readonly deleted: (what: Aging, rows: number) => void;
 }
 
-/** The terms that are the same on every node: 100,000 rows of a kind in a pass, a few milliseconds a page. */
+/** Same on every node: 100,000 rows per kind and pass, a few milliseconds per page. */
 export const agingPages = { rows_max: 500, pages_max: 200 } as const;
 
-/** Kept an hour longer than promised: a key has the time of the node that wrote it, whose clock may be behind the database's. */
+/** One hour longer than promised, because a key's time is that of its node, whose clock may be behind. */
 const idempotency_kept_hours = limits.idempotency_kept_hours_min + 1;
-/** Figures of pace look back 30 days, and no review is open for longer. */
+/** Pace figures cover 30 days, and no review is open longer. */
 const reviewer_times_kept_days = 31;
 const start: PassEnd = { org_id: "", delivery_id: "" };
 
 /**
- * Makes one pass over everything that ages, by the database's time. Two nodes at once share the work. Returns where among the
- * deliveries the next pass must continue: from the start it would only ever see the failed ones, which are kept.
+ * Makes one pass over all expired rows, by database time. Concurrent nodes share the work. Returns where the next pass
+ * continues in the deliveries; otherwise it would only meet failed ones, which are kept.
  */
 export async function deleteOld(
   { db }: { readonly db: Db },
@@ -89,12 +88,12 @@ async function pages(terms: AgingTerms, what: Aging, deletePage: () => Promise<n
   }
 }
 
-/** Pages through the organizations. Each page is of one organization, and the pages of a pass are bounded over all. */
+/** Each page covers one organization. The limit of pages applies to all together. */
 async function deleteSettled(db: Db, terms: AgingTerms, from: PassEnd): Promise<PassEnd> {
   const { deliveries_kept_days, pages_max, rows_max } = terms;
   const [age, organizations] = await db.system(async (query) => {
     const limit = await readAgeLimit(query, deliveries_kept_days * 24);
-    // One more than the pages can reach, so that the pass knows where the next one begins.
+    // One more than the pages, so that the pass knows where the next one begins.
     return [limit, await organizationsWithOldDeliveries(query, limit, from.org_id, pages_max + 1)] as const;
   });
   let pages_left = pages_max;

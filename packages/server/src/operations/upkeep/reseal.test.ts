@@ -1,4 +1,4 @@
-/** Every sealed place under a change of the master key, beside two nodes that seal with different keys. Source: decision 0019. */
+/** Changes the master key with two nodes that seal with different keys. Source: decision 0019. */
 
 import { networkList } from "@countersign/core";
 import { Secret, TOTP } from "otpauth";
@@ -25,7 +25,7 @@ const [id_a, id_b] = [masterKeyId(key_a), masterKeyId(key_b)];
 const [former, current] = [createSealer(key_a, [key_b]), createSealer(key_b, [key_a])];
 const ignore = () => undefined;
 
-/** Sums over all places: texts by key, and those that no key opens. */
+/** Sums texts over all places: by key, and unreadable ones. */
 async function needed(db: Parameters<typeof sealedStatus>[0]["db"], ring: KeyRing, rows_at_once?: number) {
   const sums: Record<string, number> = {};
   for (const { by_key, unreadable, total } of await sealedStatus({ db, ring }, rows_at_once)) {
@@ -49,7 +49,7 @@ test("every column of the schema that holds sealed texts is a place", async () =
     "single_sign_on.secret_sealed",
     "webhooks.secret_sealed",
   ]);
-  // Beside them a member of a JSON column: begun logins.
+  // One more: a member of a JSON column, for started logins.
   expect(sealedPlaces).toHaveLength(columns.length + 1);
 });
 
@@ -71,7 +71,7 @@ describe("beside two nodes of which one still seals with the former key", () => 
       timestamp: Date.now() + shift_seconds * 1000,
     });
 
-  /** Makes one of everything sealed that the API makes, at this node. */
+  /** Creates one of each sealed text through the API of this node. */
   async function madeAt(url: string, hook: string) {
     const org = await pulling(database, url);
     const webhook = { url: hook, event_types: ["decision.blocked"] };
@@ -84,12 +84,12 @@ describe("beside two nodes of which one still seals with the former key", () => 
     const code = codeAt(secret, 0);
     const confirm = { cookie: person.cookie, body: { code } };
     expect((await nodes.send("POST", "/v1/auth/totp/confirm", confirm, url)).status).toBe(200);
-    /** Shows at another node that all of it opens there. */
+    /** Shows that another node can open all of them. */
     const proveAt = async (base: string) => {
       const asked = await org.submit({}, base);
       expect((await outcome(org, asked, base)).unknown).toMatchObject([{ path: missing, reason: "source_invalid" }]);
       const login = await nodes.send("POST", "/v1/auth/login", { body: { email: person.email, password } }, base);
-      // The next one is taken too; the one before would be void if the period ended on its way.
+      // Uses the next code, which is also valid; the previous one could expire meanwhile.
       const body = { code: codeAt(secret, 30) };
       const verified = await nodes.send("POST", "/v1/auth/mfa/verify", { cookie: login.cookie as string, body }, base);
       expect(verified.json.session).toMatchObject({ mfa_required: false });
@@ -97,7 +97,7 @@ describe("beside two nodes of which one still seals with the former key", () => 
     return { org, proveAt };
   }
 
-  /** What takes a provider or a slow mail server to make. */
+  /** Writes sealed texts that would need a provider or a slow mail server. */
   async function writeByHand(org_id: string, sealer: KeyRing, n: number): Promise<void> {
     const hash = String(n).padStart(64, "0");
     await database.db.system(async (query) => {
@@ -190,7 +190,7 @@ describe("one place", () => {
     const overtaken: Parameters<typeof resealAll>[0] = {
       ring: { ...current, seal },
       db: {
-        // The other writer comes between the two statements of the first batch.
+        // The other writer runs between the two statements of the first batch.
         system: (work) =>
           db.system((query) =>
             work(async (text, params) => {
@@ -214,7 +214,7 @@ describe("one place", () => {
     const lost = createSealer(key_c).seal("lost", contextOf(2));
     await db.query("update webhooks set secret_sealed = $1 where webhook_id = 'wh_2'", [lost]);
     expect(await needed(db, current)).toEqual({ [id_a]: 2, none: 1 });
-    // Most open: that is a damaged value, and no missing key.
+    // Most texts open, so a value is damaged and no key is missing.
     expect(await unreadablePlaces({ db, ring: current })).toEqual([]);
     const [webhooks] = await resealAll({ db, ring: current }, ignore, 1);
     expect(webhooks).toEqual({ place: "webhooks", resealed: 2, unreadable: 1 });

@@ -1,6 +1,6 @@
 /**
- * Reseals everything with the current master key while nodes run. No list says what is left to do: a text that names
- * another key is left. So the next run finishes an interrupted one. Source: decision 0019.
+ * Reseals all texts with the current master key while nodes run. Progress is not stored: texts that name another key
+ * are left to do, so the next run resumes. Source: decision 0019.
  */
 import type { Db, KeyRing } from "../../ports.ts";
 import { sourceSecretContext } from "../../store/context/context-source.ts";
@@ -18,36 +18,34 @@ import { clientSecretContext } from "../people/single-sign-on.ts";
 import { startedContext } from "../people/single-sign-on-login.ts";
 import { totpContext } from "../people/totp.ts";
 
-/** Which keys the sealed texts of one place need. */
+/** The keys that one place needs. */
 export interface SealedCount {
   readonly place: SealedPlace;
   readonly total: number;
-  /** Texts by the name of the key that opens them. */
+  /** Number of texts by key name. */
   readonly by_key: Readonly<Record<string, number>>;
-  /** Opened by no key that is set here. */
+  /** Texts that no configured key opens. */
   readonly unreadable: number;
 }
 
-/** What was done in one place so far. */
 export interface Resealed {
   readonly place: SealedPlace;
   readonly resealed: number;
-  /** Not touched, because no key that is set here opens it. */
+  /** Unchanged, because no configured key opens them. */
   readonly unreadable: number;
 }
 
-/** The key that seals, and the database. */
 export interface ResealParts {
   readonly db: Pick<Db, "system">;
   readonly ring: KeyRing;
 }
 
-/** Rows that one transaction holds while others may want them. */
+/** Rows that one transaction locks. */
 const batch_rows = 100;
-/** A node that still seals with a former key makes new work for ever; `sealedStatus` tells what is left. */
+/** Limits runs, because a node with a former key creates new work constantly. `sealedStatus` shows the rest. */
 const runs_max = 3;
 
-/** What each place seals its texts under. Source: the operations that do. */
+/** Sealing context of each place, as used by its operations. */
 function contextOf(place: SealedPlace, { key }: SealedText): string {
   const [first = "", second = ""] = key;
   switch (place) {
@@ -68,7 +66,7 @@ function contextOf(place: SealedPlace, { key }: SealedText): string {
   }
 }
 
-/** Which master keys the sealed texts need, place by place. Texts that name the current key are counted and not opened. */
+/** Returns the needed master keys by place. Texts of the current key are counted without opening. */
 export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = batch_rows): Promise<SealedCount[]> {
   const counts: SealedCount[] = [];
   for (const place of sealedPlaces) {
@@ -94,10 +92,10 @@ export async function sealedStatus({ db, ring }: ResealParts, rows_at_once = bat
   return counts;
 }
 
-/** Of these a loss would only be noticed when somebody needs them. */
+/** Places where a missing key would be noticed late. */
 const lasting = ["webhooks", "context_sources", "single_sign_on", "second_factors"] as const;
 
-/** The places where none of the first texts that do not name the current key opens: as a rule, a key is missing here. */
+/** Returns the places where none of the first texts of other keys opens. Usually a key is missing. */
 export async function unreadablePlaces({ db, ring }: ResealParts): Promise<SealedPlace[]> {
   const found: SealedPlace[] = [];
   for (const place of lasting) {
@@ -110,8 +108,8 @@ export async function unreadablePlaces({ db, ring }: ResealParts): Promise<Seale
 }
 
 /**
- * Reseals each text that names another key than the current one, in small transactions. A text that changed meanwhile
- * is read again. Texts that no key opens stay as they are and are counted. `progress` hears of every transaction.
+ * Reseals all texts of other keys, in small transactions. A text that changed meanwhile is read again. Unreadable texts
+ * stay and are counted. `progress` is called after every transaction.
  */
 export async function resealAll(
   parts: ResealParts,
@@ -143,7 +141,6 @@ interface Run {
   passed_over: number;
 }
 
-/** From the first row of a place to its last. */
 async function resealOnce(
   { db, ring }: ResealParts,
   place: SealedPlace,
@@ -170,12 +167,12 @@ async function resealOnce(
   }
 }
 
-/** Null: no key that is set here opens it. */
+/** Null: no configured key opens it. */
 function resealedColumn(ring: KeyRing, place: SealedPlace, text: SealedText) {
   const context = contextOf(place, text);
   if (ring.openedBy(text.sealed, context) === null) return null;
   const sealed = ring.seal(ring.open(text.sealed, context), context);
   const { key, stored } = text;
-  // Sealed texts need no escapes in JSON, and a column holds its own once: the rest stays byte for byte.
+  // Sealed texts need no JSON escapes and occur once, so the rest of the column stays byte-identical.
   return { key, stored, replaced: stored.replace(text.sealed, () => sealed) };
 }

@@ -1,4 +1,3 @@
-/** What waits to leave the service, as metrics tell it. */
 import { expect, test } from "vitest";
 import { timers } from "../../edge/timers.ts";
 import { backlog_counted_max } from "../../store/upkeep/backlog.ts";
@@ -8,7 +7,7 @@ import { createBacklogWatch } from "./watch-backlog.ts";
 
 const { db } = await testDatabase();
 
-/** Writes events that nobody hears of: as many as asked. */
+/** Writes events that no webhook subscribes to. */
 const addEvents = (org_id: string, count: number) =>
   db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)

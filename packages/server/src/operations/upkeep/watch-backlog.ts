@@ -3,10 +3,10 @@ import { countExpiringKeys } from "../../store/keys/key-expiry.ts";
 import { type Backlog, countBacklog } from "../../store/upkeep/backlog.ts";
 import { oneLook } from "../shared/one-look.ts";
 
-/** Metrics are looked at most of all when the database does not answer: they do not wait for it longer than this. */
+/** Short, because metrics are most needed when the database does not answer. */
 const wait_ms = 1_000;
 
-/** Counts the backlog, one count at a time. Null: it could not be counted, or not in time. */
+/** Counts the backlog, one count at a time. Null: the count failed or was late. */
 export function createBacklogWatch(
   db: Pick<Db, "queued">,
   timers: Timers,
@@ -20,7 +20,7 @@ export function createBacklogWatch(
   );
 }
 
-/** Counts the keys that are about to expire, one count at a time. Null: they could not be counted, or not in time. */
+/** Counts keys that expire soon, one count at a time. Null: the count failed or was late. */
 export function createExpiryWatch(
   db: Pick<Db, "queued">,
   timers: Timers,

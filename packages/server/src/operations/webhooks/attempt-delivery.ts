@@ -1,4 +1,3 @@
-/** One attempt of one leased delivery. */
 import { limits } from "@countersign/contract";
 import { type AttemptResult, deliveryFailureText, deliveryHeaders } from "@countersign/core";
 import type { Clock } from "../../ports.ts";
@@ -6,12 +5,12 @@ import type { LeasedDelivery } from "../../store/webhooks/delivery-queue.ts";
 import { secretContext } from "../../store/webhooks/webhooks.ts";
 import type { Runtime } from "../runtime.ts";
 
-/** The outcome of one lease. The deliverer makes an attempt, and the settler makes a settlement of it. */
+/** The outcome of one lease, from the deliverer to the settler. */
 export interface Attempt {
   readonly leased: LeasedDelivery;
-  /** When the attempt began, in microseconds since 1970. */
+  /** Start, in microseconds since 1970. */
   readonly at_us: number;
-  /** Null: nothing was sent, because the webhook is gone or the third attempt was lost. `error` null: the receiver took it. */
+  /** Null: nothing was sent, because the webhook is gone or the third attempt was lost. `error` null: delivered. */
   readonly result: (AttemptResult & { readonly duration_ms: number }) | null;
 }
 
@@ -22,8 +21,8 @@ const unsealable = {
 };
 
 /**
- * Sends the delivery once; holds no transaction. Sends nothing if the webhook is gone, or if the lease of the third
- * attempt ran out.
+ * Sends the delivery once, without a transaction. Sends nothing if the webhook is gone, or if the lease of the third
+ * attempt expired.
  */
 export async function attemptDelivery(
   { clock, sealer, httpOut }: Pick<Runtime, "clock" | "sealer" | "httpOut">,
@@ -39,14 +38,14 @@ export async function attemptDelivery(
   try {
     secret = sealer.open(secret_sealed, secretContext(org_id, webhook_id));
   } catch {
-    // The attempt's record shows this failure to the organization.
+    // The organization sees this failure in the attempt's record.
     return { leased, at_us, result: unsealable };
   }
   const headers = deliveryHeaders({ delivery_id, event_type, body, manual_retry }, secret, at_us);
   return { leased, at_us, result: await httpOut.post(url, headers, body) };
 }
 
-/** Returns the attempt that began at `at_us` as interrupted, because the service stops before the attempt ends. */
+/** Returns an interrupted attempt, because the service stops. */
 export function interruptedAttempt(
   { clock }: { readonly clock: Clock },
   leased: LeasedDelivery,

@@ -10,9 +10,8 @@ import type { Runtime } from "../runtime.ts";
 import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 
 /**
- * Replaces the given settings. Switched off, its pending deliveries end cancelled and it gets nothing more; switched on
- * again, it gets what happens from then on. A new URL is used from the next attempt on.
- * Faults: not_found, unknown_event_type, webhook_url_refused.
+ * Replaces the given settings. Deactivating cancels pending deliveries; events meanwhile are never sent. The next
+ * attempt uses a new URL. Faults: not_found, unknown_event_type, webhook_url_refused.
  */
 export async function changeWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "httpOut">,
@@ -30,7 +29,7 @@ export async function changeWebhook(
   };
   const at = formatTimestampUs(runtime.clock.now_us());
   return runtime.db.tenant(org_id, async (query) => {
-    // Deliveries before the head, as settling does: two transactions never wait for each other in a circle.
+    // Lock deliveries before the head, like settling, to avoid deadlocks.
     if (change.active !== undefined)
       await cancelDeliveries(query, org_id, [webhook_id], { unless_active: change.active });
     let after: StoredWebhook | undefined;
@@ -39,14 +38,14 @@ export async function changeWebhook(
       const before = await lockWebhook(query, org_id, webhook_id);
       if (before === undefined) throw new Fault("not_found");
       after = { ...before, ...wanted };
-      // What changes nothing makes no decision stale, and is nothing to look up later.
+      // An unchanged webhook must not make decisions stale.
       if (isDeepStrictEqual(after, before)) return null;
       await updateWebhook(query, after);
       const webhooks_delta = Number(after.active) - Number(before.active);
       const audit = [
         auditRow(runtime.ids, { intent_id: null, at, actor, type: "webhook_changed", data: { webhook_id, ...wanted } }),
       ];
-      // Decisions tell only of what somebody hears.
+      // Decisions write events only for subscribed types.
       const hears_anew = webhooks_delta !== 0 || change.event_types !== undefined;
       return { audit, webhooks_delta, raise: hears_anew ? ["policy"] : [] };
     });

@@ -7,7 +7,7 @@ import { deleteWebhooks } from "../../store/webhooks/webhooks.ts";
 import { type KnownCaller, refuseEnded } from "../people/caller-ended.ts";
 import type { Recording } from "../runtime.ts";
 
-/** Deletes a webhook; its pending deliveries end cancelled. Faults: not_found, those of refuseEnded. Source: contract §4. */
+/** Deletes a webhook and cancels its pending deliveries. Faults: not_found, those of refuseEnded. Source: spec §4. */
 export async function deleteWebhook(runtime: Recording, caller: KnownCaller, webhook_id: string): Promise<void> {
   const { org_id } = caller;
   await runtime.db.tenant(org_id, async (query) => {
@@ -22,8 +22,8 @@ export async function deleteWebhook(runtime: Recording, caller: KnownCaller, web
 }
 
 /**
- * Deletes webhooks under the head's lock. Their pending deliveries are cancelled before. Returns the changes for the head, with a row
- * for the audit trail for each webhook that was there.
+ * Deletes webhooks under the head's lock. Their pending deliveries must be cancelled before. Returns the head's
+ * changes, with an audit row for each existing webhook.
  */
 export async function deletedWebhooks(
   runtime: Pick<Recording, "clock" | "ids">,

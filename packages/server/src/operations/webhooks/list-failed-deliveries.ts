@@ -6,7 +6,7 @@ import type { Caller } from "../shared/caller.ts";
 
 const isDelivery = idPlace("delivery");
 
-/** Deliveries that no attempt brought home, newest first. Faults: invalid_request (cursor). Source: contract §2.4. */
+/** Lists failed deliveries, newest first. Faults: invalid_request (cursor). Source: spec §2.4. */
 export async function listFailedDeliveries(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,

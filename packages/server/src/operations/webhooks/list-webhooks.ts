@@ -5,7 +5,7 @@ import type { Caller } from "../shared/caller.ts";
 
 const isWebhook = idPlace("webhook");
 
-/** The organization's webhooks, secrets masked, newest first. Faults: invalid_request (cursor). Source: contract §4. */
+/** Lists webhooks with masked secrets, newest first. Faults: invalid_request (cursor). Source: spec §4. */
 export async function listWebhooks(
   runtime: Pick<Runtime, "db">,
   caller: Pick<Caller, "org_id">,

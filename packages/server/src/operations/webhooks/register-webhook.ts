@@ -1,4 +1,3 @@
-/** New webhooks. Source: contract §4. */
 import { limits, secret_mask, type Webhook, type WebhookInput } from "@countersign/contract";
 import { type Fault, faultAt, formatTimestampUs } from "@countersign/core";
 import type { Query } from "../../ports.ts";
@@ -14,9 +13,9 @@ import { hrefOf, subscribedTypes } from "./webhook-events.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 /**
- * Registers a webhook. The first answer is the only one that shows its secret; a repetition under the same Idempotency-Key shows
- * `***` in its place. Raises the policy epoch: decisions in flight are made again and carry their event.
- * Faults: unknown_event_type, webhook_url_refused, not_found (escalation), already_exists (100 webhooks), idempotency_conflict.
+ * Registers a webhook. Only the first answer shows the secret; a repetition under the same Idempotency-Key shows `***`.
+ * Raises the policy epoch, so that decisions in flight are made again with their event. Faults: unknown_event_type,
+ * webhook_url_refused, not_found (escalation), already_exists (100 webhooks), idempotency_conflict.
  */
 export async function registerWebhook(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer" | "httpOut">,
@@ -26,7 +25,7 @@ export async function registerWebhook(
 ): Promise<OnceAnswer<Webhook>> {
   const { ids, sealer } = runtime;
   const { org_id, actor } = caller;
-  // Asked outside the transaction, refused inside: what was registered is shown again, also under other settings.
+  // Check outside the transaction, refuse inside, because a replay must work even under other settings.
   const verdict = await runtime.httpOut.check(input.url);
   const event_types = subscribedTypes(input.event_types, verdict);
   const terms = { operation: "registerWebhook", idempotency_key, request: input };

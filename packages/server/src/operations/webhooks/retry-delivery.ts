@@ -17,10 +17,9 @@ import type { Caller } from "../shared/caller.ts";
 import { idempotent } from "../shared/idempotent.ts";
 
 /**
- * Sends a failed delivery again, as a new delivery with three attempts of its own: receivers skip repeated ids. Its data
- * names the failed delivery at the start of the chain. A hundred clicks at once are one retry: while one is under way,
- * the next is refused. Faults: not_found, state_conflict (not failed, a retry is under way, or its webhook is gone or
- * inactive), idempotency_conflict. Source: contract §2.4.
+ * Retries a failed delivery as a new delivery with three attempts, because receivers skip repeated ids. Its data names
+ * the first delivery of the chain. Only one retry of a chain can be pending. Faults: not_found, state_conflict (not
+ * failed, a retry is pending, or its webhook is gone or inactive), idempotency_conflict. Source: spec §2.4.
  */
 export async function retryDelivery(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -57,17 +56,20 @@ async function retryOnce(
   return insertRetry(runtime, query, org_id, failed);
 }
 
-/** Whether there is the webhook and it is switched on; under the head's lock that holds until the transaction ends. */
+/**
+ * Returns true if the webhook exists and is active. Under the head's lock this stays true until the end of the
+ * transaction.
+ */
 export async function isActive(query: Query, org_id: string, webhook_id: string): Promise<boolean> {
   return (await readWebhook(query, org_id, webhook_id))?.active === true;
 }
 
-/** The first delivery of the chain of retries that this one belongs to. */
+/** Returns the id of the first delivery in the chain. */
 export function startOf({ original_delivery_id, delivery_id }: Delivery): string {
   return original_delivery_id ?? delivery_id;
 }
 
-/** Writes the retry of a failed delivery whose chain is locked. */
+/** Writes the retry of a failed delivery. Its chain must be locked. */
 export async function insertRetry(
   runtime: Pick<Runtime, "clock" | "ids">,
   query: Query,
@@ -92,7 +94,7 @@ export async function insertRetry(
   return { ...shown, status: "pending", ...untried };
 }
 
-/** What the audit trail says of a retry. It is written last: until then nobody's decisions wait for the head. */
+/** Returns the audit row. Write it last, because it locks the head. */
 export function retriedRow(
   { ids }: Pick<Runtime, "ids">,
   { actor }: Pick<Caller, "actor">,

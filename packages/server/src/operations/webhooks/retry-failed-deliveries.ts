@@ -9,9 +9,9 @@ import { listFailedDeliveries } from "./list-failed-deliveries.ts";
 import { insertRetry, isActive, retriedRow, startOf } from "./retry-delivery.ts";
 
 /**
- * Retries a page of failed deliveries, each as `retryDelivery` does. It leaves out deliveries of inactive webhooks, and those
- * with a retry that was not cancelled. So a walk over all pages sends each event once to each webhook, even if a page is
- * requested twice. Faults: invalid_request (cursor), unavailable (stale each time).
+ * Retries a page of failed deliveries like `retryDelivery`. Skips inactive webhooks and deliveries with an uncancelled
+ * retry. So a walk over all pages sends each event once to each webhook, even if a page is requested twice. Faults:
+ * invalid_request (cursor), unavailable (stale each time).
  */
 export async function retryFailedDeliveries(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "deliveries">,
@@ -25,13 +25,13 @@ export async function retryFailedDeliveries(
     await lockDeliveries(query, org_id, last.map(startOf));
     const active = new Map<string, boolean>();
     const retries: Delivery[] = [];
-    // Reads one after another, because a body may have megabytes.
+    // Reads one by one, because a body may have megabytes.
     for (const { delivery_id, webhook_id } of last) {
       if (!active.has(webhook_id)) active.set(webhook_id, await isActive(query, org_id, webhook_id));
       const failed = active.get(webhook_id) ? await readDelivery(query, org_id, delivery_id) : undefined;
-      // Another request may have retried it before this one had the lock.
+      // Another request may have retried it before the lock.
       if (failed === undefined || !isLast(failed)) continue;
-      // A retry by a node with a late clock may come before a cancelled one in the order.
+      // A node with a late clock may have written a retry that sorts before a cancelled one.
       if (await retryIsPending(query, org_id, startOf(failed))) continue;
       retries.push(await insertRetry(runtime, query, org_id, failed));
     }
@@ -52,7 +52,7 @@ export async function retryFailedDeliveries(
   throw staleEachTime();
 }
 
-/** Whether the delivery has no retry, or only cancelled ones. */
+/** Returns true if the delivery has no retry, or only cancelled ones. */
 function isLast({ latest_retry }: Delivery): boolean {
   return latest_retry === null || latest_retry.status === "cancelled";
 }

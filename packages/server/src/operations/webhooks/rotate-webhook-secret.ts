@@ -7,8 +7,8 @@ import type { Runtime } from "../runtime.ts";
 import { newWebhookSecret } from "./webhook-secret.ts";
 
 /**
- * Gives a webhook a new signing secret; the answer is the only one that shows it. Attempts that begin from then on are signed with
- * it, those of older deliveries too. Faults: not_found.
+ * Replaces the signing secret; only this answer shows the new one. All later attempts use it, including those of older
+ * deliveries. Faults: not_found.
  */
 export async function rotateWebhookSecret(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "sealer">,

@@ -1,4 +1,4 @@
-/** Settles attempts: computes the delivery's new status and the next attempt, and writes both with an audit row. */
+/** Computes each delivery's status and next attempt, and writes both with an audit row. */
 import { limits } from "@countersign/contract";
 import { afterAttempt, deliveryFailureText, formatTimestampUs } from "@countersign/core";
 import type { Ids } from "../../ports.ts";
@@ -15,9 +15,8 @@ import type { Attempt } from "./attempt-delivery.ts";
 type Outcome = Omit<Settlement, "audit">;
 
 /**
- * Computes the status of the delivery after the attempt, and the wait before the next one. If nothing was sent, the delivery
- * ends: as failed if the third attempt was lost, else as cancelled. `waits_ms` replaces the 5 s and 25 s of the contract (tests
- * only).
+ * Computes the status after the attempt, and the wait before the next one. If nothing was sent, the delivery ends:
+ * failed if the third attempt was lost, else cancelled. `waits_ms` replaces the 5 s and 25 s of the spec (tests only).
  */
 export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: readonly number[]): Outcome {
   const { delivery_id, number } = leased;
@@ -43,7 +42,7 @@ export function settlementOf({ leased, at_us, result }: Attempt, waits_ms?: read
   };
 }
 
-/** Returns a record for each of the `begun` attempts. An attempt that nobody settled was interrupted: its process was killed. */
+/** Returns a record for each of the `begun` attempts. A missing one was interrupted because its process was killed. */
 function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: string): AttemptRecord[] {
   return Array.from({ length: begun }, (_, index) => {
     const number = index + 1;
@@ -53,8 +52,8 @@ function withoutGaps(outcomes: readonly AttemptRecord[], begun: number, at: stri
 }
 
 /**
- * Settles attempts of one organization in one transaction, with the rows `delivered` and `delivery_failed` of its audit
- * trail. If a newer lease of the delivery exists, its settlement changes nothing. Returns all settlements.
+ * Settles attempts of one organization in one transaction, with audit rows `delivered` and `delivery_failed`. If a
+ * newer lease exists, the settlement changes nothing. Returns all settlements.
  */
 export async function settleAttempts(
   { db, clock, ids }: Pick<Runtime, "db" | "clock" | "ids">,

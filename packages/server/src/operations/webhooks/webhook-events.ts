@@ -1,12 +1,12 @@
 import { type EventType, eventTypeNames } from "@countersign/contract";
 import { clipText, Fault, type FaultDetail } from "@countersign/core";
 
-// A set of names, not a look into the table: "constructor" is in every object.
+// A set, because a look-up in an object would find "constructor".
 const names: ReadonlySet<string> = new Set(eventTypeNames);
 
 /**
- * The names without repetitions; all of them when none are given. A URL that is refused is told beside unknown ones.
- * Faults: unknown_event_type. Source: contract §4.
+ * Returns the unique names; without input, all. Reports a refused URL together with unknown names. Faults:
+ * unknown_event_type. Source: spec §4.
  */
 export function subscribedTypes(wanted: readonly string[] | undefined, url: UrlVerdict | undefined): EventType[] {
   if (wanted === undefined) return [...eventTypeNames];
@@ -28,15 +28,15 @@ export function subscribedTypes(wanted: readonly string[] | undefined, url: UrlV
   return [...new Set(wanted as readonly EventType[])];
 }
 
-/** What the guard says of a URL. */
+/** Result of the check of a URL. */
 type UrlVerdict = { readonly href: string } | { readonly refused: string };
 
-/** The URL in the one spelling to store. Faults: webhook_url_refused. */
+/** Returns the normalized URL to store. Faults: webhook_url_refused. */
 export async function acceptedUrl(httpOut: { check(url: string): Promise<UrlVerdict> }, url: string): Promise<string> {
   return hrefOf(await httpOut.check(url));
 }
 
-/** As `acceptedUrl`, where the guard was asked before. */
+/** Does the same for an already checked URL. */
 export function hrefOf(verdict: UrlVerdict): string {
   if ("href" in verdict) return verdict.href;
   throw new Fault("webhook_url_refused", { details: [refusalOf(verdict)] });

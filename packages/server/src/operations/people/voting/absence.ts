@@ -1,4 +1,4 @@
-/** Absences: a person is away for a time, and a delegate stands in. See docs/reference/reviews.md. */
+/** Sets absences of people and their delegates. See docs/reference/reviews.md. */
 import { type Absence, type AbsenceInput, roleMeets } from "@countersign/contract";
 import { Fault, faultAt, formatTimestampUs, isReached } from "@countersign/core";
 import type { Query } from "../../../ports.ts";
@@ -14,9 +14,9 @@ import { refuseEnded } from "../caller-ended.ts";
 import { identityOf } from "../identity.ts";
 
 /**
- * Sets when a person is away, and who stands in, in place of an earlier absence. A delegate whom an admin names votes in place of the
- * absent person. Faults: forbidden (neither that person nor an admin), not_found, invalid_request (times, a delegate who may not
- * decide), those of refuseEnded.
+ * Sets a person's absence and delegate, in place of an earlier absence. Only a delegate named by an admin votes in the
+ * absent person's place. Faults: forbidden (neither that person nor an admin), not_found, invalid_request (times, a
+ * delegate who may not decide), those of refuseEnded.
  */
 export async function setAbsence(
   runtime: Recording,
@@ -42,7 +42,9 @@ export async function setAbsence(
   });
 }
 
-/** Ends a person's absence now. Faults: forbidden (neither that person nor an admin), not_found, those of refuseEnded. */
+/**
+ * Ends a person's absence now. Faults: forbidden (neither that person nor an admin), not_found, those of refuseEnded.
+ */
 export async function endAbsence(runtime: Recording, caller: Caller, user_id: string): Promise<void> {
   const { org_id, actor } = caller;
   await runtime.db.tenant(org_id, (query) =>
@@ -58,12 +60,11 @@ export async function endAbsence(runtime: Recording, caller: Caller, user_id: st
   );
 }
 
-/** Returns an absence as answers show it. */
 export function shownAbsence({ starts_at, ends_at, delegate, by_admin }: StoredAbsence): Absence {
   return { from: starts_at, until: ends_at, delegate, may_vote: by_admin };
 }
 
-/** Refuses whoever is neither the person nor an admin. Faults: not_found (no such person), forbidden. */
+/** Refuses callers other than the person and admins. Faults: not_found (no such person), forbidden. */
 async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller, user_id: string): Promise<void> {
   if ((await readPerson(query, org_id, user_id)) === undefined) throw new Fault("not_found");
   if (roleMeets(role, ["admin"])) return;
@@ -71,7 +72,7 @@ async function refuseStranger(query: Query, { org_id, role, lineage_id }: Caller
   throw faultAt("forbidden", "", "not_allowed", "You may set your own absence. An admin may set that of other people.");
 }
 
-/** Faults: invalid_request for the absent person, an unknown person, or a role that decides nothing. */
+/** Faults: invalid_request (the absent person, an unknown person, or a role that cannot decide). */
 async function refuseUnfitDelegate(query: Query, org_id: string, user_id: string, delegate: string): Promise<void> {
   const refuse = (message: string) => faultAt("invalid_request", "/delegate", "not_allowed", message);
   if (delegate === user_id) throw refuse("Name another person: nobody stands in for themselves.");
@@ -80,7 +81,7 @@ async function refuseUnfitDelegate(query: Query, org_id: string, user_id: string
   if (!roleMeets(person.role, ["reviewer"])) throw refuse(`The role ${person.role} may not decide.`);
 }
 
-/** Faults: invalid_request for an end that is past, or not after the start. */
+/** Faults: invalid_request (the end is past, or not after the start). */
 async function timesOf(
   query: Query,
   { from, until }: AbsenceInput,

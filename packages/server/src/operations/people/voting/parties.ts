@@ -1,4 +1,6 @@
-/** Whether a reviewer is a party of the action, whom the action is for. A party cannot be the only approver: see docs/reference/reviews.md. */
+/**
+ * Finds reviewers who are a party of the action. A party cannot be the only approver. See docs/reference/reviews.md.
+ */
 import {
   isPartyName,
   type PartyNames,
@@ -13,12 +15,12 @@ import { readAddresses, readKeyNames } from "../../../store/people/voters.ts";
 import type { Caller } from "../../shared/caller.ts";
 import type { Places } from "./standing.ts";
 
-/** Where a vote counts, and where it is that of a party. */
+/** Where a vote counts, and where it is a party's. */
 export interface PartyPlaces extends Places {
   readonly party: readonly number[];
 }
 
-/** A vote on an action, by what holds now. */
+/** A vote on an action under the current rules. */
 interface PartyVote {
   readonly action: StoredAction;
   readonly present: Present;
@@ -27,8 +29,8 @@ interface PartyVote {
 }
 
 /**
- * Returns the places of a vote with those where it is a party's: everywhere if the reviewer is a party, else where the vote is in place of
- * an absent party. In solo mode nobody is a party, because nobody else could approve.
+ * Adds the places where the vote is a party's: all if the reviewer is a party, else those voted in place of an absent
+ * party. In solo mode nobody is a party, because nobody else could approve.
  */
 export async function withParties(
   query: Query,
@@ -52,7 +54,7 @@ export async function withParties(
   return { ...places, party };
 }
 
-/** Returns the names of the parties; none if the membrane lets a party decide alone. */
+/** Returns the parties' names; none if the membrane lets a party decide alone. */
 export function partiesOf(
   { intent, decision, membrane_id }: StoredAction,
   { rules }: Present,

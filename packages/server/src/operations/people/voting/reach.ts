@@ -1,4 +1,7 @@
-/** Which rules, and which reviews, too few people can decide: the reviewers were removed, have lower roles, or lost their keys. */
+/**
+ * Finds rules and reviews that too few people can decide, because reviewers were removed, lost their role or their
+ * keys.
+ */
 import { limits, type Reviewer } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -20,7 +23,6 @@ import { readAddresses } from "../../../store/people/voters.ts";
 import { readHoldingPolicies } from "../../../store/policies/policies.ts";
 import { ableAmong } from "../reviewers.ts";
 
-/** A live rule that too few people can approve. */
 export interface OutOfReach {
   /** Null: the membrane's own reviewers. */
   readonly policy_id: string | null;
@@ -31,8 +33,8 @@ export interface OutOfReach {
 }
 
 /**
- * Returns the live policies, and the live membranes, whose actions too few people can approve now; a policy once, in the first such
- * membrane. Each list of reviewers is looked up once.
+ * Returns live policies and live membranes whose actions too few people can approve now. Each policy is listed once, in
+ * its first such membrane. Each list of reviewers is read once.
  */
 export async function rulesOutOfReach(query: Query, org_id: string): Promise<OutOfReach[]> {
   const membranes = (await readMembranes(query, org_id)).filter(({ status }) => status === "live");
@@ -74,8 +76,8 @@ function ruleMessage(
 }
 
 /**
- * Returns why too few people can approve a pending review, in words; null: there are enough. `submitter`: the person who may not decide;
- * null: solo mode. `parties` cannot be the only approvers.
+ * Returns a text that says why too few people can approve a pending review; null: there are enough. `submitter`: may
+ * not decide; null: solo mode. `parties` cannot be the only approvers.
  */
 export async function reviewOutOfReach(
   query: Query,
@@ -103,12 +105,12 @@ export async function reviewOutOfReach(
   return null;
 }
 
-/** Returns the reviewers of a demand with those of its second tier, who may approve later. */
+/** Returns a demand's reviewers including its second tier. */
 function everyoneOf({ reviewers, tier }: Pick<ReviewDemand, "reviewers" | "tier">): Reviewer[] {
   return unitedReviewers(reviewers, tier?.reviewers ?? []);
 }
 
-/** Whether everybody who approved a demand, or may approve it, is a party of the action. */
+/** Returns true if all who approved a demand, or may approve it, are parties of the action. */
 async function areParties(
   query: Query,
   org_id: string,

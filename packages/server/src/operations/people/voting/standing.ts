@@ -1,4 +1,4 @@
-/** Who may vote now on a review: reviewers themselves, and delegates in place of absent reviewers. */
+/** Finds who may vote now: reviewers, and delegates of absent reviewers. */
 import { idPrefixes, type Reviewer, roleMeets } from "@countersign/contract";
 import {
   type CountedDemand,
@@ -17,7 +17,7 @@ import { readCredentials } from "../../../store/people/voters.ts";
 import { type Caller, command_line_person, open_mode_actor } from "../../shared/caller.ts";
 import { isReviewer } from "../reviewers.ts";
 
-/** Reads what is known now about the people who voted on these reviews. */
+/** Reads the current state of the people who voted on these reviews. */
 async function readStanding(
   query: Query,
   org_id: string,
@@ -41,8 +41,8 @@ async function readStanding(
 }
 
 /**
- * Returns the review as it is at this moment of the database's clock, and the votes that lapsed by this: without the approvals that do not
- * count now, and then with the second tiers that are open. A lapsed approval can open one.
+ * Returns the review at this moment of the database's clock: drops approvals that no longer count, then opens second
+ * tiers. Also returns the lapsed votes. A lapsed approval can open a second tier.
  */
 export async function standingReview(
   query: Query,
@@ -55,7 +55,7 @@ export async function standingReview(
   return { review: openTiers(standing, at), lapsed };
 }
 
-/** Returns these reviews as `standingReview` does, in their order. */
+/** Does the same for several reviews, in order. */
 export async function standingReviews<R extends Pick<Review, "record" | "demands">>(
   query: Query,
   org_id: string,
@@ -69,12 +69,12 @@ export async function standingReviews<R extends Pick<Review, "record" | "demands
   );
 }
 
-/** Whether approvals of an open review can have lapsed. */
+/** Returns true if approvals of an open review can have lapsed. */
 function hasVotes({ record }: Pick<Review, "record">): boolean {
   return record.status === "pending" && record.votes.length > 0;
 }
 
-/** Returns the credentials of people that may decide, and those of them who have an account. */
+/** Returns people's credentials that may decide, and the people who have an account. */
 async function readHeld(
   query: Query,
   org_id: string,
@@ -95,8 +95,8 @@ async function readHeld(
 }
 
 /**
- * Returns the absent people in whose place this person may vote now: an admin named the person as their delegate, and they may
- * decide reviews themselves. Without `submitter`, because nobody decides about the own action through a delegate.
+ * Returns the absent people for whom this person may vote now: an admin named the person as delegate, and they could
+ * decide themselves. Excludes `submitter`, because a delegate cannot decide the own action.
  */
 export async function absentFor(query: Query, org_id: string, person: string, submitter: string): Promise<string[]> {
   const delegations = await readDelegations(query, org_id, [person]);
@@ -106,7 +106,7 @@ export async function absentFor(query: Query, org_id: string, person: string, su
   return absent.filter((each) => accounts.has(each) && credentials.has(each));
 }
 
-/** Returns the absent person whom these reviewers name, and in whose place somebody may vote; undefined: none. */
+/** Returns the absent person named by these reviewers for whom somebody may vote; undefined: none. */
 export function namedAbsent(
   reviewers: readonly Reviewer[],
   absent: readonly string[],
@@ -117,15 +117,16 @@ export function namedAbsent(
   return named.find((each) => !voted.has(each)) ?? named[0];
 }
 
-/** Where a vote counts. */
 export interface Places {
-  /** The places of the demands that the vote meets. */
+  /** Indexes of the demands that the vote meets. */
   readonly meets: readonly number[];
-  /** For those that it meets in place of an absent reviewer: that person. */
+  /** The absent reviewer in whose place the vote meets a demand, by its index. */
   readonly in_place_of: ReadonlyMap<number, string>;
 }
 
-/** Returns the places of the demands whose reviewers include the caller, or an absent person in whose place the caller votes. */
+/**
+ * Returns the indexes of the demands whose reviewers include the caller, or an absent person for whom the caller votes.
+ */
 export async function placesOf(
   query: Query,
   demands: readonly (ReviewDemand & Partial<CountedDemand>)[],
@@ -152,7 +153,7 @@ function absentOf({ in_place_of = {}, carried = [] }: CountedDemand): string[] {
   return [in_place_of, ...carried.map(({ demand }) => demand.in_place_of ?? {})].flatMap(Object.values<string>);
 }
 
-/** Returns the ids of keys that demands name as reviewers. */
+/** Returns the keys that demands name as reviewers. */
 function keysOf(demands: readonly CountedDemand[]): string[] {
   const reviewers = demands.flatMap((demand) => [
     ...demand.reviewers,

@@ -4,24 +4,24 @@ import type { Runtime } from "../../runtime.ts";
 import { writeMail } from "../mail.ts";
 import { rulesOutOfReach } from "./reach.ts";
 
-/** Organizations looked at in one pass. */
+/** Organizations per pass. */
 const at_once_max = 10;
-/** How many rules one mail lists; it gives the number of the others. */
+/** Rules listed in one mail. The mail gives the number of the others. */
 const listed_max = 20;
-/** How many admins get the mail. */
+/** Maximum of mailed admins. */
 const told_max = 100;
 
 /**
- * Looks at the organizations whose people, keys or rules changed, and mails admins the live rules that too few people can decide now. A
- * rule is mailed once, and again only after it had enough reviewers in between. Returns true if mails are to be sent, or if there may be
- * more organizations.
+ * Mails admins about live rules that too few people can decide, after a change of people, keys or rules. A rule is
+ * mailed again only if it had enough reviewers in between. Returns true if mails are to be sent or there may be more
+ * organizations.
  */
 export async function tellAdmins(runtime: Pick<Runtime, "db" | "ids" | "sealer" | "log">): Promise<boolean> {
   const due = await runtime.db.system((query) => readReviewersDue(query, at_once_max));
   let looked = 0;
   let mails = 0;
   for (const { org_id } of due) {
-    // Each organization has a transaction of its own: one that fails must not keep the others waiting.
+    // One transaction per organization, so that a failing one does not delay the others.
     try {
       const written = await lookAt(runtime, org_id);
       if (written === null) continue;
@@ -34,7 +34,7 @@ export async function tellAdmins(runtime: Pick<Runtime, "db" | "ids" | "sealer" 
   return mails > 0 || (due.length === at_once_max && looked > 0);
 }
 
-/** Returns how many mails it wrote; null: the look is not due any more, or another node looks. */
+/** Returns the number of written mails; null: no longer due, or another node does it. */
 function lookAt(runtime: Pick<Runtime, "db" | "ids" | "sealer">, org_id: string): Promise<number | null> {
   return runtime.db.system(async (query) => {
     const taken = await takeReviewersDue(query, org_id);
