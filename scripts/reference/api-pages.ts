@@ -76,12 +76,12 @@ function listPage(tags: readonly string[]): string {
       ]);
     return `## ${tag}\n\n${table(["operation", "what it does", "who may"], rows)}`;
   });
-  const example = '```console\n$ curl -s http://127.0.0.1:8080/v1/whoami -H "X-API-Key: $ADMIN_KEY"\n```';
+  const example = '```sh\ncurl -s http://127.0.0.1:8080/v1/me -H "X-API-Key: $ADMIN_KEY"\n```';
   return generatedPage(
     "API",
     source,
     "For programs that call the HTTP API. Send the key in `X-API-Key`. Bodies are JSON. The service serves the same as OpenAPI 3.1 at `/openapi.json`.",
-    operationRows.some(([, { path }]) => path === "/v1/whoami") ? example : "",
+    example,
     "An admin may do what every other role may, except where an operation says so.",
     ...sections,
     "[All schemas](api/schemas.md)",
@@ -113,7 +113,8 @@ function operationSection(id: string, operation: Operation, call: Call): string 
     `\`${operation.method} ${operation.path}\``,
     `${proseText(operation.summary)}.`,
     proseText(call.description ?? ""),
-    `Who may: ${rolesText(operation.auth)}.`,
+    // The description lists the roles where the operation asks for some.
+    typeof operation.auth === "string" ? `Callers: ${rolesText(operation.auth)}.` : "",
     parameters.length === 0 ? "" : table(["parameter", "in", "type", "meaning"], parameters),
     body === undefined ? "" : `Body: ${typeText(body)}`,
     table(["status", "meaning", "body"], answers),

@@ -84,7 +84,7 @@ describe("the script of docs/how-to/audit-trail.md", () => {
         "update ledger set data = '{}' where seq = 2",
         "update ledger l set hash = ledger_hash(ledger_leaf(l)) where seq = 2",
       ],
-      /^the chain does not hold at record \d+$/,
+      /^the chain is broken at record \d+$/,
     ],
     [
       "a changed decision",
@@ -92,8 +92,8 @@ describe("the script of docs/how-to/audit-trail.md", () => {
       /^the entry of record \d+ was changed$/,
     ],
     ["a removed entry", ["delete from ledger where seq = 2"], /^record 2 is missing$/],
-    ["a changed root", ["update ledger set root = sha256('') where seq = 2"], /does not hold at record 2$/],
-    ["a removed root", ["update ledger set root = null where seq = 2"], /^the chain does not hold at record \d+$/],
+    ["a changed root", ["update ledger set root = sha256('') where seq = 2"], /is broken at record 2$/],
+    ["a removed root", ["update ledger set root = null where seq = 2"], /^the chain is broken at record \d+$/],
     ["no newest root", ["update ledger set root = null where seq > 2"], /^the newest records have no root$/],
     ["a cut", ["delete from ledger where seq > 2"], /not in this trail/],
   ])("finds %s", async (_, statements, told) => {

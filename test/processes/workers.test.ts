@@ -1,4 +1,4 @@
-/** A service of two worker processes: one port, one count of rates, and nobody misses a worker. Source: docs/how-to/operating.md. */
+/** A service of two worker processes: one port, one count of rates, and nobody misses a worker. Source: docs/how-to/scale.md. */
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";

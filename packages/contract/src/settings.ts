@@ -60,7 +60,7 @@ export const settings = {
     fallback: null,
     format: { kind: "url_list", schemes: ["postgres", "postgresql"] },
     meaning:
-      "Standbys of DATABASE_URL that serve long reads (docs/how-to/operating.md). Put spaces between the URLs, and name one server in each, because " +
+      "Standbys of DATABASE_URL that serve long reads (docs/how-to/replicas.md). Put spaces between the URLs, and name one server in each, because " +
       "commas do not separate URLs here. The list may include the primary, which is not used as a replica.",
     secret: true,
   },

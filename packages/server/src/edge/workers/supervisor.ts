@@ -13,7 +13,7 @@ export interface SupervisedService extends Service {
   restart(): Promise<void>;
 }
 
-/** Sessions that one worker may open, with one running backtest (docs/how-to/operating.md), and those that commands need. */
+/** Sessions that one worker may open, with one running backtest (docs/how-to/size-postgresql.md), and those that commands need. */
 const sessions_per_worker = 32;
 const sessions_beside = 36;
 
