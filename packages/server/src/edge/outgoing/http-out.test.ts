@@ -1,4 +1,3 @@
-/** Tests the guarded client against good and bad receivers on this machine. */
 import { Resolver } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -17,7 +16,6 @@ function client(options: Partial<HttpOutOptions> = {}) {
   return out;
 }
 
-/** Starts a TCP or TLS server that handles each connection with this function. */
 async function rawServer(
   onConnection: (socket: Socket) => void,
   create: (onSocket: (socket: Socket) => void) => Server = createServer,
@@ -51,7 +49,7 @@ describe("answers", () => {
         response_status: 200,
         error: null,
       });
-      // The rest of the answer is read in the background. Its connection is free after that.
+      // The rest of the answer is read in the background, then its connection is free.
       await new Promise(setImmediate);
     }
     expect(receiver.received.map((each) => [each.headers["x-test"], each.body])).toEqual(
@@ -182,7 +180,7 @@ describe("an unrequested interim answer", () => {
   ])("%s is skipped, and the answer after it counts, in one piece and in two", async (_title, interim) => {
     const delivered = { response_status: 200, error: null };
     expect(await post((socket) => socket.write(interim + final))).toMatchObject(delivered);
-    // The client reads the first piece before the second one is sent, because it runs in the same event loop.
+    // The client reads the first piece before the second is sent, in the same event loop.
     const later = (then: () => void) => setImmediate(() => setImmediate(then));
     const inTwo = (socket: Socket) => socket.write(interim, () => later(() => socket.write(final)));
     expect(await post(inTwo)).toMatchObject(delivered);
@@ -210,7 +208,7 @@ describe("receivers that misbehave", () => {
   ])("one that %s ends in time, and sees one connection an attempt", async (_title, behave) => {
     const { port, count } = await rawServer(behave);
     const out = client({ timeout_ms, rules: plainHttp });
-    // Any connection left by the first attempt is made before the second attempt connects.
+    // A connection that the first attempt left would open before the second attempt connects.
     for (let n = 1; n <= 2; n++) {
       const result = await out.post(`http://receiver.test:${port}/`, {}, "x");
       expect(result).toMatchObject({ response_status: null, error: "The receiver did not answer within 0.5 seconds." });

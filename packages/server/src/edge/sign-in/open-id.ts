@@ -1,6 +1,6 @@
 /**
- * OpenID Connect by openid-client, loaded at the first such login. All its requests go through the guarded client, because
- * customers configure the issuers, and the issuers' metadata contain further addresses.
+ * OpenID Connect by openid-client, loaded at the first login. All requests go through the guarded client, because
+ * customers configure the issuers.
  */
 import { limits } from "@countersign/contract";
 import type { Configuration, CustomFetch, IDToken, ServerMetadata } from "openid-client";
@@ -9,18 +9,17 @@ import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../../s
 
 const library = () => import("openid-client");
 
-/** Longest wait for one answer of a provider: metadata, keys, tokens. */
+/** Timeout of one answer of a provider. */
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
-/** How far a provider's clock may be off. Its answers are fresh in any case, because they contain this login's nonce. */
+/** How far a provider's clock may be off. The login's nonce proves in any case that an answer is fresh. */
 const clock_off_seconds_max = 300;
 
 const wrong_time = "By this service's clock, the provider's answer is too old or not valid yet.";
 
-/** Why the provider was not asked, gave no answer, or is out of order. The text is this service's own. */
+/** The provider was not asked, did not answer, or is out of order. The text is this service's own. */
 class NotAsked extends Error {}
 
-/** Creates the logins of one process. */
 export function createOpenId(httpOut: HttpOut): OpenId {
   const guarded = guardedFetch(httpOut);
   return {
@@ -41,7 +40,6 @@ export function createOpenId(httpOut: HttpOut): OpenId {
   };
 }
 
-/** Sends the library's requests through the guarded client. */
 function guardedFetch(httpOut: HttpOut): CustomFetch {
   return async (url, { method, headers, body }) => {
     if (method !== "GET" && method !== "POST") throw new NotAsked(`No ${method} is sent to providers.`);
@@ -50,7 +48,7 @@ function guardedFetch(httpOut: HttpOut): CustomFetch {
     const terms = { timeout_ms: answer_within_ms, answer_bytes_max, method } as const;
     const answer = await httpOut.ask(url, headers, String(body ?? ""), terms);
     if ("failed" in answer) throw new NotAsked(answer.text);
-    // A status about the provider, not about one login, so the login is not refused.
+    // A status about the provider, so the login is not refused.
     if (answer.status >= 500 || answer.status === 429) throw new NotAsked(`Its status was ${answer.status}.`);
     const type = answer.content_type == null ? {} : { "content-type": answer.content_type };
     const bodyless = answer.status === 204 || answer.status === 205 || answer.status === 304;
@@ -81,7 +79,7 @@ async function begin(
   return { location: url.href };
 }
 
-/** Returns who signed in, by the ID token and, if needed, by the user info. */
+/** Returns who signed in, from the ID token and, if needed, the user info. */
 async function finish(
   guarded: CustomFetch,
   ...[provider, login, callback]: Parameters<OpenId["finish"]>
@@ -94,13 +92,13 @@ async function finish(
   if (claims === undefined) return refused("The provider gave no ID token.");
   const wrong = wrongClaim(claims, provider.client_id);
   if (wrong !== null) return refused(wrong);
-  // Many providers send the address, or whether it is verified, only as user info.
+  // Many providers send the address, or `email_verified`, only as user info.
   const whole = claims["email"] !== undefined && claims["email_verified"] !== undefined;
   const more: Readonly<Record<string, unknown>> =
     whole || configuration.serverMetadata().userinfo_endpoint === undefined
       ? {}
       : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-  // Take both from the same answer, because `email_verified` is about the address beside it.
+  // Both from the same answer, because `email_verified` is about the address beside it.
   const about = "email" in more ? more : claims;
   const email = about["email"];
   return {
@@ -110,7 +108,7 @@ async function finish(
   };
 }
 
-/** Returns the error of an ID token that the library accepts, or null. See OpenID Connect Core, section 3.1.3.7. */
+/** Returns the error of an ID token that the library accepts. Null: none. See OpenID Connect Core, section 3.1.3.7. */
 function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
   if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
   return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;
@@ -140,14 +138,14 @@ async function configure(
   const configuration = new client.Configuration(metadata, client_id, terms, authentication);
   configuration[client.customFetch] = guarded;
   if (issuer.startsWith("http:")) client.allowInsecureRequests(configuration);
-  // Signatures are checked in addition to TLS.
+  // Checks signatures in addition to TLS.
   client.enableNonRepudiationChecks(configuration);
   return configuration;
 }
 
 /**
- * Exchanges the login's code for tokens. There are two ways to send the client's secret, and a provider may accept only one of
- * them for this client. So the second way is tried if the provider does not know the client by the first.
+ * Exchanges the code for tokens. A provider may accept only one of two ways to send the client's secret. The second is
+ * tried if the first gives `invalid_client`.
  */
 async function redeem(
   guarded: CustomFetch,
@@ -182,9 +180,9 @@ async function redeem(
   }
 }
 
-/** Returns a sentence that contains only the error code of the provider's answer. */
+/** Returns a sentence with only the provider's error code. */
 function failureOf(error: unknown): OpenIdFailure {
-  // The library's own error code is in the outermost error that has one.
+  // The library's error code is in the outermost error that has one.
   let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)

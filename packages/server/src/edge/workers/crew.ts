@@ -1,4 +1,4 @@
-/** Starts and ends the worker processes of one service, and replaces them if they crash or are outdated. */
+/** Starts and ends the worker processes of one service, and replaces crashed and outdated ones. */
 import cluster, { type Worker } from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -10,17 +10,15 @@ import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./mes
 
 const pause_ms_min = 100;
 const pause_ms_max = 10_000;
-/** How long one scrape waits for the metrics of a worker. A worker that does not answer is omitted. */
+/** A worker that does not answer a scrape in this time is omitted. */
 const metrics_ms_max = 2_000;
 
-/** A scrape that waits for the metrics of workers. */
 interface Scrape {
   readonly waiting: Set<Worker>;
   readonly gathered: ProcessMetrics[];
   readonly end: () => void;
 }
 
-/** The workers of one service. */
 export class Crew {
   readonly #connection: ConnectionOptions;
   readonly #log: Log;
@@ -43,15 +41,15 @@ export class Crew {
     cluster.setupPrimary({ serialization: "advanced" });
   }
 
-  /** Starts the workers. Resolves with the address when all of them serve. Throws `StartRefused` if one does not. */
+  /** Resolves with the address when all workers serve. Throws `StartRefused` if one does not. */
   async start(count: number): Promise<string> {
-    // The first one alone, because all workers would fail for the same reason, and one message is enough.
+    // The first one alone, so that a failure common to all is reported once.
     const url = await this.#hire();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
     return url;
   }
 
-  /** Replaces the workers one after another. Each one ends when the next serves, so there is no interruption. */
+  /** Replaces one worker after another. Each ends when the next serves, so service is not interrupted. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
       await Promise.allSettled(this.#hiring);
@@ -70,7 +68,6 @@ export class Crew {
     return this.#restarting;
   }
 
-  /** Ends all workers in order. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const workers = Object.values(cluster.workers ?? {});
@@ -78,11 +75,11 @@ export class Crew {
     clearInterval(this.#alive);
   }
 
-  /** Starts one worker. Resolves with its address when it serves. */
+  /** Resolves with the worker's address when it serves. */
   #hire(): Promise<string> {
     const hiring = new Promise<string>((resolve, reject) => {
       const worker = cluster.fork();
-      // The program is gone, or the system cannot create another process.
+      // The program is gone, or the system cannot create a process.
       worker.once("error", reject);
       worker.on("message", (message: WorkerSays) => {
         if (message.kind !== "listening") return this.#hear(worker, message);
@@ -122,14 +119,14 @@ export class Crew {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
-    // A worker that does not serve yet may not receive the message, and has nothing to finish.
+    // A worker that does not serve yet may miss the message, and has nothing to finish.
     if (this.#serving.has(worker)) this.#say(worker, { kind: "stop", drains });
     else worker.process.kill("SIGKILL");
     await gone;
   }
 
   #say(worker: Worker, message: SupervisorSays): void {
-    // A worker that is ending may have closed its channel. Its exit event follows.
+    // An ending worker may have closed its channel. Its exit event follows.
     if (worker.isConnected()) worker.send(message, () => undefined);
   }
 
