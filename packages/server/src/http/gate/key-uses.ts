@@ -1,5 +1,6 @@
 /**
- * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. Requests note the times in memory, and a timer writes them together.
+ * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. A timer writes the times of many requests
+ * together.
  */
 
 import { formatTimestampUs } from "@countersign/core";
@@ -10,23 +11,19 @@ import { byOrganization } from "../../store/rows/by-organization.ts";
 import type { KeyUses } from "./keys.ts";
 
 const minute_us = 60_000_000;
-/**
- * Time between writes. A key in constant use is still written once a minute at most, because the statement skips
- * minutes that are already stored.
- */
+/** Time between writes. The statement skips minutes that are stored already. */
 const write_after_ms = 15_000;
-/** While the database is unavailable, at most this many times are kept. A lost time is off by a minute. */
+/** Times kept while the database is unavailable. A lost time is off by a minute. */
 const pending_max = 50_000;
 
 interface KeyUse {
   readonly org_id: string;
   readonly key_id: string;
   readonly minute: number;
-  /** The key was used to submit intents in this minute, or in an earlier one that is not written yet. */
+  /** The key submitted intents in this minute, or in an earlier one that is not written yet. */
   readonly submits: boolean;
 }
 
-/** Creates the notes of one node. */
 export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
   const pending = new Map<string, KeyUse>();
 

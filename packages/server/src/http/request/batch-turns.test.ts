@@ -5,7 +5,7 @@ import { createBatchTurns } from "./batch-turns.ts";
 
 const turns = () => createBatchTurns(100);
 
-/** Starts work that reports its begin, and ends when the test says so. */
+/** Starts work that ends when the test says so. */
 function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes: number) {
   let begun = false;
   let end = (): void => undefined;

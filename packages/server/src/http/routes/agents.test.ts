@@ -1,4 +1,3 @@
-/** Tests the register of agents and sub-agents over HTTP on two nodes: one changes the register, the other decides. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";

@@ -1,4 +1,4 @@
-/** Tests freezes over HTTP on two nodes: one freezes, the other decides. See docs/decisions/0034-freezes.md. */
+/** See docs/decisions/0034-freezes.md. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { verifyOrganization } from "../../operations/audit/verify-organization.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -159,12 +159,12 @@ describe("open reviews under a freeze", () => {
     expect(escalation).toMatchObject({ on_timeout: "block", reviewers: [{ type: "role", id: "admin" }] });
     expect((await decide(of.reviewer, after.escalation_id, "approve")).status).toBe(403);
     expect((await decide(of.admin, after.escalation_id, "approve")).json.escalation.status).toBe("decided");
-    // Another rule escalates this one, too, and any reviewer may vote for that rule. Only approvals by admins count.
+    // Another rule escalates this one, too, with votes of any reviewer. Only approvals by admins count.
     const both = await submit(of.agent, heldBody);
     const body = { reviewers: [{ type: "role", id: "reviewer" }] };
     await post(`/v1/escalations/${both.escalation_id}/reassign`, of.operator, body);
     expect((await decide(of.reviewer, both.escalation_id, "approve")).status).toBe(403);
-    // Any reviewer may end the older one with a block. After an unfreeze it could be approved again.
+    // Any reviewer may block the older one. After an unfreeze it could be approved again.
     expect((await decide(of.reviewer, before.escalation_id, "block")).status).toBe(200);
   });
 

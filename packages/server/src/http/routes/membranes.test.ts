@@ -1,4 +1,3 @@
-/** Tests membranes over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { lockHead } from "../../store/organizations/heads.ts";
 import { testDatabase } from "../../testing/database/database.ts";
@@ -53,7 +52,7 @@ describe("membranes", () => {
 
   test("an intent may name a membrane from the answer of its creation on, on every node", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
-    // Both nodes have loaded the organization before the change.
+    // Both nodes load the organization before the change.
     for (const base of [url, second]) expect((await submit(own, base)).status).toBe(201);
     const made = await call(url, "POST", "/v1/membranes", { key: own, body: { name: "new" } });
     const { membrane_id } = made.json.membrane;

@@ -1,24 +1,21 @@
-/** Health, readiness, metrics, and the API's own description. None needs a key. */
 import { createHash } from "node:crypto";
 import { equalInConstantTime, Fault, faultAt } from "@countersign/core";
 import type { Handlers } from "../handler.ts";
 import type { Metrics } from "../metrics.ts";
 
-/** The parts of a node that these operations use. */
 export interface OperatingDeps {
   /**
-   * Returns true if requests can be served: the database accepts writes, its schema fits, the node's clock is close to
-   * the database's, and the service is not stopping.
+   * True: the database accepts writes, its schema fits, the node's clock is close to the database's, and the service is
+   * not stopping.
    */
   readonly ready: () => Promise<boolean>;
   readonly metrics: Metrics;
   /** Null: loopback peers only. */
   readonly metrics_token: string | null;
-  /** openapi.json as text. */
   readonly openapi_text: string;
 }
 
-/** Returns the handlers. Faults: unavailable (getReadiness), forbidden (getMetrics). */
+/** Faults: unavailable (getReadiness), forbidden (getMetrics). */
 export function operatingHandlers(
   deps: OperatingDeps,
 ): Pick<Handlers, "getHealth" | "getReadiness" | "getMetrics" | "getOpenapi"> {
@@ -53,10 +50,7 @@ function notForStrangers(): Fault {
   return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
-/**
- * Returns true if the header has the token. Compares hashes, so that the time reveals nothing about the token, not even
- * its length.
- */
+/** Compares hashes, so that timing reveals nothing about the token, not even its length. */
 function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
   const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];

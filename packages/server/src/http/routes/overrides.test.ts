@@ -1,4 +1,3 @@
-/** Tests overrides over HTTP, on two nodes. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../../testing/database/database.ts";
 import { call } from "../../testing/nodes/http-node.ts";
@@ -17,7 +16,7 @@ const post = (path: string, key: string, body: unknown, node = 0, headers = {}) 
   call(urls[node] ?? "", "POST", path, { key, body, headers });
 const get = (path: string, key: string) => call(urls[0] ?? "", "GET", path, { key });
 
-/** The membrane blocks actions without a matching policy, and one person may override that. */
+/** Blocks actions without a matching policy. One person may override that. */
 const blocking = () => reviewedOrganization(db, urls[0] ?? "", { default_verdict: "block", packs: [] });
 const plain = { intent: blockedBody.intent };
 
@@ -181,7 +180,7 @@ describe("an override", () => {
     for (const change of ["expires_at = clock_timestamp()", "status = 'revoked'"]) {
       const org = await blocking();
       await override(org, await blocked(org));
-      // The node then knows the override. Otherwise it would decide without it, and again after a stale commit.
+      // The node then knows the override. Otherwise it would decide again after a stale commit.
       await retry(org, { intent: { ...plain.intent, agent: { id: "agent-2" } } });
       let retried: ReturnType<typeof retry> | undefined;
       await db.system(async (query) => {
