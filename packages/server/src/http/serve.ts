@@ -82,7 +82,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/** What the gate checks for an unknown path, so that callers without a valid key do not learn which paths exist. */
+/** Stands in for an unknown path at the gate, so that callers without a valid key do not learn which paths exist. */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",

@@ -11,7 +11,6 @@ import { parseTimestampUs } from "@countersign/core";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
-/** An answer as a client sees it. */
 interface SeenAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -24,10 +23,10 @@ interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Times that the service writes itself, unlike times from requests. */
+/** Times that the service writes, unlike times from requests. */
 const ownTime = "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z$";
 
-// Copied as text: `$ref`s stay, and every time of the service gets its pattern.
+// `$ref`s stay, and every time of the service gets its pattern.
 const document = JSON.parse(JSON.stringify(openapiDocument()), (_, value) =>
   value?.format === "date-time" && value.maxLength === 27 ? { ...value, pattern: ownTime } : value,
 ) as {
@@ -114,7 +113,7 @@ export function checkAnswer(base: string, method: string, target: string, answer
     throw new Error(`${said}: error.request_id ${named} is not X-Request-Id ${answer.headers.get("x-request-id")}`);
 }
 
-/** Returns whether docs/reference/errors.md explains the code of a detail. Problems of policies have their own codes. */
+/** Returns true if docs/reference/errors.md explains the code. Problems of policies have their own codes. */
 function isDocumented(status: number, error: string | undefined, code = ""): boolean {
   if (status === 400) return Object.hasOwn(error === "invalid_agent_token" ? tokenProblems : problemCodes, code);
   if (code === "" || error === "policy_invalid") return true;

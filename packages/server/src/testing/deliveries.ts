@@ -1,4 +1,3 @@
-/** Shared parts of tests of the delivery queue: unlimited room, organizations with webhooks, and counts of leases. */
 import type { Webhook } from "@countersign/contract";
 import { createClock } from "../edge/clock.ts";
 import { createIds } from "../edge/ids.ts";
@@ -9,7 +8,7 @@ import { testOrganization } from "./nodes/http-node.ts";
 
 const ids = createIds(createClock());
 
-/** More room than any of these tests fills. */
+/** More room than these tests fill. */
 export const roomy: Room = {
   ...{ places: 1_000, receivers: {}, per_webhook: 1_000, lease_ms: 60_000 },
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },

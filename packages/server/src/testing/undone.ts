@@ -1,4 +1,3 @@
-/** Looks at the database after a change, and undoes the change. */
 import { expect } from "vitest";
 import type { Db, Query } from "../ports.ts";
 

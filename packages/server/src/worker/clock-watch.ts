@@ -1,7 +1,6 @@
 /**
- * Compares the node's clock with the database's. Expiries are judged by the database's time, but a decision and its
- * record use the node's clock. So a node whose clock is far off refuses to decide. See
- * docs/decisions/0026-expiries-by-the-databases-time.md.
+ * Compares the node's clock with the database's. A decision uses the node's clock, but expiries the database's. So a
+ * node whose clock is far off refuses to decide. See docs/decisions/0026-expiries-by-the-databases-time.md.
  */
 import { aheadAtLeast } from "@countersign/core";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -45,7 +44,7 @@ async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: C
   });
 }
 
-/** Logs when the offset passes one of the two bounds, in either direction. */
+/** Logs when the offset passes a bound, in either direction. */
 function tellOffset(log: Log, before_us: number, offset_us: number): void {
   const level = levelOf(offset_us);
   if (level === levelOf(before_us)) return;

@@ -5,7 +5,7 @@ import type { RateWindows } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
 
-/** What a worker gets from its supervisor. */
+/** The parts that a worker gets from its supervisor. */
 export interface Supervised {
   readonly connection: ConnectionOptions;
   /** The rate windows of all workers. */

@@ -22,7 +22,7 @@ const backlogs = new WeakMap<Socket, Backlog>();
 let bytes_waiting = 0;
 
 /**
- * Closes the connection of a client that does not read an answer of this many bytes. Free if the operating system took
+ * Closes the connection of a client that does not read an answer of this many bytes. Costs nothing if the operating system took
  * the whole answer at once.
  */
 export function limitUnread(response: ServerResponse, bytes: number): void {

@@ -30,7 +30,6 @@ import { policyRoutes } from "./policies.ts";
 import { tokenIssuerRoutes } from "./token-issuers.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-/** What routes use besides the runtime. */
 export interface RouteDeps {
   readonly runtime: Runtime;
   readonly packs: Packs;

@@ -1,23 +1,23 @@
-/** Creates row sets as of a submission, for tests of the store and for the simulation. */
+/** Row sets as of a submission, for tests of the store and for the simulation. */
 import { createHash } from "node:crypto";
 import type { Ids } from "../../ports.ts";
 import type { CommitWriter, DecisionRows } from "../../store/commit/commit-writer.ts";
 import { decisionEntry } from "../../store/commit/commit-writer-rows.ts";
 
-/** Fields of a row set that matter to a test. Absent ones get ordinary values. */
+/** Absent fields get ordinary values. */
 export interface RowsWanted {
   readonly epochs?: Partial<DecisionRows["epochs"]>;
   readonly mode?: "live" | "shadow" | "test";
   readonly agent_id?: string;
   readonly created_at?: string;
   readonly idempotency_key?: string;
-  /** Distinguishes the caller's request; default: the idempotency key. */
+  /** Distinguishes the request; default: the idempotency key. */
   readonly request?: string;
   readonly escalate?: boolean;
   readonly event?: boolean;
   readonly membrane_id?: string;
   readonly override_id?: string;
-  /** JSON text instead of an ordinary intent document. */
+  /** JSON text of the intent. */
   readonly intent?: string;
 }
 

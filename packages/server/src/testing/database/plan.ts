@@ -1,13 +1,13 @@
 /** Reads PostgreSQL's plans, for tests that count rows and pages. */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
-/** One executed step of a plan, of `explain (analyze, format json)`. */
+/** One executed step of `explain (analyze, format json)`. */
 export interface Plan {
   readonly "Rows Removed by Filter"?: number;
-  /** Average for each execution of the step. */
+  /** Average for each execution. */
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
-  /** The table of a step that reads one. */
+  /** The table that the step reads. */
   readonly "Relation Name"?: string;
   readonly "Node Type": string;
   readonly "Shared Hit Blocks": number;
@@ -15,7 +15,6 @@ export interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Prefix of a statement to get its plan. */
 export const explain = "explain (analyze, buffers, timing off, format json)";
 
 /** Returns the plan of the one statement that `read` sends. */
@@ -29,7 +28,7 @@ export async function planOf(
   return only(plans);
 }
 
-/** Returns the same query function, which first adds each statement's plan to `plans`. */
+/** Returns a query function that first adds each statement's plan to `plans`. */
 export function explained(query: Query, plans: Plan[]): Query {
   return async (text, params) => {
     const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(`${explain} ${text}`, params);

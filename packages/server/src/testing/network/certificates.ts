@@ -1,19 +1,19 @@
-/** A certificate authority for tests, created with openssl once a process. */
+/** Created with openssl once a process. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A server's certificate and key, in PEM. */
+/** In PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** The authority and its certificates; `expired` ended in 2020. */
+/** `expired` ended in 2020. */
 export interface Certificates {
   readonly ca: string;
-  /** For the names receiver.test, slow.test and *.receivers.test and the address 127.0.0.1. */
+  /** For receiver.test, slow.test, *.receivers.test and 127.0.0.1. */
   readonly good: Certificate;
   readonly wrong_name: Certificate;
   readonly expired: Certificate;
@@ -30,7 +30,6 @@ export interface StrangeCertificates {
   readonly not_yet_valid: Certificate;
 }
 
-/** The functions of an authority. */
 interface Authority {
   readonly ca: string;
   sign(name: string, san: string, dates: readonly string[]): Certificate;
@@ -41,7 +40,7 @@ const days = ["-days", "30"];
 let made: Certificates | undefined;
 let strange: StrangeCertificates | undefined;
 
-/** The same certificates on every call. */
+/** The same on every call. */
 export function testCertificates(): Certificates {
   made ??= withAuthority(({ ca, sign, selfSigned }) => ({
     ca,
@@ -53,7 +52,7 @@ export function testCertificates(): Certificates {
   return made;
 }
 
-/** Returns the same certificates on every call; only tests that need them create them. */
+/** The same on every call. Created only for tests that need them. */
 export function strangeCertificates(): StrangeCertificates {
   strange ??= withAuthority(({ ca, sign }) => {
     const good = sign("good", "DNS:receiver.test", days);

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 
 export interface Network {
-  /** The connection to the database over this network. */
   readonly connection: ConnectionOptions;
   /** Silently stops all traffic on open connections. New ones work unless `new_ones`. */
   swallow(options?: { readonly new_ones: boolean }): void;
@@ -13,7 +12,7 @@ export interface Network {
   close(): Promise<void>;
 }
 
-/** Opens a network before a database. With several, connections take turns. */
+/** With several databases, connections take turns. */
 export async function openNetwork(connection: ConnectionOptions, ...others: ConnectionOptions[]): Promise<Network> {
   const targets = [connection, ...others].map(targetOf);
   const ends = new Set<Socket>();

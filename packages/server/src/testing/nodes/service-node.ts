@@ -1,4 +1,4 @@
-/** A whole node on a test database: real operations, real packs, real commit writer. */
+/** A whole node: real operations, real packs, real commit writer. */
 import { publicHttpsOnly } from "@countersign/core";
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
@@ -23,12 +23,12 @@ const roomy = {
 
 const backtestThread = builtThread("backtest-thread");
 
-/** For tests that set the node's clock: treats it as the database's. */
+/** Treats the node's clock as the database's. */
 const clockInStep = { offset_s: () => 0, isFarOff: () => false, stop: async () => undefined };
 
 let packs: ReturnType<typeof loadPacks> | undefined;
 
-/** Returns the packs, loaded once for all services of this process. */
+/** Loaded once for all services of this process. */
 export function sharedPacks(): ReturnType<typeof loadPacks> {
   packs ??= loadPacks();
   return packs;

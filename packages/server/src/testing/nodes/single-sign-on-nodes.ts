@@ -1,4 +1,3 @@
-/** Two nodes with organizations whose people sign in at a real OpenID provider. */
 import { networkList } from "@countersign/core";
 import { afterAll, expect } from "vitest";
 import { createClock } from "../../edge/clock.ts";
@@ -13,16 +12,14 @@ import { cheapPasswords } from "../people/passwords.ts";
 import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
-/** The nodes' public address. */
 export const public_url = "https://countersign.example";
-/** The password of everyone with an account before. */
+/** Of everyone who had an account before. */
 export const password = "correct horse battery staple";
-/** The route prefix of single sign-on. */
 export const path = "/v1/auth/sso";
 
 type Sent = { cookie?: string | undefined; key?: string; body?: unknown; headers?: object; node?: number };
 
-/** Creates the nodes, their requests and their mails. They end with the file's tests. */
+/** They end with the file's tests. */
 async function nodesWithMails(database: TestDatabase) {
   const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
   afterAll(() => httpOut.close());
@@ -44,7 +41,7 @@ async function nodesWithMails(database: TestDatabase) {
     return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] };
   }
 
-  /** Returns the token in the invitation to an address. */
+  /** Returns the token in the invitation. */
   async function mailedTo(email: string): Promise<string> {
     const mail = () => mails.findLast(({ to, subject }) => to === email && /^Join/.test(subject));
     await expect.poll(mail).toBeDefined();
@@ -72,7 +69,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
     return user_id;
   }
 
-  /** Creates an organization with an admin in its proven domain, and by default single sign-on for the domain. */
+  /** Creates an organization with an admin in its proven domain, and by default single sign-on. */
   async function organization({ configured = true }: { configured?: boolean } = {}) {
     const domain = `company-${next()}.example`;
     const { org_id, key: newKey } = await testOrganization(database.db);
@@ -108,7 +105,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
   const accept = (token: string, more: object = {}) =>
     send("POST", "/v1/auth/invitations/accept", { body: { token, ...more } });
 
-  /** Signs in for the first time: the invited person accepts by mail, then the provider's answer counts. */
+  /** First sign-in: the invited person accepts by mail, then the provider's answer counts. */
   async function join(org_id: string, account: ProviderAccount) {
     const asked = await signIn(org_id, account);
     expect([asked.status, asked.json.error?.details[0].code]).toEqual([403, "mailbox_asked"]);

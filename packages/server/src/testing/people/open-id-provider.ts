@@ -1,11 +1,10 @@
-/** A real OpenID provider on this machine, and the browser of a person who signs in there. */
+/** A real OpenID provider, and the browser of a person who signs in there. */
 import { generateKeyPairSync } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { whenFileIsDone } from "../when-file-is-done.ts";
 
-/** The provider's record of a person. */
 export interface ProviderAccount {
   readonly sub: string;
   readonly email?: string;
@@ -73,15 +72,15 @@ export async function openIdProvider(redirect_uri: string, id_token_claims = fal
 
   return {
     issuer,
-    /** `METHOD /path` of every request to the provider. */
+    /** `METHOD /path` of every request. */
     requests,
-    /** Does work before the next answer to a kind of request (`METHOD /path`); resolves with its result. */
+    /** Does work before the next answer to `METHOD /path`, and resolves with its result. */
     onNext<T>(what: string, work: () => Promise<T>): Promise<T> {
       return new Promise((resolve, reject) => {
         before.set(what, () => work().then(resolve, reject));
       });
     },
-    /** Signs in at `location` with a fresh browser; returns the provider's redirect address. */
+    /** Signs in at `location` with a fresh browser. Returns the redirect address. */
     async signIn(location: string, account: ProviderAccount): Promise<URL> {
       accounts.set(account.sub, account);
       next = account.sub;

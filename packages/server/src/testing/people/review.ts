@@ -1,9 +1,8 @@
-/** A live organization with people, for tests of reviews. */
 import { createClock } from "../../edge/clock.ts";
 import type { Database } from "../../store/database/db.ts";
 import { call, type TestOrganization, testOrganization } from "../nodes/http-node.ts";
 
-/** Keys of one live organization. None was created by another, so each is a different person. */
+/** No key was created by another one, so each is a different person. */
 export interface Reviewed {
   readonly org: TestOrganization;
   readonly membrane_id: string;
@@ -31,7 +30,7 @@ export async function reviewedOrganization(db: Database, url: string, settings: 
   return { org, membrane_id, admin, agent, operator, reviewer };
 }
 
-/** Adds a live policy named `name` about the verb `pay`. */
+/** Adds a live policy about the verb `pay`. */
 export async function activatePayPolicy(
   url: string,
   { admin }: Reviewed,
@@ -46,7 +45,7 @@ export async function activatePayPolicy(
   if (activated.status !== 200) throw new Error(activated.text);
 }
 
-/** A body that the pack `security` escalates. */
+/** The pack `security` escalates this body. */
 export const heldBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -59,7 +58,7 @@ export const heldBody = {
   },
 };
 
-/** A body that the pack `security` blocks. */
+/** The pack `security` blocks this body. */
 export const blockedBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -69,7 +68,7 @@ export const blockedBody = {
   context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
 };
 
-/** Moves the deadline of escalations to `interval` from now. */
+/** To `interval` from now. */
 export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
   await db.system((query) =>
     query(

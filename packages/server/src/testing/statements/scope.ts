@@ -1,5 +1,3 @@
-/** Resolves names in a query to the organization of their rows. */
-
 /** The organization of some rows. Organizations that a statement equates have one root. */
 export class Org {
   #parent: Org | null = null;
@@ -40,7 +38,7 @@ export class Scope {
     return own === undefined ? this.#outer?.cte(name) : own;
   }
 
-  /** Returns the organization of `<rows>.org_id`, or of `org_id`; null if there is none or several. */
+  /** Returns the organization of `<rows>.org_id`, or of `org_id`. Null: none or several. */
   organization(rows: string | null): Org | null {
     const own = rows === null ? [...this.rows.values()] : [this.rows.get(rows) ?? null];
     const found = own.filter((org) => org !== null);

@@ -1,13 +1,13 @@
 /**
- * Proves that a statement works on rows of one organization, which a parameter names. A distributed database then sends
- * it to the one place with these rows (decision 0031). Also finds functions that such a database refuses.
+ * Proves that a statement works on rows of one organization, which a parameter names. A distributed database sends it
+ * to the one place with these rows (decision 0031). Also finds functions that such a database refuses.
  */
 import { loadModule, parseSync } from "libpg-query";
 import { Org, Scope } from "./scope.ts";
 
 await loadModule();
 
-/** Tables by the place of their rows: with their organization, or copied everywhere. */
+/** By the place of their rows: with their organization, or copied everywhere. */
 export interface Tables {
   /** `org_id` is the first column of the primary key. */
   readonly of_organizations: ReadonlySet<string>;
@@ -21,7 +21,7 @@ type Part = { readonly [name: string]: any };
 /** Their results change within a statement. Citus refuses them in changes and deletions. */
 const volatile_functions = new Set(["clock_timestamp", "random", "gen_random_uuid", "nextval", "set_config"]);
 
-/** Returns the tables whose organization no single parameter names; empty if the statement is correct. */
+/** Returns tables whose organization no single parameter names. Empty: the statement is correct. */
 export function unnamedTables(text: string, tables: Tables): readonly string[] {
   return new Statement(tables).unnamed(text);
 }
@@ -33,7 +33,7 @@ class Statement {
   #mixed = false;
   /** A table that is copied everywhere and written to. */
   #copied: string | null = null;
-  /** A function whose result changes, in a change or deletion. */
+  /** In a change or deletion. */
   #volatile: string | null = null;
 
   constructor(tables: Tables) {
@@ -125,7 +125,7 @@ class Statement {
     return target === undefined ? null : this.#organizationOf(target["ResTarget"].val, scope);
   }
 
-  /** Adds the rows of one item of FROM to the names of the query. */
+  /** Adds the rows of one item of FROM to the names. */
   #from(item: Part, scope: Scope): void {
     const { RangeVar, RangeSubselect, RangeFunction, JoinExpr } = item;
     if (JoinExpr !== undefined) this.#join(JoinExpr, scope);
@@ -188,7 +188,6 @@ class Statement {
     else one.isSameAs(other);
   }
 
-  /** Returns the organization of an expression, or null. */
   #organizationOf(expression: Part | undefined, scope: Scope): Org | null {
     const { TypeCast, ParamRef, ColumnRef } = expression ?? {};
     if (TypeCast !== undefined) return this.#organizationOf(TypeCast.arg, scope);
@@ -203,7 +202,6 @@ class Statement {
     return scope.organization(rows?.["String"]?.sval ?? null);
   }
 
-  /** Reads the queries inside an expression. */
   #subqueries(part: unknown, scope: Scope): void {
     if (typeof part !== "object" || part === null) return;
     for (const [name, value] of Object.entries(part)) {

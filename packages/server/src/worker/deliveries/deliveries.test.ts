@@ -1,4 +1,3 @@
-/** Tests the three machines together: waits, independence of receivers, several nodes, crashes, stops. */
 import { limits } from "@countersign/contract";
 import { delivery_waits_ms, formatTimestampUs, networkList } from "@countersign/core";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -62,7 +61,7 @@ async function leaseOnceDue(org_id: string, lease_ms: number): Promise<readonly 
   }
 }
 
-/** Writes this many events without decisions and without an intent. */
+/** Events without decisions and without an intent. */
 async function addEvents(org_id: string, count: number): Promise<void> {
   await db.query(
     `insert into events (org_id, event_id, event_type, body, created_at)
@@ -90,7 +89,7 @@ describe("with the waits of the contract", () => {
     await org.register(receiver.url);
     await org.submit();
     machines(standardTerms);
-    /** Returns when the next attempt is due, after this many have been settled. */
+    /** Returns when the next attempt is due, after this many settlements. */
     const due = async (settled: number) => {
       const row = async () =>
         (
@@ -119,7 +118,7 @@ describe("with the waits of the contract", () => {
 
 describe("independence", () => {
   test("a receiver that hangs with 500 events delays no other deliveries", async () => {
-    // The receiver hangs longer than the test runs, so a delivery that waits for it never arrives.
+    // The receiver hangs longer than the test, so a delivery behind it never arrives.
     const hanging = await testReceiver(() => undefined);
     const [slow, fast] = [await organization(), await organization()];
     await slow.register(hanging.url);
@@ -143,7 +142,7 @@ describe("independence", () => {
       wake(org.org_id);
     }
     await expect.poll(() => arrived).toEqual(new Set(sent));
-    // The hanging receiver never got more requests at once than its share.
+    // Never more requests at once than its share.
     expect(hanging.received.length).toBeLessThanOrEqual(standardTerms.per_webhook.first);
     await hanging.close();
     await stop();
@@ -179,7 +178,7 @@ describe("several nodes", () => {
     const receiver = await testReceiver();
     await org.register(receiver.url);
     await addEvents(org.org_id, 1_000);
-    // No lease expires, even on a slow machine. Few connections, because each one costs a TLS handshake.
+    // No lease expires, even on a slow machine. Few connections, because each costs a TLS handshake.
     const per_webhook = { first: 8, least: 2, most: 16 };
     const terms = { ...quick_terms, per_webhook, lease_ms: 600_000 };
     for (let node = 0; node < 4; node += 1) machines(terms, 600_000);
@@ -202,7 +201,6 @@ describe("crashes", () => {
     expect(standardTerms.lease_ms).toBeGreaterThan(limits.delivery_attempt_timeout_ms + session_wait_ms);
   });
 
-  /** An organization with one delivery, which is due. */
   async function dueDelivery() {
     const org = await organization();
     const receiver = await testReceiver();

@@ -1,4 +1,3 @@
-/** Tests the shares of receivers (growth, halving, memory), and the room of an organization. */
 import { expect, test } from "vitest";
 import { large_bytes } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
@@ -84,7 +83,7 @@ test("the reserve is for the first attempts of organizations, up to `few` in fli
   expect([shares.placesOf("org_2"), shares.placesOf("org_3")]).toEqual([10, 10]);
   begin(shares, "org_3", 3);
   begin(shares, "org_4", 9);
-  // 18 are free, which is less than the reserve.
+  // 18 are free, less than the reserve.
   expect(["org_1", "org_2", "org_3", "org_4", "org_5"].map((org_id) => shares.placesOf(org_id))).toEqual([
     ...[0, 0, 1, 0, 4],
   ]);

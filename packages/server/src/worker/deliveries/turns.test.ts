@@ -1,4 +1,3 @@
-/** Tests the order of turns, how many run at once, failures, and the end. */
 import { expect, test } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { inTurns } from "./turns.ts";
