@@ -1,11 +1,11 @@
 import { performance } from "node:perf_hooks";
 import type { Clock } from "../ports.ts";
 
-/** Milliseconds with fractions. Tests pass their own. */
+/** Milliseconds with fractions. */
 export interface TimeSources {
-  /** Since the Unix epoch. May jump forwards and backwards. Whole milliseconds on most systems. */
+  /** Since the Unix epoch. May jump forwards and backwards. */
   wall_ms(): number;
-  /** Since some start, to the microsecond. Never goes back, but stops while a laptop sleeps. */
+  /** Never goes back, but stops while a laptop sleeps. */
   elapsed_ms(): number;
 }
 
@@ -15,8 +15,8 @@ const machine: TimeSources = { wall_ms: () => Date.now(), elapsed_ms: () => perf
 export const behind_ms_max = 60_000;
 
 /**
- * Creates a clock with microseconds. Jumps ahead with the wall clock. If the wall clock is set back by up to a minute,
- * continues from the last time. Never stops, because deadlines and rate windows are measured by it.
+ * Creates a clock with microseconds that never stops, because deadlines depend on it. Jumps ahead with the wall clock.
+ * If the wall clock is set back by up to a minute, continues from the last time.
  */
 export function createClock({ wall_ms, elapsed_ms }: TimeSources = machine): Clock {
   let start_ms = wall_ms() - elapsed_ms();

@@ -3,7 +3,7 @@ import { crockford_alphabet, idPrefixes } from "@countersign/contract";
 import type { Clock, Ids } from "../ports.ts";
 import { behind_ms_max } from "./clock.ts";
 
-/** A call of the system's generator costs about 1 µs for any size. 4 KiB last for 250 milliseconds of new ids. */
+/** A call of the system's generator costs about 1 µs for any size. */
 const pool_bytes = 4096;
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -29,7 +29,7 @@ function randomBytePool(): () => number {
   };
 }
 
-/** Salts of 16 random bytes. Each salt is wiped from the pool. */
+/** Each salt is wiped from the pool. */
 function saltPool(): () => string {
   const pool = Buffer.alloc(pool_bytes);
   let at = pool_bytes;
@@ -54,12 +54,9 @@ function encode40(value: number): string {
 /**
  * Creates identifiers and secrets.
  *
- * The 26 characters are 48 bits of milliseconds and 80 random bits. Within one millisecond the upper 40 random bits
- * stay, and the lower 40 grow by a random step of 1 to 65,536. So later ids sort later, and an id cannot be guessed
- * from its neighbour.
- *
- * If the clock goes back by more than a minute, ids go back with it, because lists find rows of a time span by their
- * ids.
+ * An id is 48 bits of milliseconds and 80 random bits. Within one millisecond the lower 40 bits grow by a random step,
+ * so later ids sort later and cannot be guessed. If the clock goes back by more than a minute, ids go back with it,
+ * because lists find rows of a time span by their ids.
  */
 export function createIds(clock: Clock): Ids {
   const randomByte = randomBytePool();
@@ -89,7 +86,7 @@ export function createIds(clock: Clock): Ids {
       let text = "";
       while (text.length < length) {
         const byte = randomByte();
-        // 248 = 4 × 62. Larger values are dropped, because they would make the first 8 characters more frequent.
+        // 248 = 4 × 62. Larger values would make the first 8 characters more frequent.
         if (byte < 248) text += base62.charAt(byte % 62);
       }
       return text;

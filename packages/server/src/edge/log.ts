@@ -26,7 +26,7 @@ const secretFields = new Set([
 ]);
 const censored_levels = 3;
 
-/** Shapes of secrets in a text: our keys, webhook secrets, URL passwords, tokens (JWT). */
+/** Our keys, webhook secrets, URL passwords, JWTs. */
 const secretText =
   /\b(svc_(?:live|shadow|test)_[a-z]+_)[0-9A-Za-z]{6,}|\b(whsec_)[0-9A-Za-z+/=_-]{6,}|(\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@"\\]*:)[^\s/@"\\]+(?=@)|\b(eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g;
 
@@ -41,8 +41,8 @@ export function scrub(line: string): string {
 }
 
 /**
- * Redacts secret fields, down to `levels` objects deep. Returns the same object if there are none. Takes less than 1
- * µs; pino's `redact` with wildcards took 20 µs.
+ * Redacts secret fields, down to `levels` objects deep. Takes less than 1 µs; pino's `redact` with wildcards took 20
+ * µs.
  */
 function censored(fields: object, levels: number): object {
   if (fields instanceof Error) return fields; // Its text is scrubbed later.
@@ -56,8 +56,8 @@ function censored(fields: object, levels: number): object {
 }
 
 /**
- * Returns an error as its message and plain values, other values unchanged. pg attaches the session to errors, which
- * makes long lines and cannot be sent between threads.
+ * Returns an error as its message and plain values. pg attaches the session to errors, which cannot be sent between
+ * threads.
  */
 export function plainError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -68,17 +68,15 @@ export function plainError(error: unknown): unknown {
   return { ...Object.fromEntries(fields), ...several };
 }
 
-/** Characters that wait for a blocked reader of the log. Further lines are dropped. */
+/** While the reader is blocked. Further lines are dropped. */
 const unread_chars_max = 16 * 1024 * 1024;
 
 /** A file accepts all text at once and has no `writableLength`. */
 type LogStream = Pick<NodeJS.WriteStream, "write"> & { readonly writableLength?: number };
 
 /**
- * Writes the lines of one turn of the event loop in one piece, because each write takes 8 µs.
- *
- * If the process exits itself, the rest is written first. A failed write may leave half a line, so the next write
- * starts with a line break. The number of dropped lines is logged in their place.
+ * Writes the lines of one turn of the event loop together, because each write takes 8 µs. A failed write may leave half
+ * a line, so the next one starts with a line break. The number of dropped lines is logged.
  */
 export function onceATurn(stream: LogStream): DestinationStream {
   let pending = "";
@@ -117,10 +115,8 @@ function droppedLine(lines: number): string {
 }
 
 /**
- * Creates a log that writes JSON lines to standard output (or `sink`), with times in RFC 3339.
- *
- * Redacts secrets twice: fields with secret names, up to three levels deep, then shapes of secrets in the finished line
- * (about 1 µs), because error messages may contain them.
+ * Creates a log of JSON lines. Redacts fields with secret names, up to three levels deep, then shapes of secrets in the
+ * finished line (about 1 µs), because error messages may contain them.
  */
 export function createLog(level: LogLevel, sink: DestinationStream = onceATurn(process.stdout)): ProcessLog {
   return pino(

@@ -30,13 +30,12 @@ const missing_key =
 
 const lost_organizations =
   "organizations of some keys or people are missing in this database, as after a dump without the rows that row-level security hides: restore a complete dump (docs/how-to/operating.md, Backups)";
-/** Such a loss affects all organizations, so some names show it. */
+/** A loss affects all organizations, so some names show it. */
 const looked_at_max = 1_000;
 
 /**
- * Time for the end after the drain. Requests are answered or cut off before. Work that waits for an unavailable
- * database may be dropped: it was not confirmed, and leases expire. The embedded database needs the rest of ten
- * seconds.
+ * Time for the end after the drain. Work that waits for an unavailable database may be dropped: it was not confirmed.
+ * The embedded database needs the rest of ten seconds.
  */
 const ending_ms_max = 7_500;
 
@@ -50,13 +49,12 @@ export interface Service {
   stop(drains?: boolean): Promise<void>;
 }
 
-/** Not settings, because a service decides by the packs of its release. */
 export interface StartParts {
   /** For the benchmark. */
   readonly packs_folder?: string;
-  /** For tests: packs that several services of one process share. */
+  /** For tests: shared by several services of one process. */
   readonly packs?: Promise<PackLibrary>;
-  /** The connection to the supervisor. Absent: the process serves alone. */
+  /** Absent: the process serves alone. */
   readonly supervised?: Supervised;
   /** For tests. */
   readonly deliveryThread?: ThreadProgram | undefined;
@@ -71,7 +69,6 @@ export async function startService(
   boundHeapGrowth();
   for (const name of config.unknown_settings) log.warn({ name }, "unknown setting: check its spelling");
   const clock = createClock();
-  // Packs are checked while the database process starts.
   const loading = parts.packs ?? loadPacks(parts.packs_folder);
   loading.catch(() => undefined);
   const database = await databaseFor(config, log, parts.supervised);

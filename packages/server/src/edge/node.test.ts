@@ -23,7 +23,7 @@ test("a failed assembly of a node closes its connection to Redis, which would ke
   const db = { ...database.db, named: () => Promise.reject(lost) };
   const config = { redis_url: `redis://127.0.0.1:${port}` };
   await expect(serviceNode({ ...database, db }, { config })).rejects.toBe(lost);
-  // Connections are accepted in order, so any earlier one is accepted before this one.
+  // Connections are accepted in order.
   const ours = connect(port, "127.0.0.1");
   await once(ours, "connect");
   const { localPort } = ours;

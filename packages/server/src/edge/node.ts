@@ -68,7 +68,6 @@ import { newRequestCount, type RequestCount } from "./threads/give-way.ts";
 import type { ThreadProgram } from "./threads/thread-program.ts";
 import type { Supervised } from "./workers/worker.ts";
 
-/** The parts that differ between a process, a test and the simulation. */
 export interface NodeParts {
   readonly config: Pick<
     Config,
@@ -76,7 +75,7 @@ export interface NodeParts {
   >;
   readonly db: Database;
   readonly connection: ConnectionOptions;
-  /** Further servers for the reads of backtests. `db` has replicas of its own. */
+  /** For the reads of backtests. `db` has replicas of its own. */
   readonly replicas?: readonly ConnectionOptions[];
   readonly clock: Clock;
   readonly ids: Ids;
@@ -96,17 +95,17 @@ export interface NodeParts {
   /** Pages by their path below /docs. Absent or null: not served. */
   readonly docs?: ConsoleFiles | null;
   readonly supervised?: Pick<Supervised, "windows" | "metricsText" | "watchMetrics"> | undefined;
-  /** Starts the delivery loop. Absent: in this thread with `deliveryTerms` (tests, simulation). */
+  /** Absent: the loop runs in this thread with `deliveryTerms` (tests, simulation). */
   readonly deliveries?: (runtime: DeliveryRuntime, requests: RequestCount) => Deliveries;
   /** Tests only. */
   readonly deliveryTerms?: DeliveryTerms;
-  /** For tests with their own clocks. Absent: the clock is compared with the database's. */
+  /** For tests. Absent: the clock is compared with the database's. */
   readonly clockWatch?: ClockWatch & Loop;
   /** Tests only. */
   readonly backtestThread?: ThreadProgram;
 }
 
-/** Time to answer requests in flight at the stop. A whole service ends within 10 s. */
+/** For requests in flight at the stop. */
 const answering_ms_max = 4_000;
 
 const open_mode_warning =
@@ -126,7 +125,6 @@ export interface ServiceNode {
   close(drain_ms?: number): Promise<void>;
 }
 
-/** Assembles a node and creates the database's one-time rows. */
 export async function assembleNode(parts: NodeParts): Promise<ServiceNode> {
   const { config, db, clock, ids, timers, log } = parts;
   const metrics = createMetrics();
@@ -254,7 +252,6 @@ function startLoops(runtime: Runtime, { config }: NodeParts, metrics: Metrics): 
   ];
 }
 
-/** Metrics that are read at each scrape. */
 function watchNode(
   metrics: Metrics,
   { db, timers, log }: NodeParts,
@@ -290,7 +287,6 @@ async function openWindows(
   return { windows, close: () => windows.close() };
 }
 
-/** Adds spans to the commit writer's statements. */
 function traced(metrics: Metrics, { spans, clock }: NodeParts): CommitMetrics {
   if (spans === null) return metrics;
   return {

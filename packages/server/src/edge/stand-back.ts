@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 
 const behind = 5;
 
-/** Lowers the priority of the calling thread. Linux only, because elsewhere the call affects the whole process. */
+/** Lowers the thread's priority. Linux only, because elsewhere the call affects the process. */
 export function standBack(): void {
   if (process.platform !== "linux") return;
   try {

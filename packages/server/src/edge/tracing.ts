@@ -1,7 +1,3 @@
-/**
- * Sends traces if OTEL_EXPORTER_OTLP_ENDPOINT is set: a span for each request and each statement of the commit writer.
- */
-
 import { product_version } from "@countersign/contract";
 import { ROOT_CONTEXT, type SpanAttributes, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -20,12 +16,11 @@ export interface ExportedSpans extends Spans {
   close(): Promise<void>;
 }
 
-/** Time that a silent collector may delay the end of the process. */
 const close_ms_max = 2_000;
 
 /**
- * Sends spans to `<endpoint>/v1/traces` in batches, off the hot path. Follows a caller's `traceparent` and its sampling
- * flag. An unavailable collector loses spans, never requests.
+ * Sends spans to `<endpoint>/v1/traces` in batches. Follows a caller's `traceparent` and its sampling flag. An
+ * unavailable collector loses spans, never requests, and does not stop the process from ending.
  */
 export function openTracing(endpoint: string): ExportedSpans {
   const exporter = new OTLPTraceExporter({
@@ -55,7 +50,6 @@ export function openTracing(endpoint: string): ExportedSpans {
       if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(timeOf(ended_us));
     },
-    // An unavailable collector must not stop the process from ending.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }

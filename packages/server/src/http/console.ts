@@ -1,6 +1,4 @@
-/**
- * Serves the console's files from memory. No path of a request reaches a file system, so path traversal is impossible.
- */
+/** Serves files from memory only, so path traversal is impossible. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { isNamedBy } from "./answer/etag.ts";
@@ -18,19 +16,16 @@ export interface Console {
   send(request: IncomingMessage, response: ServerResponse, served: Served, request_id: string): number;
 }
 
-/** Paths that are no pages, because a page there would hide a mistyped call. */
+/** A page on these paths would hide a mistyped call. */
 const notPages = /^\/(?:v1|healthz|readyz|metrics|openapi\.json|assets)(?:\/|$)/;
 
-/**
- * No inline code, eval, foreign content or framing. `data:` images are the QR code of TOTP. Trusted Types keep a
- * hostile payload from becoming markup.
- */
+/** `data:` images are the QR code of TOTP. Trusted Types keep a hostile payload from becoming markup. */
 const contentPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
   "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Serves the documentation at /docs, too. Null: neither was built. */
+/** Null: neither was built. */
 export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null = null): Console | null {
   const served = new Map([...(files ?? [])].map(([path, body]) => [path, servedFile(path, body, contentPolicy)]));
   const page = served.get("/index.html");
@@ -44,9 +39,8 @@ export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null 
       if (documentation !== null || page === undefined) return documentation;
       const file = served.get(path);
       if (file !== undefined) return file;
-      // The address of the unsubscribe header. The page asks first, because programs that follow links open it, too.
+      // Mails link to this address. The page asks first, because programs that follow links open it, too.
       if (path === "/" || path === "/v1/unsubscribe") return page;
-      // Any other address that asks for HTML is a page of the console.
       const wanted = request.headers.accept?.includes("text/html") === true;
       return wanted && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
     },

@@ -6,10 +6,9 @@ export interface DocsSite {
   find(path: string): Served | null;
 }
 
-/** Matches scripts in the page itself. */
 const inlineScript = /<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g;
 
-/** `files`: by paths below /docs. Null: not built. */
+/** Null: not built. */
 export function createDocsSite(files: ReadonlyMap<string, Buffer> | null): DocsSite | null {
   const missing = files?.get("/404.html");
   if (files === null || missing === undefined) return null;
@@ -27,8 +26,8 @@ export function createDocsSite(files: ReadonlyMap<string, Buffer> | null): DocsS
 }
 
 /**
- * Allows scripts of the service, and the page's inline scripts by their hashes. Styles may be inline, because the site
- * generator colours code with them.
+ * Allows scripts of the service, and the page's inline scripts by their hashes. The site generator colours code with
+ * inline styles.
  */
 function policyOf(path: string, body: Buffer): string {
   const scripts = path.endsWith(".html") ? [...body.toString().matchAll(inlineScript)] : [];

@@ -1,4 +1,3 @@
-/** The interface between the HTTP layer and a use case. */
 import type { OperationId, operations, Problem } from "@countersign/contract";
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../operations/shared/caller.ts";
@@ -13,12 +12,9 @@ export interface OperationRequest<Id extends OperationId = OperationId> {
   readonly params: SchemaOf<Table[Id], "params">;
   readonly query: SchemaOf<Table[Id], "query">;
   readonly body: SchemaOf<Table[Id], "body">;
-  /**
-   * Parts of the body that must not be stored. Only for operations that examine their `body`; for others such bodies
-   * are refused.
-   */
+  /** Parts of the body that must not be stored. Only for operations that examine their `body`. */
   readonly body_problems: readonly Problem[];
-  /** Finds such problems in a part. Only for operations that examine their `items`. */
+  /** Only for operations that examine their `items`. */
   readonly examine: (part: unknown) => readonly Problem[];
   /** As received. */
   readonly body_bytes: number;
@@ -26,7 +22,7 @@ export interface OperationRequest<Id extends OperationId = OperationId> {
   readonly idempotency_key: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly request_id: string;
-  /** Aborted when the client leaves before its answer is complete. Only for long operations. */
+  /** Aborted when the client leaves. Only for long operations. */
   readonly left: () => AbortSignal;
   /** The peer is this machine, without a sign of a proxy. */
   readonly local: boolean;
@@ -36,13 +32,13 @@ export interface OperationRequest<Id extends OperationId = OperationId> {
 
 /**
  * The answer of a use case, with a status below 400. Refusals are thrown as `Fault`. `json_text` is sent unchanged,
- * `body` is serialised. With `conditional` the HTTP layer adds the ETag and turns a match into 304.
+ * `body` is serialised. With `conditional`, an ETag is added, and a match becomes 304.
  */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
   readonly json_text?: string;
-  /** JSON texts, sent one a line (application/x-ndjson). After a fault, its error object is the last line. */
+  /** JSON texts, one a line (application/x-ndjson). After a fault, its error object is the last line. */
   readonly lines?: AsyncIterable<string>;
   /** Names in their usual capitals. Content-Type replaces application/json. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
 /**
- * The counts of GET /metrics. Counting is one map access, because prom-client's `inc` with labels costs 1 µs. The
- * series are filled at each scrape.
+ * Counting is one map access, because prom-client's `inc` with labels costs 1 µs. The series are filled at each scrape.
  */
 
 import { errorCodes, pullFailures } from "@countersign/contract";
@@ -19,17 +18,16 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   /** `route`: the operation_id, or `none`. */
   requested(route: string, status: number, elapsed_us: number): void;
   refused(code: string): void;
-  /** One statement of the commit writer ended. */
   statement(rows: number, statement_ms: number, queue_rows: number): void;
-  /** Rows were deleted for their age. */
+  /** For their age. */
   deleted(what: string, rows: number): void;
-  /** True: this node counts rate limits alone, because Redis does not answer. */
+  /** True: Redis does not answer, so this node counts alone. */
   rateLimitsDegraded(degraded: boolean): void;
-  /** One request was counted on this node alone, because Redis did not answer. */
+  /** A request was counted on this node alone. */
   rateTakenAlone(): void;
-  /** The row sets that wait for the commit writer. Each function of a `watch…` call is called at each scrape. */
+  /** Row sets that wait for the commit writer. Functions given to `watch…` run at each scrape. */
   watchQueue(depth: () => number): void;
-  /** The database sessions, and the callers that wait for one. */
+  /** Database sessions, and callers that wait for one. */
   watchSessions(stats: () => { readonly total: number; readonly idle: number; readonly waiting: number }): void;
   /** Reads that may go to replicas, by the server that did them. */
   watchReads(
@@ -37,21 +35,21 @@ export interface Metrics extends DecisionMetrics, ReportMetrics, DeliveryMetrics
   ): void;
   /** Seconds by which the node's clock is ahead of the database's. */
   watchClock(offset_s: () => number): void;
-  /** The backlog of all organizations. Null: not known, no series. */
+  /** Of all organizations. Null: not known, no series. */
   watchBacklog(count: () => Promise<Backlog | null>): void;
-  /** The keys that expire within this many days. Null: not known, no series. */
+  /** By days until they expire. Null: not known, no series. */
   watchExpiringKeys(count: () => Promise<Readonly<Record<string, number>> | null>): void;
-  /** Entries of the audit trail that are not in the figures yet. */
+  /** Entries that are not in the figures yet. */
   watchFigures(behind: () => number): void;
   text(): Promise<string>;
-  /** The same values as objects, to be added to other processes'. */
+  /** To be added to the values of other processes. */
   values(): Promise<readonly object[]>;
   readonly content_type: string;
 }
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Each node has its own registry, so that several can run in one process. */
+/** A registry for each node, because several can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -194,7 +192,6 @@ function rateMetrics(registry: Registry): Pick<Metrics, "rateLimitsDegraded" | "
   };
 }
 
-/** The gauges that are read at each scrape. */
 function watchedMetrics(
   registry: Registry,
 ): Pick<
@@ -310,19 +307,18 @@ function replicaMetrics(registry: Registry): Pick<Metrics, "watchReads"> {
   };
 }
 
-/** A map keeps its values until a scrape. */
 interface CounterTerms {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
   /**
    * Label values that start at 0. Prometheus sees no increase in a series that appears with its first count, so an
-   * alarm for the first failed mail would not fire.
+   * alarm would not fire.
    */
   readonly known?: readonly string[];
 }
 
-/** The returned function takes the label values, separated by a space. */
+/** The returned function takes label values, separated by a space. */
 function counter(registry: Registry, { name, help, labels = [], known = [] }: CounterTerms) {
   const counts = new Map<string, number>(known.map((values) => [values, 0]));
   new Counter({

@@ -1,4 +1,3 @@
-/** An operation with its compiled checks and its handler. */
 import type { Operation, OperationId } from "@countersign/contract";
 import { Fault, faultAt } from "@countersign/core";
 import type { Handler } from "./handler.ts";
@@ -8,7 +7,7 @@ import { type Check, compileCheck } from "./request/validate.ts";
 export interface Route {
   readonly id: OperationId;
   readonly operation: Operation;
-  /** Callers may come from memory, because the commit checks their epoch. */
+  /** Callers may come from memory. */
   readonly recall: boolean;
   readonly readQuery: ReadQuery;
   readonly checkParams: Check;
@@ -18,14 +17,14 @@ export interface Route {
 
 const anything: Check = () => null;
 const emptyObject = compileCheck({ type: "object", additionalProperties: false });
-/** For operations without a body. Clients often send `{}` or `null` for nothing. */
+/** Clients often send `{}` or `null` for nothing. */
 const nothing: Check = (value, bytes) => (value === null ? null : emptyObject(value, bytes));
 
 export function routeOf(id: OperationId, operation: Operation, handler: Handler): Route {
   return {
     id,
     operation,
-    // Not for batches: they answer 200 even if no item was committed, so a revoked key could succeed from memory.
+    // Not for batches: they answer 200 without a commit, so a revoked key could succeed from memory.
     recall: id === "submitIntent",
     readQuery: operation.rate === null ? () => ({ query: {} }) : queryReader(operation.query),
     checkParams: operation.params === undefined ? anything : compileCheck(operation.params),
@@ -41,10 +40,7 @@ export function queryOf(route: Route, url: string): object {
   throw new Fault("invalid_request", { details: read.problems });
 }
 
-/**
- * An impossible id is not found. If a PUT would create the object, the fault names the mistake. Faults: not_found,
- * invalid_request.
- */
+/** An impossible id is not found, unless a PUT would create the object. Faults: not_found, invalid_request. */
 export function paramsOf(route: Route, params: unknown): object {
   // The router's object has a class, which canonical JSON refuses.
   const given: Readonly<Record<string, string>> = { ...(params as object) };

@@ -25,7 +25,7 @@ interface ServedPath {
   readonly operations: Operation[];
 }
 
-/** The result answers each request with exactly one response. */
+/** The result answers each request exactly once. */
 export function createRouter(parts: RouterDeps): Respond {
   const deps = { ...parts, batches: createBatchTurns() };
   const paths = servedPaths();
@@ -61,7 +61,7 @@ export function createRouter(parts: RouterDeps): Respond {
       void serve(deps, route, exchangeOf(request, response, params));
     });
   }
-  // A fixed path is never read as an id: GET /v1/intents/batch has a wrong method.
+  // Never read as an id: GET /v1/intents/batch has a wrong method.
   for (const { url, methods } of fixedPathsUnderParameters(paths)) {
     router.on(methods, url, (request, response) => answerUnrouted(exchangeOf(request, response), url));
   }
@@ -84,7 +84,7 @@ function servedPaths(): ServedPath[] {
   return [...paths.values()];
 }
 
-/** Returns paths without parameters that also fit a path with one, and the methods that only the latter has. */
+/** Returns paths without parameters that also fit a path with one, and the methods of only the latter. */
 function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string; methods: HTTPMethod[] }[] {
   const fixed = [...new Set(operationRows.map(([, { path }]) => path))].filter((path) => !path.includes("{"));
   return fixed.flatMap((url) => {
@@ -95,7 +95,7 @@ function fixedPathsUnderParameters(paths: readonly ServedPath[]): { url: string;
   });
 }
 
-/** Returns the operations of exactly this path, else those that read an id in it. */
+/** Of exactly this path, else those that read an id in it. */
 function operationsAt(paths: readonly ServedPath[], path: string): Operation[] {
   const fitting = paths.filter(({ pattern }) => pattern.test(path)).flatMap(({ operations }) => operations);
   const exact = fitting.filter((operation) => operation.path === path);

@@ -43,7 +43,7 @@ export interface Exchange {
   readonly request_id: string;
 }
 
-/** The admission of a request that does not pass the gate. */
+/** For requests that do not pass the gate. */
 const outside: Admission = { known: null, recalled: false, fault: null, use: null };
 
 /** Never rejects. Writes exactly one answer, or none if the client has left. */
@@ -60,7 +60,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
     if (admission.fault !== null) return await refuseChecked(deps, route, exchange, visit, admission, admission.fault);
 
     const answer = await answerOf(deps, route, exchange, visit, admission);
-    // Only a commit has checked the key's epoch. Any other answer to a caller from memory needs the key.
+    // Only a commit has checked the key's epoch.
     const revoked = admission.recalled && answer.status !== 201 ? await recheck(deps.gate, visit, admission) : null;
     if (revoked !== null) return refuse(deps, route, exchange, visit.now_us, revoked, revoked.fault as Fault);
 
@@ -82,7 +82,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/** Stands in for an unknown path at the gate, so that callers without a valid key do not learn which paths exist. */
+/** Stands in for an unknown path, so that callers without a valid key do not learn which paths exist. */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",
@@ -93,10 +93,7 @@ const unserved: Operation = {
   answers: {},
 };
 
-/**
- * Refuses a request without an operation. Under /v1 it needs no key if `open`, an operation of the same path, needs
- * none. Never rejects.
- */
+/** Refuses a request without an operation. `open`: an operation of the same path that needs no key. Never rejects. */
 export async function refuseUnserved(
   deps: ServeDeps,
   exchange: Exchange,
@@ -108,7 +105,6 @@ export async function refuseUnserved(
   refuse(deps, null, exchange, now_us, admission, admission.fault ?? fault);
 }
 
-/** Passes such a request through the gate, only under /v1. */
 async function admitUnserved(
   { gate }: ServeDeps,
   { request, response }: Exchange,
@@ -121,7 +117,7 @@ async function admitUnserved(
   return admit(gate, { operation, recall: false, request, unreadable, now_us });
 }
 
-/** Serves a public file of the console, without a rate limit. */
+/** Public, without a rate limit. */
 export function serveConsole(
   deps: ServeDeps,
   console: Console,
@@ -137,8 +133,8 @@ export function serveConsole(
 }
 
 /**
- * Answers OPTIONS with the methods of the path. Without CORS headers, so that no page of another origin can use the
- * API. Under /v1 the request counts for its address. Never rejects.
+ * Answers OPTIONS without CORS headers, so that no page of another origin can use the API. Under /v1 the request counts
+ * for its address. Never rejects.
  */
 export async function answerOptions(deps: ServeDeps, exchange: Exchange, allow: string): Promise<void> {
   const started_us = deps.clock.now_us();
@@ -189,7 +185,6 @@ async function answerOf(
   });
 }
 
-/** For any operation. */
 type Handed = { -readonly [Name in keyof OperationRequest]: unknown };
 
 async function answerBody(
@@ -220,7 +215,7 @@ async function answerBody(
   return route.handler(handed as OperationRequest);
 }
 
-/** Returns a signal that is aborted when the connection closes early. */
+/** Aborted when the connection closes early. */
 function leftSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
@@ -228,7 +223,7 @@ function leftSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** For a caller from memory the key is read first, because a revoked key must get only that fault. */
+/** Reads the key of a caller from memory first, because a revoked key must get only that fault. */
 async function refuseChecked(
   deps: ServeDeps,
   route: Route,
@@ -266,7 +261,7 @@ function gone(deps: ServeDeps, route: Route, exchange: Exchange, started_us: num
   finished(deps, route.id, exchange, started_us, admission, 0, "client_gone", null);
 }
 
-/** Writes a log line, without the path (identifiers, `?api_key=`), headers or body. */
+/** Logs neither path (identifiers, `?api_key=`) nor headers nor body. */
 function finished(
   deps: ServeDeps,
   route: string | null,

@@ -1,4 +1,3 @@
-/** Files in memory, ready to be sent. */
 import { etagOf } from "./answer/etag.ts";
 
 export interface Served {

@@ -10,22 +10,21 @@ import { createRouter, type RouterDeps } from "./router.ts";
 /** Time to send a complete request. */
 const request_timeout_ms = 30_000;
 const headers_timeout_ms = 10_000;
-/** Longer than the idle timeout of common load balancers, so that they never use a connection that was just closed. */
+/** Longer than the idle timeout of common load balancers, which would use a connection that was just closed. */
 const keep_alive_timeout_ms = 72_000;
-/** At its end, the server waits this long for the first request of new connections. */
+/** For the first request of new connections at the end. */
 const fresh_ms_max = 200;
 
 export interface HttpServer {
   readonly server: Server;
-  /** Resolves with the URL. Rejects if the address cannot be used. */
+  /** Rejects if the address cannot be used. */
   listen(at: { readonly host: string; readonly port: number }): Promise<string>;
-  /** The URL under which this machine reaches the server. */
   url(): string;
   /** Accepts no more connections, answers pending requests, then ends each connection. */
   close(): Promise<void>;
 }
 
-/** Node's internal members: the response in progress, and the parser with the latest request. */
+/** Internal members of Node: the response in progress, and the parser with the latest request. */
 type HttpSocket = Socket & {
   readonly _httpMessage?: ServerResponse | null;
   readonly parser?: { readonly incoming?: IncomingMessage | null } | null;
@@ -41,7 +40,7 @@ export function buildServer(deps: RouterDeps & { readonly timers: Timers }): Htt
       headersTimeout: headers_timeout_ms,
       keepAliveTimeout: keep_alive_timeout_ms,
       connectionsCheckingInterval: 2_000,
-      // The service checks Host itself, so that the answer is an error object.
+      // So that the answer is an error object.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -108,7 +107,7 @@ function listening(server: NetServer, host: string, port: number): Promise<void>
   });
 }
 
-/** False: this machine does not have the address, such as ::1 without IPv6. */
+/** False: this machine does not have the address. */
 async function isListening(server: NetServer, host: string, port: number): Promise<boolean> {
   try {
     await listening(server, host, port);
@@ -126,7 +125,6 @@ function urlOf(server: Server): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
-/** Closes a connection when all its requests are answered. */
 function endAfterAnswer(socket: HttpSocket): void {
   const answering = socket._httpMessage ?? undefined;
   if (answering === undefined) return void socket.destroySoon();
@@ -136,9 +134,8 @@ function endAfterAnswer(socket: HttpSocket): void {
 }
 
 /**
- * Answers bytes that are not a request with an error object and a log line, after earlier requests on the connection.
- * Broken bytes of a request get this answer instead of its own. A request that was already refused gets no second
- * answer.
+ * Answers bytes that are not a request, after earlier requests on the connection. The broken rest of a request gets
+ * this answer, unless that request was already refused.
  */
 function refuseBytes(
   deps: Pick<RouterDeps, "ids" | "log" | "metrics">,

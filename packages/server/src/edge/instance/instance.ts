@@ -1,6 +1,6 @@
 /**
- * The operations for the command line. Each member loads its code on the first call, because loading all code doubled
- * the start time of every command.
+ * Operations for the command line. Each member loads its code on the first call, because loading all doubled the start
+ * time.
  */
 import type { Readable, Writable } from "node:stream";
 import type { Log } from "../../ports.ts";
@@ -40,7 +40,6 @@ export interface Instance {
   };
   readonly keys: InstanceKeys;
   readonly policies: {
-    /** Returns the documents in force. */
     inForce(org_id: string): ReturnType<typeof readDocumentsInForce>;
   };
   readonly audit: {
@@ -49,7 +48,7 @@ export interface Instance {
   };
   readonly figures: {
     progress(): ReturnType<Figures["listProgress"]>;
-    /** Counts an organization's decisions again. `told` gets the progress. */
+    /** Counts an organization's decisions again. */
     rebuild(org_id: string, told: Parameters<Figures["rebuildFigures"]>[2]): ReturnType<Figures["rebuildFigures"]>;
   };
   readonly secrets: InstanceSecrets;
@@ -60,8 +59,8 @@ export interface Instance {
     inspect(): Promise<InspectedDatabase>;
     inspectReplicas(): Promise<InspectedReplica[]>;
     /**
-     * Writes the database as one SQL script, from the first readable replica unless `primary` is set. Returned
-     * `replica`: null for the primary. Throws `StartRefused` if a replica ends the dump.
+     * Writes the database as one SQL script, from a replica unless `primary` is set. Returned `replica`: null for the
+     * primary. Throws `StartRefused` if a replica ends the dump.
      */
     export(output: Writable, primary?: boolean): Promise<{ rows: number; replica: string | null }>;
     /** Restores a dump into an empty database, all or nothing. Returns the time of the dump. Throws `StartRefused`. */

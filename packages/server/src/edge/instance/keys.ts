@@ -12,7 +12,6 @@ import type { KeyLimits } from "../../operations/keys/set-key-limits.ts";
 import { readRateLimits } from "../start/setting-values.ts";
 import type { OpenedDatabase } from "./open-database.ts";
 
-/** The command line's actor in the audit trail. */
 export const command_line_actor = "command_line";
 
 export interface InstanceKeys {
@@ -31,9 +30,8 @@ export interface InstanceKeys {
   bind(org_id: string, key_id: string, bindings: KeyBindingsInput | null): Promise<ApiKey>;
   /** Returns bindings that fit the key's recent submissions. Faults: not_found. */
   observed(org_id: string, key_id: string): Promise<ObservedBindings>;
-  /** Returns the newest keys with a warning. */
   warned(org_id: string): Promise<WarnedKey[]>;
-  /** Reads limits such as `intents=6000,general=600`. `categories` are named in the expectation. */
+  /** Reads limits such as `intents=6000,general=600`. */
   readLimits(text: string, categories: readonly string[]): ReturnType<typeof readRateLimits>;
   /** `limits` null: the instance's limits. Faults: not_found. */
   limit(org_id: string, key_id: string, limits: KeyLimits | null): Promise<void>;

@@ -12,10 +12,10 @@ import type { Config } from "../start/config.ts";
 import { createSealer } from "../start/sealer.ts";
 
 /**
- * How to open the database:
+ * Ways to open a database:
  *
  * - migrate: updates the schema.
- * - keep_schema: creates the schema only in an empty database, because nodes of an older version may use it.
+ * - keep_schema: creates only a missing schema, because nodes of an older version may use the database.
  * - inspect: changes nothing, and does not wait for a silent server.
  * - restore: changes nothing, and refuses the data directory of a running service.
  */
@@ -33,7 +33,7 @@ export interface OpenedDatabase {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** For this process only. The command line stores no sealed value. */
+  /** The command line stores no sealed value. */
   readonly sealer: Sealer;
   close(): Promise<void>;
 }

@@ -6,7 +6,6 @@ import type { OpenedDatabase } from "./open-database.ts";
 
 /** The master keys that sealed values need. */
 export interface SecretsStatus {
-  /** The sealing key. */
   readonly key_id: string;
   readonly other_key_ids: readonly string[];
   readonly needed_key_ids: readonly string[];
@@ -19,7 +18,7 @@ export interface SecretsStatus {
 export interface InstanceSecrets {
   /** Counts sealed values by key. Null: no key, so all values are unreadable. */
   status(ring: KeyRing | null): Promise<SecretsStatus>;
-  /** Seals all values with the current key, `batch` values in each transaction. */
+  /** Commits after every `batch` values. */
   reseal(ring: KeyRing, progress: (done: Resealed) => void, batch: number): Promise<Resealed[]>;
 }
 

@@ -8,7 +8,6 @@ import { createSealer, masterKeyId } from "../start/sealer.ts";
 
 type KeySettings = Pick<Config, "master_key" | "other_master_keys" | "data_dir">;
 
-/** `refused`: the key cannot be used. */
 type NoKey =
   | { readonly outcome: "missing"; readonly reason: string }
   | { readonly outcome: "refused"; readonly reason: string };

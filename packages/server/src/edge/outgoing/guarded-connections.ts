@@ -1,6 +1,6 @@
 /**
- * Judges the addresses of a URL and connects only to these. Each connection is pinned to the judged addresses, so a
- * later DNS answer changes nothing. Targets (per URL) and pools (per origin and addresses) are cached.
+ * Judges the addresses of a URL and pins each connection to them, so a later DNS answer changes nothing. Targets (per
+ * URL) and pools (per origin and addresses) are cached.
  */
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { checkWebhookUrl, refusedAddresses, type WebhookUrlRules } from "@countersign/core";
@@ -8,12 +8,11 @@ import { LRUCache } from "lru-cache";
 import { buildConnector, Client, type Dispatcher, errors, Pool } from "undici";
 import { AttemptFailure } from "./http-out-failures.ts";
 
-/** The verdict on a URL's text, and the latest verdict on its addresses. */
 export interface Target {
   readonly verdict: ReturnType<typeof checkWebhookUrl>;
   readonly origin: string;
   readonly path: string;
-  /** Lookups within one second return the same list, which is not judged again. */
+  /** Lookups within one second return the same list. */
   latest: Judged;
 }
 
@@ -30,7 +29,6 @@ export interface OverheardRequest extends Dispatcher.DispatchOptions {
 }
 
 const pools_max = 1_000;
-/** The largest header that the parser accepts. */
 const head_bytes_max = 65_536;
 
 export class GuardedConnections {
@@ -70,7 +68,7 @@ export class GuardedConnections {
     return this.#poolOf(target.origin, judged, connect_ms);
   }
 
-  /** Closes all connections, including those that are not open yet. */
+  /** Also closes connections that are not open yet. */
   async close(): Promise<void> {
     for (const socket of this.#making) socket.destroy(new errors.SocketError("closed"));
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
@@ -96,8 +94,7 @@ export class GuardedConnections {
       lookup: pinnedTo(addresses),
       autoSelectFamily: true,
     } as buildConnector.BuildOptions;
-    // No limit on connections, because a hanging receiver would block others of the same origin. The senders limit
-    // requests in flight.
+    // No limit on connections, because a hanging receiver would block others of the same origin.
     const connect = connector(options, this.#making);
     const pool = new Pool(origin, {
       factory: (to, settings) => overheardClient(to, settings, connect),
@@ -116,8 +113,8 @@ export function nameIn({ verdict }: Target): string | null {
 }
 
 /**
- * Answers lookups of a connection with the judged addresses, in the next tick. In the same tick, a failing connection
- * would emit its error before a listener exists, and end the process.
+ * Answers in the next tick. In the same tick, a failing connection would emit its error before a listener exists, and
+ * end the process.
  */
 function pinnedTo(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -132,11 +129,8 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 }
 
 /**
- * Makes connections that an abort ends. undici alone would connect again after an abort: a silent receiver saw a
- * second, empty connection.
- *
- * `making` holds sockets that are not connected yet, because a destroyed pool forgets them. One such socket kept a
- * stopping thread alive for ten seconds.
+ * Makes connections that an abort ends. After an abort, undici alone would connect again. `making` holds sockets that
+ * are not connected yet, because a destroyed pool forgets them: one kept a stopping thread alive for ten seconds.
  */
 function connector(options: buildConnector.BuildOptions, making: Set<Socket>): buildConnector.connector {
   // undici's types omit that the call returns the socket at once.

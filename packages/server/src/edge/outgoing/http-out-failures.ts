@@ -1,7 +1,5 @@
-/** Maps errors of the resolver, the socket, TLS or the HTTP parser to a recorded reason. */
 import { type DeliveryFailure, type DeliveryFailureValues, deliveryFailureText } from "@countersign/core";
 
-/** By the error's code. */
 const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>(
   Object.entries({
     ENOTFOUND: "name_unknown",
@@ -38,7 +36,7 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
   } as const),
 );
 
-/** By undici's message: a switch of protocols that was not requested. */
+/** A switch of protocols that was not requested. */
 const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
 ]);
@@ -46,7 +44,6 @@ const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Del
 /** The parser's reason at the end of undici's message. */
 const parserReason = /\(([ -~]{1,100})\)$/;
 
-/** Errors of a chain of causes that are examined. */
 const causes_max = 8;
 
 /** A reason that this service found itself. */
@@ -59,7 +56,6 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** `timeout_ms`: the time limit of the attempt. */
 export function failureText(error: unknown, timeout_ms: number): string {
   if (error instanceof AttemptFailure) return error.message;
   const [failure, code] = failureOf(error);

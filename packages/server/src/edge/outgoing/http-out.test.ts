@@ -180,7 +180,6 @@ describe("an unrequested interim answer", () => {
   ])("%s is skipped, and the answer after it counts, in one piece and in two", async (_title, interim) => {
     const delivered = { response_status: 200, error: null };
     expect(await post((socket) => socket.write(interim + final))).toMatchObject(delivered);
-    // The client reads the first piece before the second is sent, in the same event loop.
     const later = (then: () => void) => setImmediate(() => setImmediate(then));
     const inTwo = (socket: Socket) => socket.write(interim, () => later(() => socket.write(final)));
     expect(await post(inTwo)).toMatchObject(delivered);

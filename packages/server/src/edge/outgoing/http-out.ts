@@ -1,8 +1,6 @@
 /**
- * The only client for addresses that customers configure: webhooks, context sources, sign-in providers.
- *
- * Each request looks up the name, judges every address, and connects only to those (`guarded-connections.ts`). One
- * absolute timer runs from the lookup to the status line. The idle timers of undici and `http.request` never ended a
+ * The only client for addresses that customers configure. Judges every address and connects only to those. One absolute
+ * timer runs from the lookup to the status line, because the idle timers of undici and `http.request` never ended a
  * request to a receiver that sent one byte every 100 ms. Proxy variables are ignored.
  */
 import { performance } from "node:perf_hooks";
@@ -25,7 +23,7 @@ import { createNameLookup, lookupBySystem, type ResolveName, sharedLookups } fro
 export interface HttpOutOptions {
   readonly rules: WebhookUrlRules;
   readonly resolve?: ResolveName;
-  /** Certificate authorities in PEM instead of the system's. */
+  /** In PEM. Default: the system's. */
   readonly ca?: string;
   readonly timeout_ms?: number;
   /** Only for tests. */
@@ -45,7 +43,6 @@ interface Client {
   readonly after: Timers["after"];
 }
 
-/** For a URL with an address, which needs no lookup. */
 const noAddresses: readonly string[] = [];
 
 const registration_lookup_ms = 2_000;
@@ -53,7 +50,7 @@ const nothing = (): void => undefined;
 
 export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   const { rules, timeout_ms = limits.delivery_attempt_timeout_ms, after = timers.after } = options;
-  // The machine's own names (hosts file) only if the operator allows private networks.
+  // The hosts file is used only if the operator allows private networks.
   const system = rules.allow_networks.length > 0 ? { system: lookupBySystem } : {};
   const closing = new AbortController();
   const addressesOf = sharedLookups(options.resolve ?? createNameLookup({ ...system, signal: closing.signal }));
@@ -70,7 +67,6 @@ export function createHttpOut(options: HttpOutOptions): GuardedHttpOut {
   };
 }
 
-/** Judges a URL and its current addresses without connecting. */
 async function check({ rules, addressesOf }: Client, url: string): ReturnType<HttpOut["check"]> {
   const verdict = checkWebhookUrl(url, rules);
   if ("refused" in verdict || verdict.literal) return verdict;
@@ -80,7 +76,6 @@ async function check({ rules, addressesOf }: Client, url: string): ReturnType<Ht
   return refused === null ? verdict : { refused };
 }
 
-/** Makes one delivery attempt. The timer can end it in each step. */
 function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"]>): ReturnType<HttpOut["post"]> {
   const { connections, addressesOf, timeout_ms, after } = client;
   return new Promise((resolve) => {
@@ -120,7 +115,6 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
   });
 }
 
-/** Makes one request and reads the whole answer. */
 async function ask(client: Client, ...[url, headers, body, terms]: Parameters<HttpOut["ask"]>): Promise<Answered> {
   const { connections, addressesOf } = client;
   const { timeout_ms, answer_bytes_max, method = "POST" } = terms;
@@ -144,7 +138,6 @@ async function ask(client: Client, ...[url, headers, body, terms]: Parameters<Ht
   }
 }
 
-/** Rejects as soon as the signal is aborted. */
 function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -1,6 +1,4 @@
 /**
- * Looks up the addresses of receivers, so that a slow name delays only its own deliveries.
- *
  * Uses c-ares, because `dns.lookup` shares four threads with all other work: behind four password hashes it took 7 s.
  */
 import { Resolver, lookup as systemLookup } from "node:dns/promises";
@@ -13,13 +11,13 @@ export type ResolveName = (host: string) => Promise<readonly string[]>;
 export interface NameLookupOptions {
   /** `address:port` each. Default: the machine's name servers. */
   readonly name_servers?: readonly string[];
-  /** Asked for names that name servers do not know, such as names of the machine's own network. */
+  /** For names that name servers do not know. */
   readonly system?: ResolveName;
-  /** Aborts running lookups, because a silent name server would hold the thread for many seconds. */
+  /** Aborts lookups, because a silent name server would hold the thread for many seconds. */
   readonly signal?: AbortSignal;
 }
 
-/** Attempts within this time share one answer, so a backlog for one receiver does not flood the name server. */
+/** So a backlog for one receiver does not flood the name server. */
 const kept_ms = 1_000;
 const kept_max = 1_000;
 const try_ms = 2_000;
@@ -27,7 +25,7 @@ const tries = 2;
 /** Of the system's four threads. */
 const system_lookups_max = 2;
 
-/** Looks up a name with hosts file and search domains. */
+/** Uses the hosts file and search domains. */
 export const lookupBySystem: ResolveName = async (host) =>
   (await systemLookup(host, { all: true })).map(({ address }) => address);
 
@@ -41,14 +39,14 @@ export function createNameLookup({ name_servers, system, signal }: NameLookupOpt
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return addresses;
     const [error] = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error] : []));
-    // Behind silent name servers the system's lookup would wait, too, and hold a thread.
+    // The system's lookup would wait, too, and hold a thread.
     const silent = error !== undefined && "code" in error && error.code === "ETIMEOUT";
     if (system !== undefined && !silent && signal?.aborted !== true) return places(system, host);
     throw withoutConnection(error ?? new Error(`${host} has no address`));
   };
 }
 
-/** Makes one lookup of a name at a time and reuses the answer for one second. Failures are not cached. */
+/** Makes one lookup of a name at a time. Failures are not cached. */
 export function sharedLookups(resolve: ResolveName): ResolveName {
   const kept = new LRUCache<string, readonly string[]>({ max: kept_max, ttl: kept_ms });
   const under_way = new Map<string, Promise<readonly string[]>>();
@@ -66,7 +64,7 @@ export function sharedLookups(resolve: ResolveName): ResolveName {
   };
 }
 
-/** c-ares uses the code of a refused connection for a missing name server. Here it would mean the receiver. */
+/** c-ares uses this code for a missing name server. Here it would mean the receiver. */
 function withoutConnection(error: Error): Error {
   if (!("code" in error) || error.code !== "ECONNREFUSED") return error;
   return Object.assign(new Error("no name server", { cause: error }), { code: "EAI_AGAIN" });

@@ -1,6 +1,6 @@
 const line_feed = 0x0a;
 const carriage_return = 0x0d;
-/** Characters kept of a line. The rest does not contain the status. */
+/** The rest does not contain the status. */
 const line_chars_max = "HTTP/1.1 200 ".length;
 const unasked = /^HTTP\/\d\.\d 100$/;
 
@@ -8,9 +8,8 @@ const unasked = /^HTTP\/\d\.\d 100$/;
  * Returns a function for the bytes of an answer. It calls `onStatus` once, when the first final status line ends. A
  * receiver that answered 2xx has the event, even if no parser accepts the rest of its answer.
  *
- * Interim answers (100, 102–199) are skipped. The client ends the exchange at an unrequested 100, so the function
- * changes it to 102 in `bytes` before the client reads them. After a 101, or a line that is not a status line, nothing
- * is reported.
+ * Interim answers (100, 102–199) are skipped. The client ends the exchange at an unrequested 100, so it is changed to
+ * 102 in `bytes`. Nothing is reported after a 101 or a wrong status line.
  */
 export function statusLineReader(onStatus: (status: number) => void): (bytes: Buffer) => void {
   let state: "before" | "interim" | "over" = "before";

@@ -1,4 +1,4 @@
-/** Sends mails by SMTP_URL. Without this setting, writes them as files, so that no mail is lost on a new machine. */
+/** Sends mails by SMTP_URL. Without this setting, writes them as files. */
 import { randomBytes } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,8 +10,8 @@ import type { Config } from "../start/config.ts";
 const default_from = "Countersign <countersign@localhost>";
 const smtp_timeout_ms = 20_000;
 /**
- * Time limit of one attempt, from lookup to last answer. Nodemailer's limits restart with each answer. On a slow server
- * the mail's lease would expire, and another node would send it again.
+ * Nodemailer's limits restart with each answer. On a slow server the mail's lease would expire, and another node would
+ * send the mail again.
  */
 const attempt_ms_max_default = 60_000;
 
@@ -23,13 +23,12 @@ export function createMailer(
   const from = config.mail_from ?? default_from;
   if (config.smtp_url === null) return fileMailer(from, join(config.data_dir, "outbox"), log);
   const transport = createTransport({
-    // One object, because beside a URL nodemailer reads the second argument as fields of mails.
+    // Beside a URL, nodemailer reads the second argument as fields of mails.
     url: config.smtp_url,
     connectionTimeout: smtp_timeout_ms,
     greetingTimeout: smtp_timeout_ms,
     socketTimeout: smtp_timeout_ms,
     dnsTimeout: smtp_timeout_ms,
-    // Mails never contain a file or another server's content.
     disableFileAccess: true,
     disableUrlAccess: true,
   } as object);
@@ -75,10 +74,7 @@ function fileMailer(from: string, dir: string, log: Log): Mailer & { close(): vo
   };
 }
 
-/**
- * Returns the plain text without transfer encoding, because users copy the link from the file. Quoted-printable would
- * break the link in two.
- */
+/** Without transfer encoding, because users copy the link from the file. Quoted-printable would break it in two. */
 function readablePart(text: string): string {
   const head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit";
   return `${head}\r\n\r\n${text.replaceAll("\n", "\r\n")}`;
@@ -87,7 +83,7 @@ function readablePart(text: string): string {
 function messageOf({ to, subject, text, html, unsubscribe_url }: Mail, from: string) {
   return {
     from,
-    // As an object, because a text may be read as a list of addresses.
+    // A text may be read as a list of addresses.
     to: { name: "", address: to },
     subject,
     text,

@@ -199,7 +199,6 @@ describe("a provider", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 
-  /** Returns the outcome of a login with these claims in the ID token and in the user info. */
   async function finished(
     claims: object,
     userinfo?: object | number,

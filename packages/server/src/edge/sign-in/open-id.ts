@@ -9,15 +9,14 @@ import type { OpenId, OpenIdFailure, OpenIdLogin, OpenIdProvider } from "../../s
 
 const library = () => import("openid-client");
 
-/** Timeout of one answer of a provider. */
 const answer_within_ms = 5_000;
 const answer_bytes_max = 1_048_576;
-/** How far a provider's clock may be off. The login's nonce proves in any case that an answer is fresh. */
+/** How far a provider's clock may be off. The nonce proves that an answer is fresh. */
 const clock_off_seconds_max = 300;
 
 const wrong_time = "By this service's clock, the provider's answer is too old or not valid yet.";
 
-/** The provider was not asked, did not answer, or is out of order. The text is this service's own. */
+/** The provider was not asked, did not answer, or is out of order. */
 class NotAsked extends Error {}
 
 export function createOpenId(httpOut: HttpOut): OpenId {
@@ -56,7 +55,6 @@ function guardedFetch(httpOut: HttpOut): CustomFetch {
   };
 }
 
-/** Returns the address where the person signs in. */
 async function begin(
   guarded: CustomFetch,
   ...[provider, { state, nonce, code_verifier }, redirect_uri, login_hint]: Parameters<OpenId["begin"]>
@@ -79,7 +77,6 @@ async function begin(
   return { location: url.href };
 }
 
-/** Returns who signed in, from the ID token and, if needed, the user info. */
 async function finish(
   guarded: CustomFetch,
   ...[provider, login, callback]: Parameters<OpenId["finish"]>
@@ -108,7 +105,7 @@ async function finish(
   };
 }
 
-/** Returns the error of an ID token that the library accepts. Null: none. See OpenID Connect Core, section 3.1.3.7. */
+/** Null: no error. Checks what the library accepts (OpenID Connect Core, section 3.1.3.7). */
 function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
   if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
   return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;
@@ -144,8 +141,8 @@ async function configure(
 }
 
 /**
- * Exchanges the code for tokens. A provider may accept only one of two ways to send the client's secret. The second is
- * tried if the first gives `invalid_client`.
+ * A provider may accept only one of two ways to send the client's secret. The second is tried if the first gives
+ * `invalid_client`.
  */
 async function redeem(
   guarded: CustomFetch,
@@ -180,9 +177,9 @@ async function redeem(
   }
 }
 
-/** Returns a sentence with only the provider's error code. */
+/** Contains only the provider's error code. */
 function failureOf(error: unknown): OpenIdFailure {
-  // The library's error code is in the outermost error that has one.
+  // In the outermost error that has one.
   let wrong: string | undefined;
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)

@@ -1,4 +1,4 @@
-/** WebAuthn by @simplewebauthn/server. Loaded at first use, because loading takes 0.1 s. */
+/** Loaded at first use, because the library takes 0.1 s. */
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
@@ -8,12 +8,11 @@ import type { KnownPasskey, PasskeyChecks } from "../../sign-in-ports.ts";
 
 const service_name = "Countersign";
 const answer_within_ms = 300_000;
-/** WebAuthn Level 3, section 7.1. A longer id would not fit into the path that deletes it. */
+/** WebAuthn Level 3, section 7.1. */
 const credential_id_bytes_max = 1_023;
 
 const library = () => import("@simplewebauthn/server");
 
-/** Browsers return the challenge's bytes in base64url. */
 const encoded = (challenge: string) => Buffer.from(challenge).toString("base64url");
 
 export function createPasskeyChecks(): PasskeyChecks {
@@ -105,7 +104,7 @@ async function usedBy(
   }
 }
 
-/** Returns true if another site framed the sign-in page. The library checks this only for some logins. */
+/** True: another site framed the sign-in page. The library checks this only for some logins. */
 function isFramed({ response }: { readonly response: { readonly clientDataJSON: string } }): boolean {
   const data: unknown = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString("utf8"));
   const { crossOrigin = false, topOrigin } = data as { readonly crossOrigin?: unknown; readonly topOrigin?: unknown };
@@ -113,8 +112,8 @@ function isFramed({ response }: { readonly response: { readonly clientDataJSON: 
 }
 
 /**
- * Returns true if the passkey has no certificate of its maker. Certificates are refused unread, because the library
- * would fetch revocation lists from their addresses.
+ * True: the passkey has no certificate of its maker. Certificates are refused unread, because the library would fetch
+ * revocation lists from their addresses.
  */
 async function isUnattested({ response }: RegistrationResponseJSON): Promise<boolean> {
   const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");

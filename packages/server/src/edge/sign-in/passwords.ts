@@ -23,7 +23,7 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
   /** 2: Argon2id. */
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
-  /** Compared with the password of an unknown address, so that the answer takes as long. */
+  /** Compared with passwords of unknown addresses, so that the answer takes as long. */
   let nobody: Promise<string> | undefined;
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
@@ -47,7 +47,7 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
   };
 }
 
-/** In NFC, because "ü" is one or two code points, depending on the keyboard (RFC 8265, section 4.2). */
+/** In NFC, because "ü" is one or two code points (RFC 8265, section 4.2). */
 function asTyped(password: string): string {
   return password.normalize("NFC");
 }

@@ -7,19 +7,18 @@ import { type LogLevel, scrub } from "../log.ts";
 import { secretFileVariables, withSecretFiles } from "./secret-files.ts";
 import { readValue } from "./setting-values.ts";
 
-/** Null: not set, so its feature is off. */
+/** Null: not set. */
 export interface Config {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Absolute. */
   readonly data_dir: string;
   readonly database_url: string | null;
   readonly database_replica_urls: readonly string[];
   readonly redis_url: string | null;
-  /** 32 bytes. Null: `openMasterKey` keeps a key in the data directory. */
+  /** Null: `openMasterKey` keeps a key in the data directory. */
   readonly master_key: Buffer | null;
-  /** Only open. `openMasterKeys` adds those of the data directory. */
+  /** `openMasterKeys` adds those of the data directory. */
   readonly other_master_keys: readonly Buffer[];
   /** No trailing slash. Null: the listen address. */
   readonly public_url: string | null;
@@ -38,13 +37,12 @@ export interface Config {
   readonly log_level: LogLevel;
   readonly otel_endpoint: string | null;
   readonly production: boolean;
-  /** Where to search for a system PostgreSQL. */
   readonly path: string;
-  /** Variables with the prefix COUNTERSIGN_ that are not settings, for a warning. */
+  /** Variables with the prefix COUNTERSIGN_ that are not settings. */
   readonly unknown_settings: readonly string[];
 }
 
-/** Variables of the command line and of programs that use the client. They are often set where the service starts. */
+/** Not settings, but often set where the service starts. */
 const clientVariables = ["COUNTERSIGN_API_KEY", "COUNTERSIGN_WEBHOOK_SECRET"];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -73,7 +71,7 @@ export function readConfig(given: Environment, cwd: string = process.cwd()): Con
     refuse(name, reading.expected);
     return null;
   };
-  /** For settings with a default. A refused one is null here, but then `readConfig` throws. */
+  /** A refused setting is null here, but then `readConfig` throws. */
   const always = <T>(name: SettingName): T => read<T>(name) as T;
 
   const data_dir = always<string>("COUNTERSIGN_DATA_DIR");
@@ -119,7 +117,7 @@ function unknownSettings(env: Environment): string[] {
     .sort();
 }
 
-/** Kubernetes sets such variables in each container for each service, for example one called `countersign`. */
+/** Kubernetes sets such variables for a service called `countersign`. */
 function isServiceVariable(name: string, text: string): boolean {
   return (
     /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name) ||
@@ -128,7 +126,7 @@ function isServiceVariable(name: string, text: string): boolean {
   );
 }
 
-/** Returns true if the Redis client can read the URL. A wrong URL, or NaN as a database, would end the process. */
+/** A wrong URL, or NaN as a database, would make the Redis client end the process. */
 function takesRedisUrl(url: string): boolean {
   try {
     const { username, password, pathname, searchParams } = new URL(url);
@@ -139,7 +137,7 @@ function takesRedisUrl(url: string): boolean {
   }
 }
 
-/** Returns true if the URL asks for such a server or has no preference. Refuses libpq's other choices. */
+/** True: the URL asks for such a server or has no preference. Refuses libpq's other choices. */
 function asksFor(kind: "primary" | "replica", url: string): boolean {
   const wanted = new URLSearchParams(/\?(.*)$/.exec(url)?.[1]).get("target_session_attrs") ?? "any";
   const choices = { primary: ["read-write", "primary"], replica: ["read-only", "standby", "prefer-standby"] };
@@ -157,7 +155,6 @@ function checkReplicas(
     refuse("DATABASE_REPLICA_URLS", "DATABASE_URL beside it, because the embedded database has no replicas");
 }
 
-/** Checks rules that involve several settings. */
 function checkTogether(config: Config, env: Environment, refuse: (name: SettingName, expected: string) => void): void {
   const { host, redis_url, public_url, mail_from } = config;
   if (host !== null && isIP(host) === 0 && !/^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(host))
@@ -170,7 +167,7 @@ function checkTogether(config: Config, env: Environment, refuse: (name: SettingN
   if (config.database_url !== null && !asksFor("primary", config.database_url))
     refuse("DATABASE_URL", "target_session_attrs=read-write or none, because Countersign writes to its database");
   checkReplicas(config, env, refuse);
-  // The console and the API have fixed paths. Parsers read a backslash as the start of a path, too.
+  // Parsers read a backslash as the start of a path, too.
   if (public_url !== null && new URL(public_url).href !== `${new URL(public_url).origin}/`) {
     refuse(
       "COUNTERSIGN_PUBLIC_URL",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ConsoleFiles } from "../../http/console.ts";
 import { console_dir } from "../../paths.ts";
 
-/** Returns the files of a built site by their path below the folder. Null: not built. */
+/** Null: not built. */
 export async function loadConsole(dir: string = console_dir): Promise<ConsoleFiles | null> {
   const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => null);
   if (entries === null) return null;

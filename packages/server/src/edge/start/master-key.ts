@@ -1,4 +1,3 @@
-/** The keys that seal secrets in the database. */
 import { randomBytes } from "node:crypto";
 import { link, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,8 +21,8 @@ const keyFile = (data_dir: string) => join(data_dir, "master.key");
 const othersFile = (data_dir: string) => join(data_dir, "master-others.keys");
 
 /**
- * Returns the given key, else that of `<data_dir>/master.key`. The first start creates this file: base64, mode 0600.
- * The key is on disk before it seals anything. Two concurrent starts get the same key.
+ * Returns the given key, else that of `<data_dir>/master.key` (base64, mode 0600), which the first start creates. The
+ * key is on disk before it seals anything. Two concurrent starts get the same key.
  */
 async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "data_dir">): Promise<Buffer> {
   if (config.master_key !== null) return config.master_key;
@@ -33,17 +32,17 @@ async function openMasterKey(config: Pick<MasterKeySettings, "master_key" | "dat
 }
 
 /**
- * Returns the master key and the others: those of the setting and those in `<data_dir>/master-others.keys` (one a
- * line). Throws `StartRefused` if a file holds no key or others can read it.
+ * The other keys are those of the setting and those in `<data_dir>/master-others.keys` (one a line). Throws
+ * `StartRefused` if a file holds no key or others can read it.
  */
 export async function openMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   return withOthers(config, await openMasterKey(config));
 }
 
-/** There is no key. The caller knows what to do: after a restore, a new key would open nothing. */
+/** The caller knows what to do: after a restore, a new key would open nothing. */
 export class MasterKeyMissing extends StartRefused {}
 
-/** Like `openMasterKeys`, but never creates a key. Throws `StartRefused`, or `MasterKeyMissing` if there is no key. */
+/** Never creates a key. Throws `StartRefused`, or `MasterKeyMissing` if there is no key. */
 export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedKeys> {
   const master_key = config.master_key ?? (await readKey(keyFile(config.data_dir)));
   if (master_key !== null) return withOthers(config, master_key);
@@ -53,8 +52,8 @@ export async function readMasterKeys(config: MasterKeySettings): Promise<OpenedK
 }
 
 /**
- * Writes a new key into `master.key` and adds the former one to the others. After an interruption, the files still
- * contain every key that has sealed a value. Throws `StartRefused` if the master key is a setting.
+ * Writes a new key into `master.key`, after adding the former one to the others. An interruption loses no key. Throws
+ * `StartRefused` if the master key is a setting.
  */
 export async function replaceMasterKeyFile(config: MasterKeySettings): Promise<OpenedKeys> {
   if (config.master_key !== null) {
@@ -138,7 +137,6 @@ async function writeKeys(file: string, keys: readonly Buffer[]): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-/** Writes the keys to disk in a temporary file. */
 async function writeUnfinished(file: string, keys: readonly Buffer[]): Promise<string> {
   const unfinished = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`;
   const handle = await open(unfinished, "wx", 0o600);

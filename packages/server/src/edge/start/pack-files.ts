@@ -20,17 +20,16 @@ import { packs_dir } from "../../paths.ts";
 import { StartRefused } from "../../store/database/start-refused.ts";
 import { readPacksRecord } from "./packs-record.ts";
 
-/** Cached sets of packs alone. A missing one is combined again from compiled rules. */
+/** Cached sets of packs alone. */
 const sets_max = 500;
-/** Cached sets with one organization's own policies: one for each membrane, at most. */
+/** Cached sets with one organization's own policies: at most one for each membrane. */
 const own_sets_max = 100;
 
 export interface PackLibrary {
   readonly packs: ReadonlyMap<string, ParsedPack>;
   /**
-   * Returns the compiled set of a membrane's packs and the organization's own policies. Built once for each
-   * combination, and kept as long as the list of policies. The rules of packs are compiled once for all sets. Unknown
-   * packs add nothing.
+   * Returns the compiled set of a membrane's packs and the organization's own policies. Cached as long as the list of
+   * policies. Unknown packs add nothing.
    */
   policySetOf(
     membrane: Pick<Membrane, "packs"> & Partial<Pick<Membrane, "rules_off">>,
@@ -44,7 +43,7 @@ export interface PackLibrary {
 
 /**
  * Reads every pack of a folder. Throws `StartRefused` with one line a finding if a pack is malformed or one of its
- * cases fails, because the service would decide otherwise than its packs say.
+ * cases fails.
  */
 export async function loadPacks(dir: string = packs_dir): Promise<PackLibrary> {
   // From the sources there is no build, or another one.
@@ -87,8 +86,7 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
   const shared = new SharedPolicies();
   const rules = new Set([...packs.values()].flatMap((pack) => pack.rules.map(({ metadata }) => metadata.name)));
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
-  // A set is freed with its policies. When sets were kept by policy names, each change of one of 300 policies left 32
-  // MB in memory.
+  // A set is freed with its policies. Kept by policy names, each change of one of 300 policies left 32 MB in memory.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
 
   function setsWith(own: readonly PolicySource[]): LRUCache<string, Promise<PolicySet>> {

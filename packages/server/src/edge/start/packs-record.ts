@@ -1,4 +1,4 @@
-/** Records that the build has checked the packs. The check took a third of every start (0.6 s). */
+/** Records that the build has checked the packs, which took a third of every start (0.6 s). */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,6 @@ import { root } from "../../paths.ts";
 /** Beside the built program, so both are replaced together. */
 const record_file = "packages/cli/dist/packs.json";
 
-/** The packs, and the program that decides by them. */
 const decidedBy = ["packs", "packages/cli/dist/program"];
 
 interface PacksRecord<Pack> {
@@ -16,10 +15,7 @@ interface PacksRecord<Pack> {
   readonly packs: readonly Pack[];
 }
 
-/**
- * Returns the parsed packs in the order of their folders. Null: no build has checked them, or a file has changed. Then
- * the caller must check them.
- */
+/** Returns the parsed packs. Null: no build has checked them, or a file has changed. */
 export function readPacksRecord<Pack>(directory: string = root()): readonly Pack[] | null {
   try {
     const { of, packs }: PacksRecord<Pack> = JSON.parse(readFileSync(join(directory, record_file), "utf8"));
@@ -29,10 +25,7 @@ export function readPacksRecord<Pack>(directory: string = root()): readonly Pack
   }
 }
 
-/**
- * Records packs that were checked after the hash `of` was computed. Records nothing if packs or program have changed
- * since.
- */
+/** Records nothing if packs or program have changed since the hash `of`. */
 export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], directory: string = root()): void {
   if (of !== packsAndProgram(directory)) return;
   const record: PacksRecord<Pack> = { of, packs };
@@ -41,7 +34,7 @@ export function writePacksRecord<Pack>(of: string, packs: readonly Pack[], direc
   renameSync(`${file}.${process.pid}`, file);
 }
 
-/** Returns a hash over names and contents. File times are not used, because a checkout changes them. */
+/** File times are not used, because a checkout changes them. */
 export function packsAndProgram(directory: string = root()): string {
   const hash = createHash("sha256");
   const add = (path: string): void => {

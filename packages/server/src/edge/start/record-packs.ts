@@ -4,7 +4,7 @@ import { packsAndProgram, readPacksRecord, writePacksRecord } from "./packs-reco
 
 /**
  * Checks the packs and records the result for the built program. Records nothing if a pack fails or the folder is
- * read-only. Then the service checks the packs at its start and reports the problem.
+ * read-only. Then the service checks the packs at its start.
  */
 export async function recordPacks(directory: string = root()): Promise<void> {
   if (readPacksRecord(directory) !== null) return;

@@ -21,7 +21,7 @@ interface NamedKey {
   readonly key: Buffer;
 }
 
-/** Returns a key's name: 16 hex digits derived from the key. */
+/** 16 hex digits derived from the key. */
 export function masterKeyId(master_key: Uint8Array): string {
   return derived(master_key, "countersign master key id", key_id_bytes).toString("hex");
 }
@@ -64,12 +64,12 @@ export function createSealer(master_key: Uint8Array, other_master_keys: readonly
   };
 }
 
-/** Includes the key's name, so a text under another key's name cannot be opened. */
+/** A text under another key's name cannot be opened. */
 function boundTo(key_id: string, context: string): string {
   return `${key_id} ${context}`;
 }
 
-/** Derives a key for this use, because the master key may get other uses. The same in every version of the text. */
+/** Derives a key for this use, because the master key may get other uses. */
 function named(master_key: Uint8Array): NamedKey {
   return { key_id: masterKeyId(master_key), key: derived(master_key, "countersign sealed texts v1", 32) };
 }

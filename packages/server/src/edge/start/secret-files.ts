@@ -4,15 +4,11 @@ import { type Setting, settings } from "@countersign/contract";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that name a file, by setting. */
 export const secretFileVariables: ReadonlyMap<string, string> = new Map(
   Object.values<Setting>(settings).flatMap(({ name, secret }) => (secret ? [[name, `${name}_FILE`] as const] : [])),
 );
 
-/**
- * Returns the environment with the secrets from files, trimmed. Calls `refuse` if a file cannot be read, is empty, or
- * is set beside the setting itself.
- */
+/** Calls `refuse` if a file cannot be read, is empty, or is set beside the setting itself. */
 export function withSecretFiles(env: Environment, refuse: (variable: string, expected: string) => void): Environment {
   const secrets: Record<string, string> = {};
   for (const [name, variable] of secretFileVariables) {

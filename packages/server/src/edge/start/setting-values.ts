@@ -6,7 +6,7 @@ import { hostUrls } from "../../store/database/host-urls.ts";
 /** `expected` describes a correct text. */
 export type Reading = { readonly value: unknown } | { readonly expected: string };
 
-/** Reads a text that is not empty, without conversion: `yes` is not a boolean, `8e3` is not a number. */
+/** Without conversion: `yes` is not a boolean, `8e3` is not a number. */
 export function readValue(text: string, format: SettingFormat): Reading {
   if (hasControls(text)) return { expected: "text without control characters" };
   switch (format.kind) {

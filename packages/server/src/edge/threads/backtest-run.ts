@@ -1,6 +1,6 @@
 /**
  * One backtest in its threads. It is answered when all parts have arrived, a thread failed, or it was cancelled. It has
- * ended when every thread has exited. A failed thread ends only its own backtest.
+ * ended when every thread has exited.
  */
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
@@ -17,12 +17,11 @@ export interface ThreadData {
   readonly connection: ConnectionOptions;
   readonly replicas: readonly ConnectionOptions[];
   readonly packs: readonly (readonly [string, { readonly rules: readonly PolicyDocument[] }])[];
-  /** Requests that the node received. They have priority over the backtest. */
+  /** Requests of the node have priority over the backtest. */
   readonly requests: RequestCount;
-  /** The ports for turns to read. */
   readonly inbox: MessagePort;
   readonly outbox: MessagePort;
-  /** The first turn, for the thread that begins. Null for the others. */
+  /** Null for threads that do not begin. */
   readonly first: Turn | null;
 }
 
@@ -51,11 +50,9 @@ export interface BacktestListener {
 }
 
 const heap_mb_max = 512;
-/**
- * A row creates 12 KB of short-lived objects. With V8's default of 48 MB a row took 10 % longer; 192 MB was no better.
- */
+/** With V8's default of 48 MB a row took 10 % longer; 192 MB was no better. */
 const young_mb_max = 96;
-/** Threads of one backtest. Deciding takes twice as long as reading, so a third would wait for the database. */
+/** Deciding takes twice as long as reading, so a third thread would wait for the database. */
 const threads_max = 2;
 
 export class BacktestRun {
@@ -101,13 +98,11 @@ export class BacktestRun {
     return this.#workers.size > 0;
   }
 
-  /** Answers with the fault at once, and ends the threads. */
   cancel(fault: Fault): void {
     this.#answer(fault);
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  /** Resolves when every current thread has exited. */
   async ended(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => new Promise((resolve) => worker.once("exit", resolve))));
   }

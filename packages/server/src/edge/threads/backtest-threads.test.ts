@@ -20,7 +20,6 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const database = await testDatabase();
 
-/** For programs that import none of our code. */
 const program = (source: string): ThreadProgram => ({
   url: new URL(`data:text/javascript,${encodeURIComponent(source)}`),
   execArgv: [],
@@ -66,7 +65,6 @@ const jobOf = (org_id: string): BacktestJob => ({
   asked_us: 0,
 });
 
-/** `code`: the code of the fault that ends the backtest. */
 function begin(threads: ReturnType<typeof createBacktestThreads>, org_id: string) {
   const controller = new AbortController();
   const states: string[] = [];
@@ -86,7 +84,7 @@ describe("the threads of a node", () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const begun: ReturnType<typeof begin>[] = [];
     const waiting = () => begun.filter(({ states }) => !states.includes("running")).length;
-    // Two organizations would each get a refusal for their third, so more organizations fill the queue.
+    // More organizations fill the queue, because two would each be refused their third backtest.
     for (let org = 0; waiting() < 8; org += 1) begun.push(begin(threads, `org_${org}`));
     expect(await begin(threads, "org_late").code).toBe("overloaded");
     begun[0]?.cancel();
@@ -230,8 +228,7 @@ describe("over HTTP", () => {
     const refused = await call(url, "POST", "/v1/learning/backtest", { key: admin, body: { window } });
     expect([refused.status, refused.json.error.code]).toEqual([503, "overloaded"]);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-    // Held until here, because fetch closes the connection of a garbage-collected answer. Then the third would be
-    // accepted.
+    // Held until here, because fetch closes the connection of a garbage-collected answer.
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     first.abort();
     second.abort();
@@ -270,10 +267,7 @@ describe("over HTTP", () => {
   });
 });
 
-/**
- * Replays an organization's intents in one thread. Returns requested and received rows of each page, and the most pages
- * in memory.
- */
+/** Returns requested and received rows of each page, and the most pages in memory. */
 async function pagesOf(org_id: string, page_rows: number) {
   const sizes: number[] = [];
   const asked: number[] = [];
@@ -310,7 +304,7 @@ async function pagesOf(org_id: string, page_rows: number) {
         turns.push(turn);
         wake();
       },
-      // Called for each page with fewer rows than a breath.
+      // Called for each page that has fewer rows than one step.
       async progress() {
         in_memory -= 1;
       },

@@ -1,7 +1,7 @@
 /**
  * The backtests of one node. A bounded number runs, a bounded number waits, further ones get the fault `overloaded`. A
- * running backtest holds its place until all its threads have exited. An overdue one has used its turn, and is
- * cancelled when another organization needs the place. A caller that aborts cancels its backtest in every state.
+ * backtest holds its place until its threads have exited. An overdue one has used its turn, and is cancelled when
+ * another organization needs the place.
  */
 
 import { availableParallelism } from "node:os";
@@ -44,7 +44,7 @@ export interface BacktestServers {
   readonly replicas?: readonly ConnectionOptions[];
 }
 
-/** One backtest for every four cores runs at once, at least one. `running_max`: tests only. */
+/** One backtest runs for every four cores, at least one. `running_max`: tests only. */
 export function createBacktestThreads(
   { connection, replicas = [] }: BacktestServers,
   packs: PackRules,
@@ -154,8 +154,8 @@ class BacktestQueue implements BacktestThreads {
   }
 
   /**
-   * Cancels overdue backtests for those that wait, the oldest first. Otherwise one expensive backtest could block all
-   * others for a day. Places that will soon be free count as free.
+   * Cancels overdue backtests, the oldest first, because one expensive backtest could block others for a day. Places
+   * that will soon be free count as free.
    */
   #makeRoom(): void {
     let wanted = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;

@@ -1,7 +1,7 @@
 /**
- * Starts and watches the thread that delivers to webhooks, so that deliveries take no time from the API's thread. Due
- * work is rows in the database, so a dead thread loses nothing: another one starts, and repeats unsettled attempts when
- * their leases have expired. See docs/decisions/0020-deliveries-in-a-thread-of-their-own.md.
+ * Starts and watches the thread that delivers to webhooks. Due work is rows, so a dead thread loses nothing: another
+ * one repeats unsettled attempts when their leases have expired. See
+ * docs/decisions/0020-deliveries-in-a-thread-of-their-own.md.
  */
 import { Worker } from "node:worker_threads";
 import type { DeliveryLoop, DeliveryMetrics } from "../../operations/runtime.ts";
@@ -18,7 +18,6 @@ export interface DeliveryThreadData extends MasterKeys {
   readonly allow_http: boolean;
   readonly allow_cidrs: readonly string[];
   readonly terms?: DeliveryTerms;
-  /** Requests that the node received. */
   readonly requests: RequestCount;
 }
 
@@ -123,10 +122,7 @@ export function startDeliveryThread(
   };
 }
 
-/**
- * A busy API wakes the deliveries after every decision, so the thread gets at most one message per turn of the event
- * loop.
- */
+/** A busy API wakes the deliveries after every decision, so the thread gets one message per turn of the event loop. */
 function wakeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["wake"] {
   /** Null: no message is planned. */
   let wanted: { events: Set<string>; retries: Set<string> } | null = null;

@@ -29,7 +29,6 @@ function remembering() {
   return { lines, log: { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") } };
 }
 
-/** Starts a node with a delivery thread, and collects its counts and logs. */
 async function threadedNode(data: Partial<DeliveryThreadData> = {}) {
   const { lines, log } = remembering();
   const counted: string[] = [];
@@ -99,7 +98,7 @@ describe("one thread", async () => {
 
   test("logs when the database ends its idle sessions, and continues", async () => {
     const lost = () => node.lines.filter(({ message }) => message === "idle database session lost");
-    // The service's sessions have a role that does not see whether others are idle.
+    // The role of the service's sessions does not see whether others are idle.
     const owner = await openClient(database.connection, "countersign test");
     await expect
       .poll(async () => {

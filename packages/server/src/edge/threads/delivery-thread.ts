@@ -1,4 +1,3 @@
-/** The program of the delivery thread, with its own database sessions and connections to receivers. */
 import { parentPort, workerData } from "node:worker_threads";
 import { networkList } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -29,7 +28,7 @@ const write = (level: LogLine["level"]) => (fields: object, message: string) =>
   say({ kind: "log", level, fields: plain(fields), message });
 const log: Log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 
-/** Returns a function that sends one message for all attempts of a turn. */
+/** Sends one message for all attempts of a turn of the event loop. */
 function attemptedBatches(): (status: Attempted[0], duration_ms: number) => void {
   let gathered: Attempted[] = [];
   return (status, duration_ms) => {

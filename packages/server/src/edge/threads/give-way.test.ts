@@ -26,9 +26,9 @@ function thread(terms = manners) {
     requests,
     asked,
     expecting,
-    /** Announces a request in this many milliseconds. Must be called in the order of time. */
+    /** In this many milliseconds. Must be called in the order of time. */
     arrive: (in_ms: number) => arrivals.push(now_ms + in_ms),
-    /** Waits, works, then gives way. Returns how long giving way took. */
+    /** Returns how long giving way took. */
     async piece(work_ms: number, waited_ms = 0): Promise<number> {
       now_ms += waited_ms + work_ms;
       worked_ms += work_ms;

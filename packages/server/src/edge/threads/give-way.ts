@@ -5,7 +5,6 @@ import type { GiveWay } from "../../ports.ts";
 /** Requests that a node has received, shared with its threads. Wraps around. */
 export type RequestCount = Int32Array<SharedArrayBuffer>;
 
-/** How much a thread gives way. */
 export interface Manners {
   /** A request is probably answered within this time. */
   readonly recent_ms: number;
@@ -22,10 +21,7 @@ const expecting_ms = 100;
 
 interface Pace {
   readonly now_ms: () => number;
-  /**
-   * Working time without waits. Otherwise threads that wait for each other would rest for these waits, until both
-   * stopped.
-   */
+  /** Without waits. Otherwise threads that wait for each other would rest for these waits, until both stopped. */
   readonly worked_ms: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
   readonly breathe: () => Promise<unknown>;
@@ -42,7 +38,6 @@ export function newRequestCount(): RequestCount {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** Creates a function that gives way, beginning with the next request. */
 export function createGiveWay(
   requests: RequestCount,
   { recent_ms, pause_ms, share, rest_ms_max }: Manners,
@@ -68,7 +63,7 @@ export function createGiveWay(
       const ended_ms = now_ms();
       const rest_ms = Math.min((worked_ms() - rested_for_ms) * (1 / share - 1), rest_ms_max);
       await breathe();
-      // A debt of less than one pause is kept, because a pause takes much longer than a small piece of work.
+      // A smaller debt is kept, because a pause takes much longer than a small piece of work.
       if (rest_ms < pause_ms) return;
       while (asked() && now_ms() - ended_ms < rest_ms) await sleep(pause_ms);
       // The part of the rest beyond the debt counts for the next work.

@@ -1,4 +1,4 @@
-/** Starts and ends the worker processes of one service, and replaces crashed and outdated ones. */
+/** Starts and ends the worker processes, and replaces crashed and outdated ones. */
 import cluster, { type Worker } from "node:cluster";
 import type { RateTake } from "@countersign/core";
 import type { Log } from "../../ports.ts";
@@ -25,7 +25,6 @@ export class Crew {
   readonly #windows = new NodeRateWindows();
   readonly #serving = new Set<Worker>();
   readonly #leaving = new Set<Worker>();
-  /** Workers that do not serve yet. */
   readonly #hiring = new Set<Promise<string>>();
   readonly #scrapes = new Map<number, Scrape>();
   #scrape_ids = 0;
@@ -43,13 +42,13 @@ export class Crew {
 
   /** Resolves with the address when all workers serve. Throws `StartRefused` if one does not. */
   async start(count: number): Promise<string> {
-    // The first one alone, so that a failure common to all is reported once.
+    // Alone, so that a failure common to all is reported once.
     const url = await this.#hire();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
     return url;
   }
 
-  /** Replaces one worker after another. Each ends when the next serves, so service is not interrupted. */
+  /** Each worker ends when the next serves, so service is not interrupted. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
       await Promise.allSettled(this.#hiring);

@@ -1,12 +1,11 @@
 import type { RateTake } from "@countersign/core";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 
-/** A call of `RateWindows`. */
 export type RateCall =
   | { readonly kind: "take" | "look"; readonly bucket: string; readonly limit: number; readonly now_ms: number }
   | { readonly kind: "refund"; readonly bucket: string; readonly taken: RateTake; readonly now_ms: number };
 
-/** The metrics of one process in prom-client's format. */
+/** In prom-client's format. */
 export type ProcessMetrics = readonly object[];
 
 export type WorkerSays =

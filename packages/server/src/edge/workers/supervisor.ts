@@ -7,18 +7,15 @@ import { openMasterKeys } from "../start/master-key.ts";
 import { Crew } from "./crew.ts";
 
 export interface SupervisedService extends Service {
-  /** Replaces one worker after another, for example after an update. */
+  /** Replaces one worker after another. */
   restart(): Promise<void>;
 }
 
-/** Sessions of one worker with one running backtest (docs/how-to/operating.md), and sessions for commands. */
+/** For one worker with one running backtest (docs/how-to/operating.md), and for commands. */
 const sessions_per_worker = 32;
 const sessions_beside = 36;
 
-/**
- * Starts one service as several worker processes. They share the port, the database and the rate windows. Throws
- * `StartRefused` with one line a problem.
- */
+/** The workers share the port, the database and the rate windows. Throws `StartRefused` with one line a problem. */
 export async function startSupervisor(
   config: Config,
   count: number,

@@ -5,20 +5,16 @@ import type { RateWindows } from "../../ports.ts";
 import type { ConnectionOptions } from "../../store/database/connection.ts";
 import type { ProcessMetrics, RateCall, SupervisorSays, WorkerSays } from "./messages.ts";
 
-/** The parts that a worker gets from its supervisor. */
 export interface Supervised {
   readonly connection: ConnectionOptions;
-  /** The rate windows of all workers. */
+  /** Of all workers. */
   readonly windows: RateWindows;
-  /** The metrics of all workers. */
+  /** Of all workers. */
   metricsText(): Promise<string>;
   /** Sets the source of this worker's metrics. */
   watchMetrics(own: () => Promise<ProcessMetrics>): void;
-  /** Reports to the supervisor that this worker serves. */
   listening(url: string): void;
-  /**
-   * Resolves when this worker must end: the supervisor asked for it, or is gone. In the second case there is no drain.
-   */
+  /** Resolves when this worker must end. Without a drain if the supervisor is gone. */
   readonly stopped: Promise<{ readonly drains: boolean }>;
   /** Closes the channel, so that the process can end. */
   leave(): void;

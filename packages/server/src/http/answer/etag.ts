@@ -4,10 +4,10 @@ export function etagOf(content: string | Buffer): string {
   return `"${createHash("sha256").update(content).digest("base64url").slice(0, 27)}"`;
 }
 
-/** The suffixes that compressing proxies append to a tag, and do not remove from requests. */
+/** Compressing proxies append these suffixes to a tag, and do not remove them from requests. */
 const compressionSuffix = /^"?(?:--?|;)(?:gzip|br|zstd|deflate)"?$/;
 
-/** Compares weakly (RFC 9110, section 13.1.2), and ignores the suffix of a compressing proxy. */
+/** Compares weakly (RFC 9110, section 13.1.2). */
 export function isNamedBy(etag: string, header: string | undefined): boolean {
   if (header === undefined) return false;
   if (header.trim() === "*") return true;

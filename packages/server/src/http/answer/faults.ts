@@ -16,7 +16,6 @@ const messages = new Map(
   Object.entries(errorCodes).map(([code, row]) => [code, JSON.stringify(`${row.meaning} ${row.advice}`)]),
 );
 
-/** Headers of every answer with this code. */
 const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   expired_api_key: { "x-service-key-expired": "true" },
   overloaded: { "retry-after": "1" },
@@ -24,8 +23,7 @@ const codeHeaders: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> 
 };
 
 /**
- * Returns a fault unchanged. An unreachable, closed, slow or always conflicting database is `unavailable`. All other
- * errors are `internal_error`.
+ * An unreachable, closed, slow or always conflicting database is `unavailable`. All other errors are `internal_error`.
  */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
@@ -44,10 +42,7 @@ export function refusalOf(fault: Fault, request_id: string): Refusal {
   };
 }
 
-/**
- * Answers bytes that Node's parser refused. 431 and 408 have no error code of their own, because the status says what
- * to do.
- */
+/** Answers bytes that Node's parser refused. 431 and 408 have no error code of their own. */
 export function parserRefusal(parser_code: string | undefined, request_id: string): Refusal {
   const status = parser_code === "HPE_HEADER_OVERFLOW" ? 431 : parser_code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
   const message = {
@@ -59,7 +54,7 @@ export function parserRefusal(parser_code: string | undefined, request_id: strin
   return { status, code: "invalid_request", json_text, headers: {} };
 }
 
-/** Returns the error object without its wrapper, as in a failed batch item. */
+/** Returns the error object, as in a failed batch item. */
 export function faultText(fault: Fault, request_id: string): string {
   return objectText(fault.code, fault.details, request_id);
 }

@@ -1,5 +1,3 @@
-/** Chooses a request's budget, and writes the rate headers. */
-
 import { limits, type RateCategory, rateCategories } from "@countersign/contract";
 import { clientNetwork, type RateTake } from "@countersign/core";
 import type { RateWindows } from "../../ports.ts";
@@ -7,7 +5,7 @@ import type { RateWindows } from "../../ports.ts";
 /** Requests per minute. */
 export type RateLimits = Readonly<Record<RateCategory, number>>;
 
-/** Limits of the instance (COUNTERSIGN_RATE_LIMITS) or of one key, instead of the contract's. */
+/** Of the instance (COUNTERSIGN_RATE_LIMITS) or of one key. */
 export type RateAgreement = Readonly<Partial<Record<RateCategory, number>>>;
 
 /** Later agreements win. */
@@ -18,16 +16,15 @@ export function rateLimitsUnder(...agreements: readonly (RateAgreement | null)[]
   return Object.assign(agreed, ...agreements) as RateLimits;
 }
 
-/** One request in one window. */
 export interface RateUse {
   readonly category: RateCategory;
   readonly bucket: string;
   readonly taken: RateTake;
-  /** False: not counted yet, because the answer may be a 304, which does not count. */
+  /** False: not counted yet, because a 304 does not count. */
   readonly settled: boolean;
 }
 
-/** Counts, by bucket, admitted requests of this node without a place in the window and without an answer. */
+/** Counts, by bucket, admitted requests of this node that have no place in the window and no answer yet. */
 export class Unsettled {
   readonly #under_way = new Map<string, number>();
 
@@ -46,17 +43,17 @@ export class Unsettled {
   }
 }
 
-/** All rotations of a key share one budget, so that a rotation gives no new one. */
+/** All rotations of a key share one budget. */
 export function keyBucket(category: RateCategory, org_id: string, lineage_id: string): string {
   return `${category} ${org_id} ${lineage_id}`;
 }
 
-/** The budget of a client without a valid key. */
+/** For clients without a valid key. */
 export function clientBucket(category: RateCategory, ip: string): string {
   return `${category} ip ${clientNetwork(ip)}`;
 }
 
-/** Counts a request (`take`), or only reads the budget (`look`). Synchronous while the windows are this node's own. */
+/** Counts a request (`take`), or only reads the budget (`look`). */
 export function useRate(
   windows: RateWindows,
   kind: "take" | "look",
@@ -72,14 +69,13 @@ export function useRate(
     : { category, bucket, taken, settled };
 }
 
-/** Removes a request from the count. */
 export async function refundRate(windows: RateWindows, use: RateUse, now_ms: number): Promise<RateUse> {
   return use.settled && use.taken.allowed
     ? { ...use, taken: await windows.refund(use.bucket, use.taken, now_ms) }
     : use;
 }
 
-/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers) to a flat list. */
+/** Appends the contract's three headers and the IETF pair (draft-ietf-httpapi-ratelimit-headers). */
 export function pushRateHeaders(headers: string[], { category, taken }: RateUse): void {
   headers.push(
     "RateLimit-Limit",

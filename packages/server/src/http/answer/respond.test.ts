@@ -7,7 +7,7 @@ import { writeLines, writeReply } from "./respond.ts";
 const large = "x".repeat(20_000_000);
 const reply = (text: string) => ({ status: 200, text, headers: {} });
 
-/** Starts a server, and a client that has sent `requests` requests and reads nothing. */
+/** The client has sent `requests` requests and reads nothing. */
 async function unread(requests: number, answer: (response: ServerResponse, n: number) => void) {
   let served: Socket | undefined;
   let asked = 0;

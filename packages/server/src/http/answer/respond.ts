@@ -1,4 +1,4 @@
-/** Writes answers in one piece with headers in a flat list, which is Node's fastest way. */
+/** Writes answers in one piece with a flat list of headers, which is Node's fastest way. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Fault } from "@countersign/core";
@@ -10,20 +10,19 @@ import { pushRateHeaders, type RateUse } from "./rate-limit.ts";
 
 const json_type = "application/json; charset=utf-8";
 
-/** An answer below 400. */
 export interface Reply {
   readonly status: number;
   readonly text: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `conditional`: the reply gets a strong ETag over its bytes, and a request that names it gets 304. */
+/** `conditional`: the reply gets a strong ETag, and a request that names it gets 304. */
 export function replyTo(answer: Answer, conditional: boolean, request: IncomingMessage): Reply {
   const text = answer.json_text ?? (answer.body === undefined ? null : JSON.stringify(answer.body));
   const headers = answer.headers ?? {};
   if (!conditional || text === null || answer.status !== 200) return { status: answer.status, text, headers };
   const etag = etagOf(text);
-  // With `wait` the answer differs by time, not by caller, so a private cache must revalidate it.
+  // With `wait` the answer differs by time, so a private cache must revalidate it.
   const tagged = { ...headers, ETag: etag, "Cache-Control": "private, no-cache" };
   return isNamedBy(etag, request.headers["if-none-match"])
     ? { status: 304, text: null, headers: tagged }
@@ -41,10 +40,7 @@ export function writeReply(response: ServerResponse, reply: Reply, request_id: s
   writeText(response, reply.status, head, reply.text);
 }
 
-/**
- * Writes an answer line by line, at the reader's pace. Resolves with the fault that ended it, or null. Ends early when
- * the client leaves.
- */
+/** Writes an answer line by line, at the reader's pace. Resolves with the fault that ended it, or null. */
 export async function writeLines(
   response: ServerResponse,
   { status, headers = {}, lines }: Answer & { readonly lines: AsyncIterable<string> },

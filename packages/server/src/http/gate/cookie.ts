@@ -4,8 +4,8 @@ import { isOwnMachine } from "./local.ts";
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * The session cookie. Over https its name has the `__Host-` prefix, which ties it to this host and to encryption.
- * Browsers refuse the prefix without `Secure`, so plain http on loopback has none.
+ * Over https the name has the `__Host-` prefix, which ties the cookie to this host. Browsers refuse the prefix without
+ * `Secure`, so plain http on loopback has none.
  */
 export interface SessionCookies {
   /** Null: there is no session. */
@@ -18,7 +18,7 @@ export interface SessionCookies {
 
 const tokenPattern = /^[0-9A-Za-z]{20,128}$/;
 
-/** `public_url` is a function, because a node with a free port knows its URL late. */
+/** A node with a free port knows its URL late. */
 export function sessionCookies(public_url: () => string, name = "countersign_session"): SessionCookies {
   function form(): { readonly name: string; readonly attributes: string } {
     const { protocol, hostname } = new URL(public_url());
@@ -52,8 +52,8 @@ export function sessionCookies(public_url: () => string, name = "countersign_ses
 }
 
 /**
- * Returns true if a write comes from the service's own pages. Browsers send the origin of every write. A write without
- * it is not from a browser, and passes only without a cookie.
+ * True: a write comes from the service's own pages. Browsers send the origin of every write. A write without it is not
+ * from a browser, and passes only without a cookie.
  */
 export function isSameOrigin(headers: Headers, public_url: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -69,7 +69,6 @@ export function isSameOrigin(headers: Headers, public_url: string): boolean {
   return host === headers["host"] && protocol === (isOwnMachine(hostname) ? "http:" : own.protocol);
 }
 
-/** The fault of a write from another origin. */
 export function crossOrigin(): Fault {
   const message =
     "Without an API key, only the service's own pages may write. A request with a cookie must carry Origin or Sec-Fetch-Site.";

@@ -108,7 +108,7 @@ test("304 returns its place, and its headers say so", async () => {
   expect((await read({ "If-None-Match": etag })).status).toBe(429);
 });
 
-/** Starts a node that reads no decision before `readers` requests ask for one. `limit`: of their category. */
+/** Starts a node that reads no decision before `readers` requests ask for one. */
 async function heldTogether(readers: number, limit: number) {
   let here = 0;
   let letGo: () => void = () => undefined;

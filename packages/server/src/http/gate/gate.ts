@@ -1,11 +1,11 @@
 /**
- * Decides about a request before its body is read, in this order:
+ * Decides about a request before its body is read:
  *
  * key → networks that it is bound to → role → rate window → (then, in `serve`: query → body → validation → handler)
  *
  * A caller without a valid key learns nothing about its request or about existing objects, except that its head is
- * unreadable. A refusal still takes a place in a rate window: the key's, or the client address' without a valid key. A
- * full window answers 429 instead of any other refusal, at no cost.
+ * unreadable. A refusal takes a place in the rate window of the key, or of the client address without a valid key. A
+ * full window answers 429 instead.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -50,7 +50,7 @@ export interface GateDeps {
 export interface Admission {
   /** Null: no key was needed, or none was valid. */
   readonly known: Known | null;
-  /** The caller comes from memory, so a refusal must be checked against the database first. */
+  /** From memory, so a refusal must be checked against the database first. */
   readonly recalled: boolean;
   /** Null: admitted. */
   readonly fault: Fault | null;
@@ -58,13 +58,11 @@ export interface Admission {
   readonly use: RateUse | null;
 }
 
-/** One request at the gate. */
 export interface Visit {
   readonly operation: Operation;
   /** A known key may be taken from memory. */
   readonly recall: boolean;
   readonly request: IncomingMessage;
-  /** The problem of the request's head. */
   readonly unreadable: Fault | null;
   readonly now_us: number;
 }
@@ -90,12 +88,11 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   return admitPresented(deps, visit, key);
 }
 
-/** Reads the caller again if its window is full, because its limits may have been raised since. */
+/** Reads the caller again, because its limits may have been raised since. */
 function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admission): Admission | Promise<Admission> {
   return admission.use?.taken.allowed === false ? admitPresented(deps, visit, key) : admission;
 }
 
-/** Admits a caller that is read from the database. */
 function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Admission> {
   return identify(deps, visit, key).then(
     (known) => admitKnown(deps, visit, known, false),
@@ -108,10 +105,7 @@ function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | u
   );
 }
 
-/**
- * Reads a caller from memory again, before any answer except a commit under its epoch. Null: the key is valid.
- * Otherwise the refusal.
- */
+/** Reads a caller from memory again, before any answer except a commit under its epoch. Null: the key is valid. */
 export async function recheck(deps: GateDeps, visit: Visit, admission: Admission): Promise<Admission | null> {
   if (!admission.recalled || admission.known === null) return null;
   try {
@@ -123,20 +117,20 @@ export async function recheck(deps: GateDeps, visit: Visit, admission: Admission
   }
 }
 
-/** Header with the user of the service's page, sent with writes: a user_id, or `open_mode`. */
+/** Header of the service's pages with their user: a user_id, or `open_mode`. */
 const caller_header = "x-service-caller";
 
 /**
- * A body that takes longer causes a second check of the caller. With 1 s, a session could keep a request in flight at
- * all times within its rate limit. With 0.1 s none is in flight 80 % of the time.
+ * A slower body causes a second check of the caller. With 1 s, a session could keep a request in flight at all times
+ * within its rate limit.
  */
 const slow_body_us = 100_000;
-/** Longer for intents, because decisions are committed under their key's epoch, and batches wait for their turn. */
+/** Longer, because decisions are committed under their key's epoch, and batches wait for their turn. */
 const slow_intents_us = 1_000_000;
 
 /**
- * Returns the caller of a request whose body has arrived, read again after a slow body. Otherwise a thief could keep a
- * request open and create a key after the stolen one was revoked. Faults: those of the gate.
+ * Reads the caller again after a slow body. Otherwise a thief could keep a request open and create a key after the
+ * stolen one was revoked. Faults: those of the gate.
  */
 export function stillAdmitted(
   deps: GateDeps,
@@ -153,10 +147,7 @@ export function stillAdmitted(
   });
 }
 
-/**
- * Finds the caller. A wrong key is checked only after open mode has ended. Operations on one's own session have no open
- * mode, because it is not a person.
- */
+/** A wrong key is checked only after open mode has ended. */
 async function identify(deps: GateDeps, visit: Visit, key: string | string[] | undefined): Promise<Known> {
   const given = typeof key === "string" && key !== "";
   try {
@@ -176,16 +167,13 @@ async function identify(deps: GateDeps, visit: Visit, key: string | string[] | u
   return deps.keys.openMode();
 }
 
-/** Returns true for a request of this machine, unless another machine's request could look the same. */
+/** True: a request of this machine that another machine's request cannot imitate. */
 function mayUseOpenMode({ trust, public_url }: GateDeps, { operation, request }: Visit): boolean {
   if (operation.auth === "session") return false;
   return isLocal(request) && !mayBeForwarded(request.socket.remoteAddress ?? "", trust, public_url());
 }
 
-/**
- * Returns open mode's caller for a request with an invalid key or session (`code`). Without open mode, throws the
- * fault.
- */
+/** `code`: the expected fault of an invalid key or session. Without open mode, throws the error. */
 async function openModeFor(deps: GateDeps, visit: Visit, error: unknown, code: ErrorCode): Promise<Known> {
   if (!mayUseOpenMode(deps, visit) || faultOf(error).code !== code) throw error;
   return deps.keys.openMode().catch(() => {
@@ -197,17 +185,17 @@ function admitKnown(deps: GateDeps, visit: Visit, known: Known, recalled: boolea
   return count(deps, visit, { known, recalled, fault: forbidden(deps, visit, known.caller) });
 }
 
-/** Null: the key may be used from the network of the request. */
+/** Null: the network is allowed. */
 function outsideNetworks(deps: GateDeps, request: IncomingMessage, caller: Caller): Fault | null {
   return caller.bindings === null ? null : sourceRefusal(caller, ipOf(deps, request));
 }
 
-/** Null: the caller may do this. */
+/** Null: allowed. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
   // Browsers add cookies without asking, and in open mode any request of this machine is enough.
   const unasked = caller.key_id === null && operation.method !== "GET";
-  // A login in another tab changes the cookie, so this page's write would be made by the other person. Checked first,
-  // because a fault about the other person's role would mislead.
+  // A login in another tab changes the cookie, so the other person would make this page's write. Checked first, because
+  // a fault about the other person's role would mislead.
   const page_of = request.headers[caller_header];
   if (unasked && page_of !== undefined && page_of !== caller.actor) {
     const message = "Another person has signed in in this browser since this page was opened. Nothing was done.";
@@ -244,17 +232,16 @@ function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Ad
 }
 
 /**
- * Returns true if the request may end in a 304, which does not count and may take most of a minute. It takes its place
- * in the window with its answer. At most `limit` requests of a caller wait this way. Further ones take their place at
- * the gate, and an unchanged one gets it back.
+ * True: the request may end in a 304, which does not count and may take most of a minute. Such a request takes its
+ * place with its answer, for at most `limit` requests of a caller. Further ones take a place at the gate.
  */
 function mayBeUnchanged({ operation, request, unreadable }: Visit): boolean {
   return unreadable === null && operation.conditional === true && request.headers["if-none-match"] !== undefined;
 }
 
 /**
- * Settles the count when the answer is known. An `unchanged` request returns its place. One without a place takes it
- * now, and gets a 429 if the window has filled. Usually synchronous.
+ * Settles the count of an answered request. An `unchanged` one returns its place. One without a place takes it now, and
+ * gets a 429 if the window has filled.
  */
 export function settleRate(
   deps: Pick<GateDeps, "windows" | "unsettled">,
@@ -293,17 +280,16 @@ function counted(
     return { known, recalled, fault: rateLimitFault(use.taken.retry_after), use };
   }
   const admission = { known, recalled, fault: visit.unreadable ?? fault, use };
-  // An unreadable key does not count, because an outage must not use up the budget of a whole office.
+  // An outage must not use up the budget of a whole office.
   if (fault?.code !== "unavailable" && fault?.code !== "internal_error") return admission;
   return refundRate(deps.windows, use, nowMs(visit)).then((refunded) => ({ ...admission, use: refunded }));
 }
 
-/** Rate windows use whole milliseconds. */
 function nowMs(visit: Visit): number {
   return Math.floor(visit.now_us / 1000);
 }
 
-/** The holder is a key with its rotations, or the network of a client without one. */
+/** A key with its rotations, or the network of a client without one. */
 export function holderOf(deps: Pick<GateDeps, "trust">, request: IncomingMessage, caller: Caller | null): string {
   return caller?.lineage_id == null ? clientNetwork(ipOf(deps, request)) : `${caller.org_id} ${caller.lineage_id}`;
 }

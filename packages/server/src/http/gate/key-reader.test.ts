@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createKeyReader } from "./key-reader.ts";
 
-/** Returns a database whose statements end when the test says so, with the `rows` of the time when they were sent. */
+/** Returns a database whose statements end when the test says so, with the `rows` of the time of sending. */
 function database() {
   const sent: { params: readonly unknown[]; end: () => void; fail: (error: Error) => void }[] = [];
   const rows: object[] = [];

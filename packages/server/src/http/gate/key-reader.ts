@@ -1,12 +1,11 @@
 /**
- * Reads presented keys, many requests with one statement. A request that asks during a statement waits for the next
- * one, because the snapshot is taken after sending. So every request sees all revocations answered before it began. A
- * thousand concurrent requests cost two statements.
+ * Reads presented keys, many with one statement. A request that asks during a statement waits for the next one, because
+ * the snapshot is taken after sending. So every request sees all revocations answered before it began.
  */
 import type { Database } from "../../store/database/db.ts";
 import { type PresentedKey, readOpenMode, readPresentedKeys } from "../../store/keys/keys.ts";
 
-/** `auth_epoch` null: open mode's organization does not exist. */
+/** `auth_epoch` null: there is no open mode's organization. */
 interface OpenModeRow {
   readonly key_ever_created: boolean;
   readonly auth_epoch: number | null;
@@ -18,7 +17,7 @@ export interface KeyReader {
   openMode(): Promise<OpenModeRow>;
 }
 
-/** Returns a function that runs `work` once for all callers that ask before it starts. One run at a time. */
+/** Runs `work` once for all callers that ask before it starts. One run at a time. */
 function shared<Question, Answer>(
   work: (questions: Question[]) => Promise<Answer>,
 ): (question: Question) => Promise<Answer> {

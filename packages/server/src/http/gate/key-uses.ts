@@ -1,7 +1,4 @@
-/**
- * Stores `last_used_at` and `last_submitted_at` of keys, to the minute. A timer writes the times of many requests
- * together.
- */
+/** Stores `last_used_at` and `last_submitted_at` of keys, to the minute, for many requests together. */
 
 import { formatTimestampUs } from "@countersign/core";
 import type { Log, Timers } from "../../ports.ts";
@@ -11,16 +8,16 @@ import { byOrganization } from "../../store/rows/by-organization.ts";
 import type { KeyUses } from "./keys.ts";
 
 const minute_us = 60_000_000;
-/** Time between writes. The statement skips minutes that are stored already. */
+/** The statement skips minutes that are stored already. */
 const write_after_ms = 15_000;
-/** Times kept while the database is unavailable. A lost time is off by a minute. */
+/** While the database is unavailable. A lost time is off by a minute. */
 const pending_max = 50_000;
 
 interface KeyUse {
   readonly org_id: string;
   readonly key_id: string;
   readonly minute: number;
-  /** The key submitted intents in this minute, or in an earlier one that is not written yet. */
+  /** In this minute, or in an earlier one that is not written yet. */
   readonly submits: boolean;
 }
 

@@ -1,7 +1,6 @@
 import type { Caller } from "../../operations/shared/caller.ts";
 import type { RateLimits } from "../answer/rate-limit.ts";
 
-/** A caller with its budget. */
 export interface Known {
   readonly caller: Caller;
   readonly limits: RateLimits;
@@ -11,13 +10,12 @@ export interface Known {
 
 const ofCaller = new WeakMap<Caller, Known>();
 
-/** Stores how to read a caller again. */
 export function remember(known: Known): Known {
   ofCaller.set(known.caller, known);
   return known;
 }
 
-/** See `Callers`. Called after a commit under another epoch, or before a refusal from memory. */
+/** See `Callers`. */
 export async function reload(caller: Caller): Promise<Caller> {
   const known = ofCaller.get(caller);
   if (known === undefined) throw new Error("this caller did not come through the gate");

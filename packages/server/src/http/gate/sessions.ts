@@ -1,6 +1,5 @@
 /**
- * Finds the caller of a session cookie. Every request reads the session from the database, so an ended session fails on
- * every node at once.
+ * Finds the caller of a session cookie. Every request reads the session, so an ended one fails on every node at once.
  */
 
 import { findSession, noSession } from "../../operations/people/session.ts";

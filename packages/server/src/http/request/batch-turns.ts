@@ -1,17 +1,13 @@
 /**
- * Parses and decides batches of one caller in turns. Waiting batches are kept as bytes, because each garbage collection
- * copies parsed ones: 64 at once made a decision 17 % slower. Each caller has its own turns, so callers do not wait for
- * each other.
+ * Decides batches of one caller in turns. Waiting batches are kept as bytes, because each garbage collection copies
+ * parsed ones: 64 at once made a decision 17 % slower.
  */
 
-/**
- * Bytes of concurrent bodies: eight batches of 50 of the usual size. Four reach fewer decisions a second. A larger
- * batch runs alone.
- */
+/** Bytes of concurrent bodies: eight batches of 50. Four reach fewer decisions a second. A larger batch runs alone. */
 const turn_bytes_max = 327_680;
 
 export interface BatchTurns {
-  /** Runs the work in the order of arrival. `bytes`: the size of the batch. */
+  /** In the order of arrival. */
   within<Result>(holder: string, bytes: number, work: () => Promise<Result>): Promise<Result>;
 }
 

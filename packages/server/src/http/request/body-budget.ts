@@ -1,7 +1,4 @@
-/**
- * Limits large bodies in flight. A body is held as bytes, text and values, so a few dozen batches of the maximum size
- * would use up the memory.
- */
+/** Limits large bodies in flight, because a few dozen batches of the maximum size would use up the memory. */
 import type { ServerResponse } from "node:http";
 import { Fault } from "@countersign/core";
 
@@ -16,8 +13,8 @@ let under_way = 0;
 const held = new Map<string, number>();
 
 /**
- * Returns a function that reserves room for a body as it arrives, given the total so far. `holder` keeps the room until
- * the response is closed. The function throws the fault overloaded.
+ * Reserves room for a body as it arrives. The returned function takes the total so far, and throws the fault
+ * overloaded. The room is free again when the response is closed.
  */
 export function roomForBody(response: ServerResponse, holder: () => string): (arrived: number) => void {
   let taken = 0;

@@ -8,9 +8,8 @@ export interface Submitted {
 }
 
 /**
- * Refuses a body for its shape and for parts that must not be stored, with all problems together. The context document
- * of a submission is checked separately if the rest is right. For a large submission its problems are omitted. Faults:
- * invalid_request.
+ * Refuses a body for its shape and for parts that must not be stored, with all problems together. Omits problems of the
+ * context document if the submission is large. Faults: invalid_request.
  */
 export function refuseProblems(
   unstorable: readonly Problem[],

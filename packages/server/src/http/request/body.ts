@@ -5,14 +5,13 @@ import { createTurns } from "../../operations/shared/turns.ts";
 import { roomForBody } from "./body-budget.ts";
 
 /**
- * `application/json` without a charset or with UTF-8 (some clients write `utf8`). Other parameters are ignored. Not a
- * prefix match: `application/jsonx` is another type.
+ * `application/json` without a charset or with UTF-8 (some clients write `utf8`). `application/jsonx` is another type.
  */
 const jsonType = /^application\/json[ \t]*(?:;(?![^"]*charset[ \t]*=[ \t]*(?!"utf-?8"|utf-?8(?:[; \t]|$)))|$)/i;
 
 /**
- * Returns the bytes of a body. Reads nothing that cannot be accepted. `holder`: the caller that a large body counts
- * for. Faults: unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` if the client leaves.
+ * Reads nothing that cannot be accepted. `holder`: the caller that a large body counts for. Faults:
+ * unsupported_media_type, payload_too_large, overloaded. Rejects with `ClientGone` if the client leaves.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -42,10 +41,10 @@ export function hasNoBody({ headers }: IncomingMessage): boolean {
   return length === "0" || (length === undefined && headers["transfer-encoding"] === undefined);
 }
 
-/** The client left, or was disconnected for being slow, before its request was complete. */
+/** The client left, or was disconnected for being slow. */
 export class ClientGone extends Error {}
 
-/** Calls `takeRoom` with the bytes that have arrived, before they are kept. */
+/** Calls `takeRoom` with arrived bytes before they are kept. */
 function readBytes(
   request: IncomingMessage,
   bytes_max: number,
@@ -86,15 +85,14 @@ function readBytes(
 }
 
 /**
- * Bodies completed in one turn of the event loop are passed on together, because one by one a decision took 20 % more
- * time. At most 16, because 64 in one turn made the database and this thread work in turns (10 % fewer decisions, 276
- * instead of 192 MiB).
+ * Bodies of one turn of the event loop are passed on together, because one by one a decision took 20 % more time. At
+ * most 16, because 64 kept the database and this thread from working in parallel (10 % fewer decisions).
  */
 const handOn = createTurns(16);
 
 /**
- * Drops the rest of a refused body, so that a sending client gets the answer. Reads one chunk of each body a turn: Node
- * would read 2 MiB at once, and a hundred refused batches blocked the thread for 80 ms.
+ * Drops the rest of a refused body, so that a sending client gets the answer. Reads one chunk of each body a turn,
+ * because a hundred refused batches blocked the thread for 80 ms.
  */
 export function dropRest(request: IncomingMessage): void {
   if (request.complete) return;

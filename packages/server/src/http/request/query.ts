@@ -41,7 +41,7 @@ function read(text: string, properties: ReadonlyMap<string, Property>, check: Ch
   return found === null ? { query } : { problems: found };
 }
 
-/** Converts a text to a number or boolean if the schema requires it. The schema refuses other texts. */
+/** The schema refuses other texts. */
 function readValue(text: string, type: unknown): unknown {
   if ((type === "integer" || type === "number") && /^-?\d{1,15}(\.\d{1,6})?$/.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";

@@ -1,4 +1,4 @@
-/** Checks that a request's head can be read in one way only (RFC 9112). */
+/** Refuses heads that can be read in several ways (RFC 9112). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Fault, faultAt } from "@countersign/core";
@@ -16,30 +16,27 @@ const single = new Set([
   "expect",
 ]);
 
-/** Must be lower than Node's limit, at which Node silently stops counting. */
+/** Below Node's limit, at which Node silently stops counting. */
 const headers_max = 100;
 
 export const head_bytes_max = 16_384;
 
-/** One more than ours, so that too many headers are detected. */
 export const nodeHeadersMax = headers_max + 1;
 
-/**
- * A Host header: a name or an address, with or without a port. See RFC 9112, section 3.2, and RFC 3986, section 3.2.
- */
+/** See RFC 9112, section 3.2, and RFC 3986, section 3.2. */
 const hostForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
 /** Connections on which no further request is read. */
 const doubtful = new WeakSet<Socket>();
 
-/** True: an earlier request of this connection had an ambiguous head, so these bytes may be a part of it. */
+/** True: an earlier head was ambiguous, so these bytes may be a part of that request. */
 export function followsDoubt({ socket }: IncomingMessage): boolean {
   return doubtful.has(socket);
 }
 
 /**
- * Null: no problem. After a fault the connection ends, because a proxy may have read another end of this request. See
- * RFC 9112, sections 6.1 and 6.3.
+ * Null: no problem. After a fault the connection ends, because a proxy may read another end of the request. See RFC
+ * 9112, sections 6.1 and 6.3.
  */
 export function headFault(request: IncomingMessage, response: ServerResponse): Fault | null {
   const fault = faultOfHead(request);
@@ -49,10 +46,7 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
   return fault;
 }
 
-/**
- * Node 20 accepts two Host headers, a Host without a name, absolute targets, `Transfer-Encoding: gzip, chunked`,
- * HTTP/0.9 and any number of headers.
- */
+/** Checks what Node 20 accepts, such as two Host headers or `Transfer-Encoding: gzip, chunked`. */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");

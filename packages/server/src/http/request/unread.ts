@@ -1,10 +1,10 @@
-/** Limits how long answers wait in memory for clients that do not read. */
+/** Limits how long answers wait for clients that do not read. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Longest time without reading. The operating system buffers 4 MB and asks for more when a third is read, so a steady
- * client with 5 KB/s makes progress every four minutes. The timer may allow twice this time.
+ * Longest time without reading. A steady client with 5 KB/s makes progress every four minutes, because the operating
+ * system buffers 4 MB.
  */
 const calm_ms_max = 300_000;
 /** The limit while more than `calm_bytes_max` of answers wait. */
@@ -21,10 +21,7 @@ interface Backlog {
 const backlogs = new WeakMap<Socket, Backlog>();
 let bytes_waiting = 0;
 
-/**
- * Closes the connection of a client that does not read an answer of this many bytes. Costs nothing if the operating system took
- * the whole answer at once.
- */
+/** Closes the connection of a client that does not read an answer of this many bytes. */
 export function limitUnread(response: ServerResponse, bytes: number): void {
   if (response.socket !== null && response.req.socket.writableLength === 0) return;
   // Before Node sets the limit of an idle connection. A pending answer has no limit.
@@ -44,7 +41,6 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
     if (socket.destroyed) return;
     backlog.answers -= 1;
     grow(backlog, -bytes);
-    // The next answer begins to be sent.
     socket.setTimeout(backlog.answers === 0 ? 0 : patienceOf(response));
     if (backlog.answers === 0) socket.resume();
     else readNoMore(socket, backlog);
@@ -52,8 +48,8 @@ export function startLimit(response: ServerResponse, bytes: number): () => void 
 }
 
 /**
- * Stops reading from the socket, because any read restarts its timer. Delayed, because Node resumes reading at the end
- * of a request and when an answer is read.
+ * Stops reading, because any read restarts the socket's timer. Delayed, because Node resumes reading at the end of a
+ * request.
  */
 function readNoMore(socket: Socket, backlog: Backlog): void {
   setImmediate(() => {

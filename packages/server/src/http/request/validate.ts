@@ -1,8 +1,6 @@
 /**
- * Checks values against the contract's schemas.
- *
- * Each schema is compiled twice. One stops at the first problem and runs on every request. The other collects all
- * problems, and runs only on failed requests of limited size: a 1 MiB list of wrong items takes it 950 ms.
+ * Compiles each schema twice. One check stops at the first problem and runs on every request. The other collects all
+ * problems of failed requests of limited size: a 1 MiB list of wrong items takes it 950 ms.
  */
 import { limits, name_pattern, nameProblem, type Problem, type ProblemCode } from "@countersign/contract";
 import { type FaultDetail, parseTimestampUs, pointerPart } from "@countersign/core";
@@ -11,21 +9,21 @@ import formats from "ajv-formats";
 
 const settings = {
   ...{ coerceTypes: false, removeAdditional: false, useDefaults: false, strict: false },
-  // Errors contain the value, so that messages can name the invalid character.
+  // Messages name the invalid character of the value.
   verbose: true,
 } as const;
 const first = new Ajv2020(settings);
 const all = new Ajv2020({ ...settings, allErrors: true });
 for (const ajv of [first, all]) {
   formats.default(ajv, ["date", "email", "uri"]);
-  // The package's own format accepts a space for the T and offsets without a colon. RFC 3339 does not.
+  // The package's own format accepts a space for the T, and offsets without a colon.
   ajv.addFormat("date-time", (text) => parseTimestampUs(text) !== null);
 }
 
 /** Returns at most 50 problems, or null. `bytes`: the approximate size as received. */
 export type Check = (value: unknown, bytes: number) => FaultDetail[] | null;
 
-/** Compiles at first use, because compiling all schemas at the start took 0.25 s. */
+/** At first use, because compiling all schemas at the start took 0.25 s. */
 export function compileCheck(schema: object): Check {
   let valid: ValidateFunction | undefined;
   let collecting: ValidateFunction | undefined;
@@ -41,8 +39,7 @@ export function compileCheck(schema: object): Check {
 
 function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
   const problems = new Map<string, Problem>();
-  // A union reports every branch and itself. The `null` branch, unintended branches and the union do not help the
-  // caller.
+  // The `null` branch, unintended branches and the union itself do not help the caller.
   const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
   for (const error of telling.length > 0 ? ofBranchesMeant(telling, errors) : errors) {
     const problem = problemOf(error);

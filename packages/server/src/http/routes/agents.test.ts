@@ -25,7 +25,6 @@ const pay = (id: string, amount: number, agent: object = {}) => ({
     payload: { content: { amount } },
   },
 });
-/** Submits to the other node than the one that registers. */
 const submit = async (key: string, body: object) => (await call(urls[1], "POST", "/v1/intents", { key, body })).json;
 const freeze = (of: Reviewed, agent: string) =>
   call(urls[0], "POST", `${path(agent)}/freeze`, {

@@ -9,7 +9,7 @@ import { blockedBody, heldBody, type Reviewed, reviewedOrganization } from "../.
 const database = await testDatabase();
 const { url } = await serviceNode(database);
 
-// Threads from the sources load TypeScript, which takes seconds on a busy machine.
+// Threads from the sources start slowly on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const window = { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00Z" };
@@ -67,7 +67,7 @@ async function policy(key: string, document: object, mode: "live" | "shadow" = "
   return saved.policy_id;
 }
 
-/** Changes everything that affects verdicts between the decisions. Resolves with their number. */
+/** Changes everything that affects verdicts. Resolves with the number of decisions. */
 async function recordPast({ org, membrane_id, admin, agent, operator, reviewer }: Reviewed): Promise<number> {
   const packs = (await loadPacks()).packs;
   const membrane = (change: object) =>
@@ -220,7 +220,7 @@ describe("a varied past", () => {
     const loosened = figures.flips.filter(({ from, to }) => from === "escalate" && to === "approve");
     expect(loosened.length).toBeGreaterThan(0);
     expect(loosened.some(({ policies }) => policies.some((name) => name.startsWith("security.")))).toBe(true);
-    // One of two reviews approved the action. The other review and the overridden block are contradicted.
+    // One of two reviews approved the action.
     expect(figures.human_agreement).toBeCloseTo(1 / 3);
   });
 });

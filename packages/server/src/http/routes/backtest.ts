@@ -28,7 +28,7 @@ function wantsLines(accept: string | readonly string[] | undefined): boolean {
   return typeof accept === "string" && /(?:^|,)\s*application\/x-ndjson\s*(?:;|,|$)/i.test(accept);
 }
 
-/** Holds the latest progress. Unread progress is replaced. */
+/** Unread progress is replaced. */
 function createNews() {
   let latest: BacktestProgress | null = null;
   let wake: () => void = ignore;

@@ -16,7 +16,6 @@ beforeAll(async () => {
 const post = (path: string, key: string, body?: unknown) => call(urls[0], "POST", path, { key, body });
 const get = (path: string, key: string) => call(urls[0], "GET", path, { key });
 const plain = (agent_id = "agent-1") => ({ intent: { agent: { id: agent_id }, action: { verb: "read_page" } } });
-/** Decides on the other node than the one that freezes. */
 const submit = async (key: string, body: object = plain(), query = "") =>
   (await call(urls[1], "POST", `/v1/intents${query}`, { key, body })).json.decision;
 
@@ -159,7 +158,7 @@ describe("open reviews under a freeze", () => {
     expect(escalation).toMatchObject({ on_timeout: "block", reviewers: [{ type: "role", id: "admin" }] });
     expect((await decide(of.reviewer, after.escalation_id, "approve")).status).toBe(403);
     expect((await decide(of.admin, after.escalation_id, "approve")).json.escalation.status).toBe("decided");
-    // Another rule escalates this one, too, with votes of any reviewer. Only approvals by admins count.
+    // Another rule escalates this one, too. Only approvals by admins count.
     const both = await submit(of.agent, heldBody);
     const body = { reviewers: [{ type: "role", id: "reviewer" }] };
     await post(`/v1/escalations/${both.escalation_id}/reassign`, of.operator, body);

@@ -37,11 +37,10 @@ export interface RouteDeps {
   readonly metrics: Metrics;
   /** Null: GET /metrics answers loopback peers only. */
   readonly metrics_token: string | null;
-  /** True after the service was asked to stop. */
   readonly stopping: () => boolean;
 }
 
-/** Readiness checks share one session, and get an answer even if it does not respond. */
+/** Readiness checks share one session, and get an answer even if it hangs. */
 const readyLook = { wait_ms: 5_000, past_late: true };
 
 export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, stopping }: RouteDeps): Handlers {
@@ -49,7 +48,7 @@ export function allRoutes({ runtime, packs, cookies, metrics, metrics_token, sto
   const checkItem: ItemCheck = (item, examine) => {
     const unstorable = examine(item);
     if (unstorable.length === 0 && checkBatchItem(item, Number.MAX_SAFE_INTEGER) === null) return;
-    // Only after a failure. The size decides how many problems are collected.
+    // The size decides how many problems are collected.
     const bytes = JSON.stringify(item).length;
     refuseProblems(unstorable, checkBatchItem(item, bytes) ?? [], {
       value: item,

@@ -40,7 +40,7 @@ export function intentRoutes(runtime: Runtime, checkItem: ItemCheck): IntentHand
       const results = await submitBatch(runtime, caller, batch, checkItem);
       const faults = results.flatMap((result) => (result.success ? [] : [faultOf(result.error)]));
       for (const { code, cause } of faults) runtime.log.debug({ request_id, code, err: cause }, "batch item refused");
-      // One line for each code, because many items may fail alike.
+      // One line for each code.
       for (const [code, fault] of new Map(faults.map((fault) => [fault.code, fault])))
         if (errorCodes[code].status >= 500)
           runtime.log.error({ request_id, code, err: fault.cause ?? fault }, "batch items failed");

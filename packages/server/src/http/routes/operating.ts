@@ -50,7 +50,7 @@ function notForStrangers(): Fault {
   return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
-/** Compares hashes, so that timing reveals nothing about the token, not even its length. */
+/** Compares hashes, so that timing reveals nothing about the token. */
 function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
   const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];

@@ -138,7 +138,6 @@ describe("the trail", () => {
     expect((await get("/v1/audit?type=nothing", api_key)).status).toBe(400);
   });
 
-  /** The members that a reader needs to compute the hash. */
   interface Row {
     readonly actor: { readonly id: string | null };
     readonly at: string;

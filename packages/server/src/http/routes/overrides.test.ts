@@ -180,7 +180,7 @@ describe("an override", () => {
     for (const change of ["expires_at = clock_timestamp()", "status = 'revoked'"]) {
       const org = await blocking();
       await override(org, await blocked(org));
-      // The node then knows the override. Otherwise it would decide again after a stale commit.
+      // The node then knows the override.
       await retry(org, { intent: { ...plain.intent, agent: { id: "agent-2" } } });
       let retried: ReturnType<typeof retry> | undefined;
       await db.system(async (query) => {

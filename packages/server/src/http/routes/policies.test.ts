@@ -282,7 +282,6 @@ describe("in force", () => {
     const { policy_id } = json.policy;
     expect(json.policy.document.tests).toEqual([red]);
     expect(json.diagnostics).toMatchObject([{ path: "/tests/0", code: "test_failed" }]);
-    // The line of the case in the document.
     const written = JSON.stringify(json.policy.document, null, 2).split("\n");
     const [{ line, column }] = json.diagnostics;
     expect([written[line - 2]?.trim(), written[line - 1]?.slice(column - 1)]).toEqual(['"tests": [', "{"]);

@@ -200,7 +200,7 @@ describe("a person and its keys are one person", () => {
     expect((await waiting).json.decision).toMatchObject({ outcome: "approve" });
 
     const unsubscribe = new URL(mail.unsubscribe_url as string);
-    // A person follows the text's link to the console. A mail program sends a POST to the header's link.
+    // The text's link opens the console. A mail program sends a POST to the header's link.
     const link = `${unsubscribe.origin}/unsubscribe${unsubscribe.search}`;
     expect([mail.text, mail.html]).toEqual([expect.stringContaining(link), expect.stringContaining(`href="${link}"`)]);
     expect((await nodes.send("POST", `/v1/unsubscribe?token=junk`)).code).toBe("not_found");

@@ -86,7 +86,7 @@ describe("beginning", () => {
   test("404 for an unknown domain or organization, and for a domain with two providers", async () => {
     const { domain, input } = await organization();
     const other = await organization({ configured: false });
-    // Otherwise the first organization has an admin in the domain, and the second is refused.
+    // Otherwise the second organization is refused.
     await database.db.query("update person_index set email = 'moved-' || org_id || '@x.test' where email = $1", [
       `admin@${domain}`,
     ]);

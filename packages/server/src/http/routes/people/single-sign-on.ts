@@ -13,7 +13,7 @@ type SingleSignOnHandlers = Pick<
 
 export function singleSignOnRoutes(runtime: Runtime, cookies: SessionCookies): SingleSignOnHandlers {
   const { begun, refuseForeign } = sessionAnswers(runtime, cookies);
-  /** The cookie of a login. Another person's login cannot be finished in this browser. */
+  /** Binds a login to its browser. */
   const cookieOf = (state_sha256: string) =>
     sessionCookies(() => runtime.settings.public_url(), `countersign_sso_${state_sha256.slice(0, 16)}`);
   return {
