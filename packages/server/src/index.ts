@@ -1,6 +1,6 @@
 /**
- * The service's exports for the command line, the only importing package. Each loads its module on the first call,
- * because loading all would double the start of every command.
+ * For the command line, the only importing package. Each export loads its module on the first call, because loading all
+ * would double the start of every command.
  */
 import type * as instance from "./edge/instance/instance.ts";
 import type * as main from "./edge/main.ts";

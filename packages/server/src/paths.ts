@@ -1,9 +1,9 @@
-/** Paths of installed files, from the sources and from the built program. */
+/** The same for the sources and the built program. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Searches upwards from this file. Throws if the installation is incomplete. */
+/** Throws if the installation is incomplete. */
 export function root(): string {
   const here = dirname(fileURLToPath(import.meta.url));
   for (let directory = here; ; directory = dirname(directory)) {

@@ -1,7 +1,4 @@
-/**
- * Types of everything that store and operations need from outside. The edge, the store, tests and the simulation
- * implement them.
- */
+/** Types of everything that store and operations need from outside. */
 import type { IdKind } from "@countersign/contract";
 import type { AttemptResult, RateTake } from "@countersign/core";
 
@@ -10,36 +7,35 @@ export interface Clock {
   now_us(): number;
 }
 
-/** A timer is only a hint to look. The clock and the database decide what is due. */
+/** A timer is only a hint. The clock and the database decide what is due. */
 export interface Timers {
-  /** Calls `run` once after at least `wait_ms`. The returned function cancels it. Never keeps the process alive. */
+  /** Calls `run` once. The returned function cancels. Never keeps the process alive. */
   after(wait_ms: number, run: () => void): () => void;
 }
 
 /** Lets requests go before background work. */
 export interface GiveWay {
-  /** True: a request came a moment ago. */
+  /** A request came a moment ago. */
   asked(): boolean;
-  /** True: the next request is expected soon, so no long statement should run. */
+  /** The next request is expected soon, so no long statement should run. */
   expecting(): boolean;
   /**
-   * Await this between two small pieces of work. Resolves at once while no requests come, else after a moment without
-   * requests, or when the work has rested for its share of time.
+   * Await this between two pieces of work. While requests come, resolves after a moment without requests, or when the
+   * work has rested for its share of time.
    */
   rest(): Promise<void>;
 }
 
-/** The source of identity and secrets. */
 export interface Ids {
   /** The kind's prefix and 26 Crockford base-32 characters, time-ordered and unique: `int_01K…`. */
   next(kind: IdKind): string;
-  /** Returns `length` random base-62 characters. */
+  /** Random base-62 characters. */
   secret(length: number): string;
-  /** Returns 16 random bytes in lower-case hex: the salt of a document in the ledger. */
+  /** 16 random bytes in lower-case hex: the salt of a document in the ledger. */
   salt(): string;
 }
 
-/** Structured log in pino's shape: fields, then a short constant message. */
+/** The shape of pino's log: fields, then a short constant message. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -48,44 +44,42 @@ export interface Log {
 }
 
 /**
- * Runs SQL inside one transaction and returns the rows of one statement. Numeric and time parameters are cast in the
- * text (`$1::bigint`). `timestamptz` is returned as RFC 3339 UTC text with six fractional digits, `int8` as number.
+ * Runs SQL inside one transaction and returns the rows. Numeric and time parameters are cast in the text
+ * (`$1::bigint`). `timestamptz` is returned as RFC 3339 UTC text with six fractional digits, `int8` as number.
  */
 export type Query = <Row extends object = Record<string, unknown>>(
   text: string,
   params?: readonly unknown[],
 ) => Promise<Row[]>;
 
-/**
- * How new a copy of an organization must be: it has this audit record, or all changes older than `within_s` seconds.
- */
+/** The copy has this audit record, or all changes older than `within_s` seconds. */
 export type Freshness = { readonly seq: number } | { readonly within_s: number };
 
 /** Outside `tenant`, `reading` and `system` no row of a tenant table is visible. */
 export interface Db {
-  /** Runs `work` in one transaction on this organization's rows. Rolls back when `work` throws. */
+  /** One transaction on this organization's rows. Rolls back when `work` throws. */
   tenant<T>(org_id: string, work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in one transaction that only reads this organization's rows, on a replica as new as `wanted`, else on
-   * the primary. `work` may run several times, so it must have no effects.
+   * One transaction that only reads, on a replica as new as `wanted`, else on the primary. `work` may run several
+   * times, so it must have no effects.
    */
   reading<T>(org_id: string, wanted: Freshness, work: (query: Query) => Promise<T>): Promise<T>;
-  /** Runs `work` in one transaction over all organizations: key lookup, workers, command line. */
+  /** One transaction over all organizations: key lookup, workers, command line. */
   system<T>(work: (query: Query) => Promise<T>): Promise<T>;
   /**
-   * For queues: runs one prepared statement in its own transaction over all organizations, always along the indexes.
-   * Never retries. If the connection breaks, the outcome is unknown.
+   * For queues: one prepared statement in its own transaction over all organizations, always along the indexes. Never
+   * retries. If the connection breaks, the outcome is unknown.
    */
   queued<Row extends object>(statement: QueueStatement, params: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Each session plans the statement once under its name (at most 63 characters). One name has one text. */
+/** Planned once a session under its name (at most 63 characters). One name has one text. */
 export interface QueueStatement {
   readonly name: string;
   readonly text: string;
 }
 
-/** A complete answer, or why there is none. `text` is a sentence for people. */
+/** `text` is a sentence for people. */
 export type Answered =
   | {
       readonly status: number;
@@ -95,7 +89,7 @@ export type Answered =
     }
   | { readonly failed: "timeout" | "unreachable" | "refused" | "too_large"; readonly text: string };
 
-/** Faults: overloaded, if too many passwords are being hashed. */
+/** Faults: overloaded. */
 export interface Passwords {
   /** Argon2id in PHC form. */
   hash(password: string): Promise<string>;
@@ -114,22 +108,22 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when another server has the mail, or when it is a file. Rejects after a minute at the latest if a retry is
-   * needed. `stop` cancels: the promise rejects, and the server may or may not have the mail.
+   * Resolves when another server has the mail, or when it is a file. Rejects after a minute at the latest. After
+   * `stop`, the server may or may not have the mail.
    */
   send(mail: Mail, stop?: AbortSignal): Promise<void>;
 }
 
-/** The guarded client, the only one for addresses that customers choose. */
+/** The only client for addresses that customers choose. */
 export interface HttpOut {
   /**
-   * Checks a URL's text and the current addresses of its name. A name that does not resolve passes, because each
-   * attempt checks again. Returns the spelling to store, or the reason as a sentence.
+   * Checks a URL and the current addresses of its name. A name that does not resolve passes, because each attempt
+   * checks again. Returns the spelling to store, or the reason as a sentence.
    */
   check(url: string): Promise<{ readonly href: string } | { readonly refused: string }>;
   /**
-   * Sends one POST; never rejects. Ends after 10 s at the latest with the head of an answer or a reason. Connects only
-   * to addresses that were checked within the last second. Does not follow redirects.
+   * Sends one POST within 10 s, only to addresses that were checked within the last second. Does not follow redirects.
+   * Never rejects.
    */
   post(
     url: string,
@@ -137,8 +131,8 @@ export interface HttpOut {
     body: string,
   ): Promise<AttemptResult & { readonly duration_ms: number }>;
   /**
-   * Sends one request and reads its answer; never rejects. Guarded like `post`. `timeout_ms` covers lookup to last
-   * byte. Drops an answer of more than `answer_bytes_max`. GET sends no body.
+   * Reads the answer, guarded like `post`. `timeout_ms` covers lookup to last byte. Drops an answer of more than
+   * `answer_bytes_max`. GET sends no body. Never rejects.
    */
   ask(
     url: string,
@@ -149,11 +143,11 @@ export interface HttpOut {
 }
 
 export interface TxtRecords {
-  /** Returns the texts at a name, possibly none. Null: the name servers did not answer. Never rejects. */
+  /** Null: the name servers did not answer. Never rejects. */
   read(name: string): Promise<readonly string[] | null>;
 }
 
-/** Has no secret, no body, and no text of an agent. */
+/** Without secrets, bodies, and texts of agents. */
 interface EndedSpan {
   readonly name: string;
   readonly kind: "server" | "client";
@@ -172,21 +166,21 @@ export interface Spans {
 
 /** Encrypts short secrets, so that readers of the database do not learn them. See decision 0019. */
 export interface Sealer {
-  /** The result opens only with the same context, which names organization, table and row. */
+  /** `context` names organization, table and row. */
   seal(text: string, context: string): string;
   /** Throws if the text was changed, or sealed for another context or with an unknown key. */
   open(sealed: string, context: string): string;
 }
 
-/** A sealer whose keys have names. A name reveals nothing about its key. */
+/** A sealer whose keys have names. */
 export interface KeyRing extends Sealer {
   /** The sealing key. */
   readonly key_id: string;
-  /** The prefix of every text that this key has sealed. */
+  /** Of every text that this key has sealed. */
   readonly prefix: string;
-  /** The keys that only open. */
+  /** Only for opening. */
   readonly other_key_ids: readonly string[];
-  /** Returns the name of the key that opens the text. Null: none does. */
+  /** Returns the key's name. Null: no key opens the text. */
   openedBy(sealed: string, context: string): string | null;
 }
 
@@ -194,10 +188,10 @@ export interface KeyRing extends Sealer {
  * Counts requests by bucket (category and caller). Returns a value if possible, so that the hot path does not await.
  */
 export interface RateWindows {
-  /** Counts a request, or refuses it if `limit` requests count already. Never rejects. */
+  /** Refuses the request if `limit` requests count already. Never rejects. */
   take(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Returns what `take` would return, and counts nothing. Never rejects. */
+  /** Like `take`, but counts nothing. Never rejects. */
   look(bucket: string, limit: number, now_ms: number): RateTake | Promise<RateTake>;
-  /** Uncounts a request that `take` counted. Never rejects. */
+  /** Uncounts a request. Never rejects. */
   refund(bucket: string, taken: RateTake, now_ms: number): RateTake | Promise<RateTake>;
 }

@@ -82,7 +82,7 @@ export async function serve(deps: ServeDeps, route: Route, exchange: Exchange): 
   }
 }
 
-/** Stands in for an unknown path, so that callers without a valid key do not learn which paths exist. */
+/** The operation of an unknown path. Callers without a valid key do not learn which paths exist. */
 const unserved: Operation = {
   method: "GET",
   path: "/v1/*",

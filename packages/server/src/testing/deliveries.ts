@@ -14,7 +14,7 @@ export const roomy: Room = {
   ...{ large_bytes: large_bytes.organization, lone_bytes: large_bytes.all },
 };
 
-/** Creates an organization with webhooks that watch `quota.exceeded`. Their ids are in order, and end their URLs. */
+/** The webhooks watch `quota.exceeded`. Their ids are in order, and end their URLs. */
 export async function hearingOrganization(db: Database, webhooks: number) {
   const { org_id } = await testOrganization(db);
   const webhook_ids = Array.from({ length: webhooks }, () => ids.next("webhook")).sort();
@@ -29,7 +29,6 @@ export async function hearingOrganization(db: Database, webhooks: number) {
   return { org_id, webhook_ids: webhook_ids as [string, ...string[]] };
 }
 
-/** Counts the leases of each webhook. */
 export function byWebhook(leased: readonly LeasedDelivery[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { webhook_id } of leased) counts[webhook_id] = (counts[webhook_id] ?? 0) + 1;

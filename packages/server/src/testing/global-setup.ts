@@ -6,12 +6,11 @@ import { startTestServer, type TestServer } from "./database/test-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The address for `testDatabase()`. */
     test_database_broker: string;
   }
 }
 
-/** Two projects need the server. The first starts the broker, the second finds its address here. */
+/** Two projects need the server. The second finds its address here. */
 const address_variable = "TEST_DATABASE_BROKER";
 
 /** Runs without a database run no initdb. */

@@ -5,17 +5,14 @@ import type { Database } from "../store/database/db.ts";
 /** Passwords are hashed before the statement waits. */
 const patience = { timeout: 30_000 };
 
-/**
- * SQL for the sessions that wait for a lock on `table`. Limited to this database, because others on the server may use
- * the same numbers. Roles do not see the wait events of other roles' sessions.
- */
+/** Sessions that wait for a lock on `table`, in this database only, because others may use the same numbers. */
 export const waitingFor = (table: string): string =>
   `select pid from pg_locks where not granted and relation = '${table}'::regclass
    and database = (select oid from pg_database where datname = current_database())`;
 
 /**
  * Begins each of `begun` while another transaction has done `work`, after the previous one waits or is done. That
- * transaction then commits. Sessions that wait for the same row get it in this order.
+ * transaction then commits.
  */
 export async function meanwhile(
   db: Database,

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 
-/** Each call needs a connection, and a file should use few. */
+/** Each call needs a connection. */
 const at_once_max = 24;
 
 /** Returns the results in the order of `all`. */

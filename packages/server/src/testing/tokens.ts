@@ -1,6 +1,5 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
-/** With the public half as a JSON Web Key. */
 export async function tokenKey(kid: string, alg = "ES256") {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };

@@ -1,4 +1,4 @@
-/** Deletes old rows. The rows say what is old, so a lost wake-up or a restart costs only time. */
+/** Deletes old rows. The rows say what is old, so a restart costs only time. */
 
 import type { Runtime } from "../operations/runtime.ts";
 import { type AgingTerms, agingPages, deleteOld } from "../operations/upkeep/delete-old.ts";

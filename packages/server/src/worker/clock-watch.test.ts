@@ -13,7 +13,6 @@ const database = await testDatabase();
 const { db } = database;
 const real = createClock();
 
-/** The test sets the clock and triggers the checks. */
 async function watched(offset_s: number) {
   const set = { offset_s };
   const clock: Clock = { now_us: () => real.now_us() + set.offset_s * 1_000_000 };
@@ -30,7 +29,6 @@ async function watched(offset_s: number) {
   };
   const watch = await startClockWatch({ db, clock, timers: { after }, log });
   whenFileIsDone(() => watch.stop());
-  /** Sets the clock and makes the next check. */
   const look = async (next_offset_s: number) => {
     set.offset_s = next_offset_s;
     due.shift()?.();

@@ -1,6 +1,6 @@
 /**
- * Compares the node's clock with the database's. A decision uses the node's clock, but expiries the database's. So a
- * node whose clock is far off refuses to decide. See docs/decisions/0026-expiries-by-the-databases-time.md.
+ * A decision uses the node's clock, but expiries the database's. So a node whose clock is far off refuses to decide.
+ * See docs/decisions/0026-expiries-by-the-databases-time.md.
  */
 import { aheadAtLeast } from "@countersign/core";
 import type { ClockWatch } from "../operations/shared/node-services.ts";
@@ -35,7 +35,7 @@ export async function startClockWatch(runtime: {
   };
 }
 
-/** Returns by how much the node's clock is ahead at least. */
+/** Ahead by at least this much. */
 async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: Clock }): Promise<number> {
   return db.system(async (query) => {
     const asked_us = clock.now_us();
@@ -44,7 +44,6 @@ async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: C
   });
 }
 
-/** Logs when the offset passes a bound, in either direction. */
 function tellOffset(log: Log, before_us: number, offset_us: number): void {
   const level = levelOf(offset_us);
   if (level === levelOf(before_us)) return;

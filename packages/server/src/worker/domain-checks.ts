@@ -1,5 +1,3 @@
-/** Checks the proofs of claimed domains again. */
-
 import { checkDomains, type DomainChecking } from "../operations/people/domain-proofs.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import { type Loop, startPasses } from "./passes.ts";

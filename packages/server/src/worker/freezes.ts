@@ -1,4 +1,3 @@
-/** Closes the reviews of frozen subjects. They are rows, so every node may close them. */
 import { closeFrozenReviews } from "../operations/freezes/close-frozen-reviews.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import { type Loop, startPasses } from "./passes.ts";

@@ -1,4 +1,3 @@
-/** Announces keys that expire soon to admins. */
 import { announceExpiry } from "../operations/keys/announce-expiry.ts";
 import type { Runtime } from "../operations/runtime.ts";
 import { type Loop, startPasses } from "./passes.ts";

@@ -1,7 +1,4 @@
-/**
- * Notifies and reminds reviewers, and sends mails. Due mails are rows, so a lost wake-up costs seconds, and a killed
- * node loses nothing.
- */
+/** Due mails are rows, so a lost wake-up costs seconds, and a killed node loses nothing. */
 
 import { remindReviewers } from "../operations/escalations/remind-reviewers.ts";
 import { tellReviewers } from "../operations/escalations/tell-reviewers.ts";
@@ -10,15 +7,14 @@ import { tellAdmins } from "../operations/people/voting/tell-admins.ts";
 import type { MailLoop, Runtime } from "../operations/runtime.ts";
 
 const look_every_ms = 5_000;
-/** Time for a mail that is being sent at the stop. A whole service ends within 10 s. */
+/** For a mail that is being sent at the stop. */
 export const sending_ms_max = 4_000;
 
 export interface Mails extends MailLoop {
-  /** Ends after the current look. A mail that the server has not accepted is sent later. */
+  /** A mail that the server has not accepted is sent later. */
   stop(): Promise<void>;
 }
 
-/** Logs a failed look and repeats it. */
 export function startMails(runtime: MailSending & Pick<Runtime, "timers" | "mails">): Mails {
   const stopping = new AbortController();
   let stopped = false;

@@ -1,13 +1,12 @@
 import type { Log, Timers } from "../ports.ts";
 
 export interface Loop {
-  /** Ends the loop after the current pass. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes a pass `every_ms` after the start and after the end of each pass, so two never overlap. A failure is logged as
- * `failed`, and later passes follow. `stopped` is for long passes.
+ * Makes a pass `every_ms` after the start and after the end of each pass. A failure is logged as `failed`, and later
+ * passes follow. `stopped` is for long passes.
  */
 export function startPasses(
   { timers, log }: { readonly timers: Timers; readonly log: Log },

@@ -1,7 +1,4 @@
-/**
- * Ends reviews at their time limit. Every node looks twice a second. Due reviews are rows, so a restart or a late timer
- * never changes the outcome.
- */
+/** Every node looks twice a second. Due reviews are rows, so a restart or a late timer never changes the outcome. */
 
 import { timeOutEscalations } from "../operations/escalations/time-out-escalations.ts";
 import type { Runtime } from "../operations/runtime.ts";

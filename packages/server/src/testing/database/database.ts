@@ -10,7 +10,7 @@ export interface TestDatabase {
   /** For code that opens its own sessions. */
   readonly connection: ConnectionOptions;
   readonly db: Database;
-  /** Collects statistics as the tables' owner, because the role of `db` may not. */
+  /** As the tables' owner, because the role of `db` may not. */
   analyze(tables: string): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ export interface TestDatabase {
 const patience_ms = 60_000;
 
 /**
- * Returns a fresh, migrated, empty database: on `DATABASE_URL`, otherwise on the run's embedded server. Call it at the
- * top of a file or in `beforeAll`. Dropped after the file's tests.
+ * Returns a fresh, migrated database: on `DATABASE_URL`, otherwise on the run's embedded server. Call it at the top of
+ * a file or in `beforeAll`. Dropped after the file's tests.
  */
 export async function testDatabase(options: DbOptions = {}): Promise<TestDatabase> {
   const access = await testServer();

@@ -24,8 +24,8 @@ export async function temporaryDir(): Promise<string> {
 let made: Promise<string> | undefined;
 
 /**
- * Returns a data directory (mode 0700) with a stopped database, removed after the test. Copied, because creating a
- * database takes ten times as long. Not for tests of the first start.
+ * Returns a data directory with a stopped database. Copied, because creating a database takes ten times as long. Not
+ * for tests of the first start.
  */
 export async function madeDir(): Promise<string> {
   made ??= makeOnce();
@@ -45,14 +45,12 @@ async function makeOnce(): Promise<string> {
   return data_dir;
 }
 
-/** Stops the server after the test. */
 export async function started(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const server = await startEmbedded(options, silentLog);
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** A host process and its report of the start. */
 export interface Host {
   readonly child: ChildProcess;
   readonly answer: {
@@ -66,14 +64,14 @@ export interface Host {
 
 let host: Promise<string> | undefined;
 
-/** Bundled once for each test file: with a TypeScript loader each start takes ten times as long. */
+/** With a TypeScript loader each start takes ten times as long. */
 async function hostProgram(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "cs-host-"));
   whenFileIsDone(() => {
     host = undefined;
     return rm(dir, { recursive: true, force: true });
   });
-  // Other users run it, too.
+  // Other users run it.
   await chmod(dir, 0o755);
   const outfile = join(dir, "host.mjs");
   await build({
@@ -92,7 +90,7 @@ async function hostProgram(): Promise<string> {
   return outfile;
 }
 
-/** Starts a host process, optionally as another user. Killed after the test. */
+/** Optionally as another user. Killed after the test. */
 export async function hosted(options: EmbeddedOptions, uid?: number): Promise<Host> {
   host ??= hostProgram();
   const search = { package_dir: installedPackage(), ...options.search };
@@ -118,12 +116,10 @@ function installedPackage(): string {
   return dirname(dirname(entry));
 }
 
-/** Resolves when the process is gone. */
 export async function gone(pid: number): Promise<void> {
   await expect.poll(() => isAlive(pid), { interval: 20 }).toBe(false);
 }
 
-/** Runs one statement in its own session. */
 export async function sql(
   connection: EmbeddedPostgres["connection"],
   text: string,
@@ -137,7 +133,7 @@ export async function sql(
   }
 }
 
-/** Kills a host and the shells that watch it, so that only its server remains (Linux). */
+/** Kills a host and the shells that watch it, so that only its server remains. */
 export async function orphan(host: ChildProcess): Promise<void> {
   host.kill("SIGSTOP");
   for (const shell of await shellsBelow(host.pid ?? 0)) process.kill(shell, "SIGKILL");

@@ -35,15 +35,14 @@ const decision = {
   ...{ verdict: "approve", intent: {}, facts: { origins: [] }, data: {}, intent_salt: no_salt, facts_salt: no_salt },
 };
 
-/** Returns the number of audit records in the row. */
 function recordsOf(row: LedgerDecision | LedgerChange): number {
   if (row.type !== undefined) return 1;
   return 2 + (row.escalation_id === undefined ? 0 : 1) + (row.override_id === undefined ? 0 : 1);
 }
 
 /**
- * Appends rows without hashes to a ledger, in order, and returns each `seq`. Does not change the head. `scattered`:
- * writes in random order, as if rows of many organizations were mixed.
+ * Appends rows without hashes, and returns each `seq`. Does not change the head. `scattered`: in random order, as if
+ * rows of many organizations were mixed.
  */
 export async function ledgerRows(
   db: Pick<Db, "system">,
@@ -82,7 +81,7 @@ export interface StoredEntry {
   readonly decision: DecisionEntry;
 }
 
-/** Returns the decisions byte for byte, in order. */
+/** Byte for byte. */
 export async function storedDecisions(db: Pick<Db, "system">, org_id: string): Promise<StoredEntry[]> {
   interface Columns extends Omit<DecisionEntry, "salts"> {
     readonly seq: number;

@@ -1,7 +1,7 @@
 /** Moves stored times into the past, because tests cannot set the database's clock. */
 import type { Query } from "../../ports.ts";
 
-/** Tables whose rows expire, with the column of their ids. */
+/** Tables whose rows expire. */
 const ids = {
   api_keys: "key_id",
   overrides: "override_id",

@@ -1,4 +1,3 @@
-/** Reads PostgreSQL's plans, for tests that count rows and pages. */
 import type { Db, Query, QueueStatement } from "../../ports.ts";
 
 /** One executed step of `explain (analyze, format json)`. */
@@ -7,7 +6,6 @@ export interface Plan {
   /** Average for each execution. */
   readonly "Actual Rows": number;
   readonly "Actual Loops": number;
-  /** The table that the step reads. */
   readonly "Relation Name"?: string;
   readonly "Node Type": string;
   readonly "Shared Hit Blocks": number;
@@ -17,7 +15,7 @@ export interface Plan {
 
 export const explain = "explain (analyze, buffers, timing off, format json)";
 
-/** Returns the plan of the one statement that `read` sends. */
+/** Of the one statement that `read` sends. */
 export async function planOf(
   db: Pick<Db, "tenant">,
   org_id: string,
@@ -28,7 +26,7 @@ export async function planOf(
   return only(plans);
 }
 
-/** Returns a query function that first adds each statement's plan to `plans`. */
+/** Adds each statement's plan to `plans`. */
 export function explained(query: Query, plans: Plan[]): Query {
   return async (text, params) => {
     const [row] = await query<{ "QUERY PLAN": [{ Plan: Plan }] }>(`${explain} ${text}`, params);
@@ -37,7 +35,7 @@ export function explained(query: Query, plans: Plan[]): Query {
   };
 }
 
-/** Returns the plan of the one queued statement that `run` sends. */
+/** Of the one queued statement that `run` sends. */
 export async function planOfQueued(
   db: Pick<Db, "queued">,
   run: (db: Pick<Db, "queued">) => Promise<unknown>,
@@ -54,12 +52,12 @@ export async function planOfQueued(
   return only(plans);
 }
 
-/** Returns the most rows that a step returned or removed in one execution. */
+/** Returned or removed by one step in one execution. */
 export function mostRows({ Plans = [], ...plan }: Plan): number {
   return Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...Plans.map(mostRows));
 }
 
-/** Returns the most pages that a step read of the table. */
+/** Read by one step of the table. */
 export function mostPages(table: string, { Plans = [], ...plan }: Plan): number {
   const reads = plan["Relation Name"] === table && plan["Node Type"].includes("Scan");
   const pages = reads ? plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] : 0;

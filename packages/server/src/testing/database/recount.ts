@@ -1,4 +1,4 @@
-/** Counts the overview in memory, for comparison with figures. */
+/** For comparison with figures. */
 import type { Decided } from "./decided.ts";
 
 /** Times are on the hour. */

@@ -1,4 +1,4 @@
-/** Returns a database's schema as text for a golden file, the same on every PostgreSQL from 15 on. */
+/** A database's schema as text for a golden file, the same on every PostgreSQL from 15 on. */
 import type { Query } from "../../ports.ts";
 
 const relations = `

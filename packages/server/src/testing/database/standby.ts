@@ -22,7 +22,7 @@ export interface Pair {
   readonly networks: { readonly primary: Network; readonly standby: Network };
   /** `host:port`, through their networks. */
   readonly addresses: { readonly primary: string; readonly standby: string };
-  /** Resolves when the standby shows all commits of the primary. */
+  /** The standby shows all commits of the primary. */
   replayed(): Promise<void>;
   promote(): Promise<void>;
   kill(): Promise<void>;
@@ -30,7 +30,7 @@ export interface Pair {
   demote(): Promise<void>;
 }
 
-/** `log` gets the standby's log, with statements if `log_statement` says so. */
+/** `log` gets the standby's log. */
 export async function openPair(log: Log = silentLog, more: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const [of_primary, of_standby] = [await madeDir(), join(await temporaryDir(), "data")];
   // A standby needs a log that was written for standbys.
@@ -78,7 +78,7 @@ function portOf({ connection }: Network): number {
   return connection.port;
 }
 
-/** Starts a server as a standby. `start` resolves when it is promoted. */
+/** `start` resolves when the server is promoted. */
 async function startStandby(db_dir: string, socket: Socket, start: () => Promise<EmbeddedPostgres>) {
   const signal = join(db_dir, "standby.signal");
   await writeFile(signal, "");

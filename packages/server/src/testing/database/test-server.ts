@@ -1,4 +1,3 @@
-/** The PostgreSQL server of one vitest run, with a migrated template. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,11 +10,10 @@ import { silentLog } from "../nodes/silent-log.ts";
 export interface TestServerAccess {
   /** May create databases. */
   readonly admin: ConnectionOptions;
-  /** For tests: a connection pooler before the same server, or the server itself. */
+  /** A connection pooler before the same server, or the server itself. */
   readonly through: ConnectionOptions;
-  /** The owner of test databases. */
   readonly owner: string;
-  /** Names of this run's databases begin with `<prefix>_`, so that the run can drop those of killed test files. */
+  /** Names of databases begin with `<prefix>_`, so that the run can drop those of killed test files. */
   readonly prefix: string;
   readonly template: string;
 }
@@ -38,7 +36,7 @@ export async function startTestServer(): Promise<TestServer> {
   const url = process.env["DATABASE_URL"];
   if (url === undefined || url === "") {
     const dir = await mkdtemp(join(tmpdir(), "countersign-test-"));
-    // Test data may be lost. Without fsync a clone costs a third.
+    // Without fsync a clone costs a third.
     const server = await startEmbedded(
       { data_dir: dir, settings: { fsync: "off", max_connections: "200" } },
       silentLog,

@@ -20,11 +20,11 @@ export interface Certificates {
   readonly self_signed: Certificate;
 }
 
-/** Certificates of another authority, for receiver.test. */
+/** Of another authority. */
 export interface StrangeCertificates {
   readonly ca: string;
   readonly good: Certificate;
-  /** The same, sent with its authority's certificate. */
+  /** Sent with its authority's certificate. */
   readonly with_authority: Certificate;
   /** Valid from 2090 on. */
   readonly not_yet_valid: Certificate;
@@ -40,7 +40,6 @@ const days = ["-days", "30"];
 let made: Certificates | undefined;
 let strange: StrangeCertificates | undefined;
 
-/** The same on every call. */
 export function testCertificates(): Certificates {
   made ??= withAuthority(({ ca, sign, selfSigned }) => ({
     ca,
@@ -52,7 +51,6 @@ export function testCertificates(): Certificates {
   return made;
 }
 
-/** The same on every call. Created only for tests that need them. */
 export function strangeCertificates(): StrangeCertificates {
   strange ??= withAuthority(({ ca, sign }) => {
     const good = sign("good", "DNS:receiver.test", days);

@@ -1,7 +1,6 @@
 import { createSocket } from "node:dgram";
 import { onTestFinished } from "vitest";
 
-/** IPv4 addresses or texts, a protocol error, or silence. */
 export type NameAnswer = readonly string[] | "unknown" | "failed" | "refused" | "garbled" | "silent";
 
 const codes: Readonly<Record<string, number>> = { garbled: 1, failed: 2, unknown: 3, refused: 5 };
@@ -10,7 +9,7 @@ const type_txt = 16;
 /** Of a string in a record. */
 const string_bytes_max = 255;
 
-/** Starts a UDP name server that ends with the test. `asked`: names in the order of their IPv4 queries. */
+/** `asked`: names in the order of their IPv4 queries. */
 export async function testNameServer(
   answerOf: (name: string) => NameAnswer,
 ): Promise<{ readonly server: string; readonly asked: string[] }> {
@@ -48,7 +47,6 @@ export async function testNameServer(
   return { server: `127.0.0.1:${socket.address().port}`, asked };
 }
 
-/** Each string of a TXT record follows its length. */
 function stringsOf(text: Buffer): number[] {
   const string = text.subarray(0, string_bytes_max);
   return text.length === 0 ? [] : [string.length, ...string, ...stringsOf(text.subarray(string_bytes_max))];

@@ -5,9 +5,8 @@ import type { ConnectionOptions } from "../../store/database/connection.ts";
 
 export interface Network {
   readonly connection: ConnectionOptions;
-  /** Silently stops all traffic on open connections. New ones work unless `new_ones`. */
+  /** Silently stops traffic. New connections work unless `new_ones`. */
   swallow(options?: { readonly new_ones: boolean }): void;
-  /** Number of connections requested. */
   asked(): number;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A webhook receiver: HTTPS, records requests, answers as the test says. */
+/** A webhook receiver with HTTPS. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -19,7 +19,6 @@ export interface Receiver {
   /** `https://receiver.test:<port>/hook`; `resolveToLoopback` resolves it. */
   readonly url: string;
   readonly received: Received[];
-  /** Number of connections accepted. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -28,7 +27,6 @@ export type AnswerWith = (response: ServerResponse, received: Received, request:
 
 export const resolveToLoopback = async (): Promise<string[]> => ["127.0.0.1"];
 
-/** Closes when the calling test is finished. */
 export async function testReceiver(
   answer: AnswerWith = (response) => response.end(),
   certificate: { cert: string; key: string } = testCertificates().good,

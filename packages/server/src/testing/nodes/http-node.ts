@@ -1,4 +1,4 @@
-/** A node's HTTP side: the real gate and key operations, and stand-ins for all others. */
+/** The real gate and key operations, and stand-ins for all others. */
 
 import { open_mode_org_id, operationRows } from "@countersign/contract";
 import { networkList } from "@countersign/core";
@@ -42,7 +42,6 @@ export interface HttpNodeOptions {
 
 const roomy = { intents: 1_000_000, general: 1_000_000, onboarding: 1_000_000 };
 
-/** Listens on a port of its own. */
 export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const clock = options.clock ?? createClock();
   const log = options.log ?? silentLog;
@@ -54,7 +53,7 @@ export async function httpNode(db: Database, options: HttpNodeOptions = {}) {
   const runtime = { db, clock, ids, log, sealer: createSealer(Buffer.alloc(32, 1)), callers: keys };
   await ensureOpenModeOrganization(runtime);
 
-  /** Commits nothing, but checks the caller's epoch as the commit writer does. */
+  /** Checks the caller's epoch as the commit writer does. */
   const standInCommit: Handler = async ({ caller }) => {
     let current = caller as Caller;
     for (;;) {
@@ -127,8 +126,8 @@ export async function testOrganization(db: Database, clock: Clock = createClock(
 }
 
 /**
- * Sends one request and parses a JSON answer. With a cookie the request has the service's origin, unless `headers` has
- * one. Fails if openapi.json does not describe the answer.
+ * Parses a JSON answer. With a cookie the request has the service's origin, unless `headers` has one. Fails if
+ * openapi.json does not describe the answer.
  */
 export async function call(
   base: string,

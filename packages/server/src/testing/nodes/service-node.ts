@@ -28,13 +28,12 @@ const clockInStep = { offset_s: () => 0, isFarOff: () => false, stop: async () =
 
 let packs: ReturnType<typeof loadPacks> | undefined;
 
-/** Loaded once for all services of this process. */
 export function sharedPacks(): ReturnType<typeof loadPacks> {
   packs ??= loadPacks();
   return packs;
 }
 
-/** Starts a node on its own port until the file's tests are done. Rate limits are high unless given. */
+/** Runs until the file's tests are done. Rate limits are high unless given. */
 export async function serviceNode(
   { db, connection }: TestDatabase,
   parts: Partial<Omit<NodeParts, "config">> & { readonly config?: Partial<NodeParts["config"]> } = {},

@@ -13,13 +13,11 @@ import { call, testOrganization } from "./http-node.ts";
 import { serviceNode } from "./service-node.ts";
 
 export const public_url = "https://countersign.example";
-/** Of everyone who had an account before. */
 export const password = "correct horse battery staple";
 export const path = "/v1/auth/sso";
 
 type Sent = { cookie?: string | undefined; key?: string; body?: unknown; headers?: object; node?: number };
 
-/** They end with the file's tests. */
 async function nodesWithMails(database: TestDatabase) {
   const httpOut = createHttpOut({ rules: { allow_http: true, allow_networks: networkList(["127.0.0.0/8"]) } });
   afterAll(() => httpOut.close());
@@ -41,7 +39,6 @@ async function nodesWithMails(database: TestDatabase) {
     return { ...answer, code: answer.json?.error?.code, set, cookie: set?.split(";")[0] };
   }
 
-  /** Returns the token in the invitation. */
   async function mailedTo(email: string): Promise<string> {
     const mail = () => mails.findLast(({ to, subject }) => to === email && /^Join/.test(subject));
     await expect.poll(mail).toBeDefined();
@@ -52,14 +49,12 @@ async function nodesWithMails(database: TestDatabase) {
   return { ...domains, clock, passwords: parts.passwords, nodes, mails, send, mailedTo };
 }
 
-/** Creates two nodes on one database, an OpenID provider, and organizations that use it. */
 export async function singleSignOnNodes(database: TestDatabase) {
   const provider = await openIdProvider(`${public_url}/sso/callback`);
   const own = await nodesWithMails(database);
   const { send, clock, prove, mailedTo } = own;
   const password_hash = await own.passwords.hash(password);
   let numbers = 0;
-  /** Makes names unique. */
   const next = () => ++numbers;
 
   async function person(org_id: string, email: string, role: "admin" | "reviewer" = "admin"): Promise<string> {
@@ -69,7 +64,7 @@ export async function singleSignOnNodes(database: TestDatabase) {
     return user_id;
   }
 
-  /** Creates an organization with an admin in its proven domain, and by default single sign-on. */
+  /** With an admin in its proven domain. */
   async function organization({ configured = true }: { configured?: boolean } = {}) {
     const domain = `company-${next()}.example`;
     const { org_id, key: newKey } = await testOrganization(database.db);

@@ -14,7 +14,7 @@ import { serviceNode } from "./service-node.ts";
 /** Instead of 5 s and 25 s. */
 export const quick_terms = { ...standardTerms, waits_ms: [50, 50] };
 
-/** `parts` as for `serviceNode`. Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
+/** Attempts end after the contract's 10 s, unless a test waits for one that hangs. */
 export async function webhookNode(
   database: TestDatabase,
   {
@@ -44,13 +44,11 @@ export async function webhookOrganization({ db }: TestDatabase, url: string) {
     api_key,
     key_id,
     api,
-    /** Returns the webhook with its secret. */
     async register(receiver_url: string, more: object = {}) {
       const { status, json } = await api("POST", "", { url: receiver_url, ...more });
       if (status !== 201) throw new Error(JSON.stringify(json));
       return json.webhook as { id: string; secret: string };
     },
-    /** Returns the intent's id. */
     async submit(): Promise<string> {
       const { json } = await call(url, "POST", "/v1/intents", { key: api_key, body: { intent } });
       return json.intent_id;

@@ -5,7 +5,7 @@ import { readConfig } from "../../edge/start/config.ts";
 import { builtThread } from "./built-thread.ts";
 import { sharedPacks } from "./service-node.ts";
 
-/** Starts the service on its own port until the test is done. `printed` returns its log. */
+/** Runs until the test is done. `printed` returns the log. */
 export async function wholeService(env: Readonly<Record<string, string>>) {
   const { PATH = "" } = process.env;
   const config = readConfig({ PATH, HOST: "127.0.0.1", PORT: "0", ...env });

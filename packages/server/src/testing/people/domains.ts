@@ -1,4 +1,3 @@
-/** A DNS in which a test sets the owner of a domain. */
 import { domain_record_label, domain_record_prefix } from "@countersign/contract";
 import type { TxtRecords } from "../../ports.ts";
 

@@ -3,7 +3,6 @@ import type { Role } from "@countersign/contract";
 import type { Database } from "../../store/database/db.ts";
 import { call, testOrganization } from "../nodes/http-node.ts";
 
-/** `ask` uses the admin's key by default. */
 export async function liveMembrane(db: Database, url: string) {
   const org = await testOrganization(db);
   const { api_key: admin } = await org.key();

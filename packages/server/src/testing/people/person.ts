@@ -1,4 +1,4 @@
-/** People as stored rows, without passwords, mails and sessions. */
+/** Stored rows only, without passwords, mails and sessions. */
 import { createClock } from "../../edge/clock.ts";
 import { createIds } from "../../edge/ids.ts";
 import type { Database } from "../../store/database/db.ts";

@@ -12,7 +12,7 @@ export interface Reviewed {
   readonly reviewer: string;
 }
 
-/** Creates an organization with a live default membrane and a key for each role. `settings` are the membrane's. */
+/** `settings` are the membrane's. */
 export async function reviewedOrganization(db: Database, url: string, settings: object = {}): Promise<Reviewed> {
   const org = await testOrganization(db, createClock());
   const key = async (role: "admin" | "agent" | "operator" | "reviewer") => (await org.key({ role })).api_key;
@@ -30,7 +30,6 @@ export async function reviewedOrganization(db: Database, url: string, settings: 
   return { org, membrane_id, admin, agent, operator, reviewer };
 }
 
-/** Adds a live policy about the verb `pay`. */
 export async function activatePayPolicy(
   url: string,
   { admin }: Reviewed,
@@ -45,7 +44,7 @@ export async function activatePayPolicy(
   if (activated.status !== 200) throw new Error(activated.text);
 }
 
-/** The pack `security` escalates this body. */
+/** Escalated by the pack `security`. */
 export const heldBody = {
   intent: {
     agent: { id: "agent-1" },
@@ -58,7 +57,7 @@ export const heldBody = {
   },
 };
 
-/** The pack `security` blocks this body. */
+/** Blocked by the pack `security`. */
 export const blockedBody = {
   intent: {
     agent: { id: "agent-1" },

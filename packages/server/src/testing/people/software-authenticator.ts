@@ -1,21 +1,17 @@
-/** Creates and uses passkeys as a browser does, and lies as a test says. */
+/** Creates and uses passkeys as a browser does, with lies. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isoCBOR } from "@simplewebauthn/server/helpers";
 
 export interface Lies {
-  /** The reported page. */
   readonly origin?: string;
   /** Default true. */
   readonly user_verified?: boolean;
-  /** The reported use counter. */
   readonly counter?: number;
   readonly challenge?: string;
   /** The page around the frame of `origin`. Null: a frame whose page the browser does not report. */
   readonly framed_by?: string | null;
   readonly credential_id?: string;
-  /** The reported owner of the passkey. */
   readonly user_handle?: string;
-  /** Replaces the attestation statement. */
   readonly attestation?: { readonly fmt: string; readonly statement: Map<string, unknown> };
 }
 
@@ -48,7 +44,6 @@ interface Made {
 const base64url = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64url");
 const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest();
 
-/** Without passkeys, on pages of this origin. */
 export function softwareAuthenticator(home: string) {
   const made = new Map<string, Made>();
 
@@ -66,7 +61,6 @@ export function softwareAuthenticator(home: string) {
   }
 
   return {
-    /** `navigator.credentials.create` in its JSON form. */
     create(given: object, lies: Lies = {}): Credential {
       const options = given as CreationOptions;
       const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -105,7 +99,7 @@ export function softwareAuthenticator(home: string) {
       };
     },
 
-    /** `navigator.credentials.get` in its JSON form, with the newest passkey. */
+    /** Uses the newest passkey. */
     get(given: object, lies: Lies = {}): Credential {
       const options = given as RequestOptions;
       const [id, passkey] = [...made].at(-1) as [string, Made];

@@ -1,6 +1,6 @@
 /**
- * Proves that a statement works on rows of one organization, which a parameter names. A distributed database sends it
- * to the one place with these rows (decision 0031). Also finds functions that such a database refuses.
+ * Proves that a statement works on rows of one organization, which a parameter names (decision 0031). Also finds
+ * functions that a distributed database refuses.
  */
 import { loadModule, parseSync } from "libpg-query";
 import { Org, Scope } from "./scope.ts";
@@ -14,14 +14,13 @@ export interface Tables {
   readonly with_org_id: ReadonlySet<string>;
 }
 
-/** A part of the parser's syntax tree. */
 // biome-ignore lint/suspicious/noExplicitAny: the parser has hundreds of types for its parts, of which a few are read here
 type Part = { readonly [name: string]: any };
 
-/** Their results change within a statement. Citus refuses them in changes and deletions. */
+/** Citus refuses these in changes and deletions. */
 const volatile_functions = new Set(["clock_timestamp", "random", "gen_random_uuid", "nextval", "set_config"]);
 
-/** Returns tables whose organization no single parameter names. Empty: the statement is correct. */
+/** Empty: the statement is correct. */
 export function unnamedTables(text: string, tables: Tables): readonly string[] {
   return new Statement(tables).unnamed(text);
 }
@@ -31,7 +30,7 @@ class Statement {
   readonly #used: Org[] = [];
   readonly #parameters = new Map<number, Org>();
   #mixed = false;
-  /** A table that is copied everywhere and written to. */
+  /** Copied everywhere and written to. */
   #copied: string | null = null;
   /** In a change or deletion. */
   #volatile: string | null = null;
@@ -52,7 +51,7 @@ class Statement {
     return [...new Set(unnamed.map(({ what }) => what))];
   }
 
-  /** Returns the organization of a query's rows: its column `org_id`, or the one at `place`. */
+  /** By the column `org_id`, or the one at `place`. */
   #query(query: Part, outer: Scope, place: number | null = null): Org | null {
     const [kind, fields] = Object.entries(query)[0] as [string, Part];
     const scope = new Scope(outer);
@@ -125,7 +124,6 @@ class Statement {
     return target === undefined ? null : this.#organizationOf(target["ResTarget"].val, scope);
   }
 
-  /** Adds the rows of one item of FROM to the names. */
   #from(item: Part, scope: Scope): void {
     const { RangeVar, RangeSubselect, RangeFunction, JoinExpr } = item;
     if (JoinExpr !== undefined) this.#join(JoinExpr, scope);
@@ -159,7 +157,6 @@ class Statement {
     this.#subqueries(join["quals"], scope);
   }
 
-  /** Reads the equalities in a condition. */
   #conditions(condition: Part | undefined, scope: Scope): void {
     const { BoolExpr, A_Expr } = condition ?? {};
     if (BoolExpr?.boolop === "AND_EXPR") for (const each of BoolExpr.args) this.#conditions(each, scope);

@@ -1,21 +1,19 @@
 /**
- * Gives requests precedence over deliveries. A running statement cannot give way: a settlement of 250 attempts locks
- * the organization's head for about 10 ms. So the machines rest before each statement, and keep it small while requests
- * come.
+ * Gives requests precedence over deliveries. A settlement of 250 attempts locks the organization's head for about 10
+ * ms. So the machines rest before each statement, and keep it small while requests come.
  */
 import type { GiveWay } from "../../ports.ts";
 
-/** Rows of a statement while requests come. Each delivery then costs 10 % more. */
+/** Rows of a statement while requests come. */
 const small = 32;
 
 export interface Courtesy {
   /** Must be awaited before each statement. */
   rest(): Promise<void>;
-  /** Returns the maximum rows of the next statement: `most`, or fewer while requests come. */
+  /** Returns `most`, or fewer while requests come. */
   size(most: number): number;
 }
 
-/** Without `giveWay` the machines never rest. */
 export function courtesyOf(giveWay?: GiveWay): Courtesy {
   return {
     rest: async () => (giveWay?.asked() ? giveWay.rest() : undefined),

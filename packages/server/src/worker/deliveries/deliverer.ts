@@ -1,12 +1,9 @@
 /**
- * The deliverer, the second machine: leases due deliveries, sends each one once, and hands one `Attempt` for each lease
- * to the settler. Each receiver, each organization and the node has a bound for attempts in flight. Organizations take
- * turns, and a turn is one statement. A turn claims its room, so two turns at once do not exceed a bound.
- *
- *   due ──lease──> leased ──send──> in flight ──answer, failure or 10 s──> attempt
+ * The deliverer, the second machine: leases due deliveries and sends each one once. Each receiver, each organization
+ * and the node has a bound for attempts in flight. Organizations take turns, and a turn is one statement. A turn claims
+ * its room, so two turns at once do not exceed a bound.
  *
  * An organization wakes when:
- *
  * - The dispatcher made deliveries, a person retried one, or the wait before its next attempt is over.
  * - An attempt ended, its receiver had more due than room, and half of the receiver's share is free.
  * - A bound prevented a lease. Since then 32 attempts ended, or half of those in flight.
@@ -36,7 +33,6 @@ const stop_wait_ms = 4_000;
 
 type DelivererRuntime = Pick<Runtime, "db" | "clock" | "timers" | "log" | "sealer" | "httpOut">;
 
-/** Calls `settle` with each attempt that ended. */
 export class Deliverer {
   readonly #runtime: DelivererRuntime;
   readonly #courtesy: Courtesy;
@@ -44,19 +40,18 @@ export class Deliverer {
   readonly #shares: ReceiverShares;
   readonly #turns: Turns;
   readonly #looks: Looks;
-  /** Start of each attempt in flight, in microseconds since 1970. */
+  /** In microseconds since 1970. */
   readonly #began = new Map<LeasedDelivery, number>();
   /** By organization: webhooks that had more due than room at its latest lease. */
   readonly #more = new Map<string, ReadonlySet<string>>();
-  /** Organizations that a bound kept from a lease. True: the latest turn had places. */
+  /** Organizations without room for a lease. True: the latest turn had places. */
   readonly #blocked = new Map<string, boolean>();
   /** Ended attempts, in total and when the first blocked organization had its turn. */
   #ended = 0;
   #ended_before_block = 0;
   #stopped = false;
-  /** Called when no attempt is in flight, for `stop`. */
+  /** For `stop`: no attempt is in flight. */
   #onIdle: () => void = () => undefined;
-  /** Cancels the timers of waiting deliveries. */
   readonly #cancelWaits = new Set<() => void>();
 
   /** The first look follows at once. */
@@ -91,7 +86,7 @@ export class Deliverer {
     this.#cancelWaits.add(cancel);
   }
 
-  /** Begins no more attempts, waits 4 s for those in flight, and hands the rest to the settler as interrupted. */
+  /** Waits 4 s for attempts in flight, and hands the rest to the settler as interrupted. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#cancelWaits) cancel();
@@ -105,14 +100,12 @@ export class Deliverer {
     this.#began.clear();
   }
 
-  /**
-   * Returns true if the end of an attempt will wake the organization. Without room, another turn would lease nothing.
-   */
+  /** True: the end of an attempt will wake the organization. Without room, another turn would lease nothing. */
   #willBeWoken(org_id: string): boolean {
     return this.#shares.inFlightOf(org_id) > 0 && (this.#more.has(org_id) || this.#blocked.has(org_id));
   }
 
-  /** Runs one turn. Returns whether the organization needs another one. */
+  /** Returns whether the organization needs another turn. */
   async #lease(org_id: string): Promise<boolean> {
     await this.#courtesy.rest();
     if (this.#stopped) return false;
@@ -143,10 +136,7 @@ export class Deliverer {
     this.#blocked.set(org_id, had_turn);
   }
 
-  /**
-   * Wakes blocked organizations after enough attempts, because a large lease costs little more than a small one. Those
-   * without places come first.
-   */
+  /** A large lease costs little more than a small one. Organizations without places come first. */
   #unblock(): void {
     const ended = this.#ended - this.#ended_before_block;
     if (ended === 0 || (ended < lease_after_ends && ended < this.#shares.in_flight)) return;
@@ -170,7 +160,7 @@ export class Deliverer {
     }
     const result = attempt?.result ?? null;
     this.#shares.end(leased, result && result.error === null, result?.duration_ms ?? 0, bytes);
-    // After a stop the settler already has this attempt as interrupted.
+    // After a stop the settler already has this attempt.
     if (this.#began.delete(leased) && attempt !== null) this.#settle(attempt);
     if (this.#shares.in_flight === 0) this.#onIdle();
     this.#ended += 1;

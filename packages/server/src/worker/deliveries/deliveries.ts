@@ -16,13 +16,13 @@ import { startDispatcher } from "./dispatcher.ts";
 import { startSettler } from "./settler.ts";
 
 export interface Deliveries extends DeliveryLoop {
-  /** Begins no more attempts, waits 4 s for those in flight, and settles all. The rest counts as interrupted. */
+  /** Waits 4 s for attempts in flight, and settles all. The rest counts as interrupted. */
   stop(): Promise<void>;
 }
 
 export type DeliveryRuntime = Pick<Runtime, "timers" | "db" | "ids" | "clock" | "log" | "sealer" | "httpOut"> & {
   readonly metrics: DeliveryMetrics;
-  /** Undefined: the machines never wait for requests. */
+  /** Undefined: the machines never wait. */
   readonly giveWay?: GiveWay;
 };
 

@@ -10,9 +10,9 @@ export interface DeliveryTerms {
   /** At one receiver. */
   readonly per_webhook: { readonly first: number; readonly least: number; readonly most: number };
   readonly per_organization: number;
-  /** An attempt takes 10 s at most. The rest is for settling. */
+  /** An attempt takes at most 10 s. The rest is for settling. */
   readonly lease_ms: number;
-  /** Tests only: replaces the contract's 5 s and 25 s. */
+  /** Tests only. */
   readonly waits_ms?: readonly number[];
 }
 

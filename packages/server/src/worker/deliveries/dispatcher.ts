@@ -16,7 +16,7 @@ import type { Courtesy } from "./courtesy.ts";
 import { startLooks } from "./looks.ts";
 import { inTurns } from "./turns.ts";
 
-/** All calls of `wake` within this time lead to one dispatch, because a busy API calls it for every decision. */
+/** A busy API calls `wake` for every decision. */
 const gather_ms = 5;
 /** Concurrent statements. */
 const lanes = 2;
@@ -30,7 +30,6 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** Calls `made` after each statement that made deliveries. */
 export function startDispatcher(
   { db, ids, clock, timers, log }: Pick<Runtime, "db" | "ids" | "clock" | "timers" | "log">,
   courtesy: Courtesy,

@@ -1,19 +1,16 @@
-/**
- * Looks at all organizations for work that was not reported: of a dead node, of an expired lease, after a restart. The
- * pause after a look grows with its duration.
- */
+/** Looks at all organizations for work that was not reported: of a dead node, of an expired lease, after a restart. */
 import type { Log, Timers } from "../../ports.ts";
 
-/** The pause is this many times the duration of the look, within these bounds. */
+/** The pause is this many times the duration of the look. */
 const pause_looks = 20;
 const pause_ms = { min: 1_000, max: 5_000 };
 
 export interface Looks {
-  /** Resolves when the current look has ended. No other one follows. */
+  /** No look follows. */
   stop(): Promise<void>;
 }
 
-/** The first look follows at once. `find` returns organizations for `found`. */
+/** The first look follows at once. */
 export function startLooks(
   { log, timers, clock }: { readonly log: Log; readonly timers: Timers; readonly clock: { now_us(): number } },
   find: () => Promise<readonly string[]>,

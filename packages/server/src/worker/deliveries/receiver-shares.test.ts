@@ -8,7 +8,6 @@ const terms: DeliveryTerms = { slots: 100, reserve: 20, few: 4, per_webhook, per
 const receiver = { org_id: "org_1", webhook_id: "wh_1" };
 const roomAt = (shares: ReceiverShares, org_id = "org_1") => shares.room(org_id, 0);
 
-/** Begins this many attempts, each at another receiver. */
 function begin(shares: ReceiverShares, org_id: string, count: number): void {
   for (let n = 0; n < count; n++) shares.begin({ org_id, webhook_id: `wh_${n}` });
 }

@@ -1,7 +1,6 @@
 /**
- * Limits the attempts in flight at each receiver. A share starts small. Each quickly accepted event raises it by one,
- * and each failure halves it. With a fixed share of 64, 12 hanging receivers would hold every place that is not
- * reserved.
+ * Limits the attempts in flight at each receiver. Each quickly accepted event raises its share by one, and each failure
+ * halves it. With a fixed share of 64, 12 hanging receivers would hold every place that is not reserved.
  */
 import { large_bytes, type Room } from "../../store/webhooks/delivery-queue.ts";
 import type { DeliveryTerms } from "./delivery-terms.ts";
@@ -27,7 +26,6 @@ interface Share {
   share: number;
 }
 
-/** The attempts in flight on this node, and the room that is left. */
 export class ReceiverShares {
   readonly #shares = new Map<string, Share>();
   readonly #organizations = new Map<string, number>();
@@ -35,7 +33,7 @@ export class ReceiverShares {
   readonly #large = new Map<string, number>();
   readonly #terms: DeliveryTerms;
   #in_flight = 0;
-  /** Attempts that running leases may begin, and their bytes of large bodies. */
+  /** Attempts that running leases may begin, and their bytes. */
   #claimed = 0;
   #claimed_large = 0;
 
@@ -51,10 +49,7 @@ export class ReceiverShares {
     return this.#organizations.get(org_id) ?? 0;
   }
 
-  /**
-   * Returns how many attempts may begin, by the bounds of node and organization. The reserve is for the organization's
-   * first attempts, up to `few`.
-   */
+  /** Returns how many attempts may begin. The reserve is for the organization's first attempts, up to `few`. */
   placesOf(org_id: string): number {
     const { slots, reserve, few, per_organization } = this.#terms;
     const own = this.inFlightOf(org_id);
@@ -63,8 +58,8 @@ export class ReceiverShares {
   }
 
   /**
-   * Returns the room for one lease. If others wait for a turn, it is a share of the places: at least `few`, because
-   * each lease is a statement.
+   * Returns the room for one lease. If others wait, it is a share of at least `few` places, because each lease is a
+   * statement.
    */
   room(org_id: string, others_waiting: number): Room {
     const { few, lease_ms, per_webhook } = this.#terms;
@@ -97,7 +92,7 @@ export class ReceiverShares {
     return { large_bytes: room, lone_bytes: all === 0 ? Number.MAX_SAFE_INTEGER : Math.max(0, left) };
   }
 
-  /** True: half of the share is free. A large lease costs little more than a small one. */
+  /** Half of the share, because a large lease costs little more than a small one. */
   hasRoom(receiver: ReceiverKey): boolean {
     const known = this.#shares.get(receiverKey(receiver));
     return known === undefined || known.n * 2 <= known.share;
@@ -140,7 +135,7 @@ export class ReceiverShares {
     else this.#large.set(org_id, sum);
   }
 
-  /** Keeps the share. If there are too many, drops the one that was idle longest. */
+  /** If there are too many shares, drops the one that was idle longest. */
   #remember(key: string, share: Share): void {
     this.#shares.set(key, share);
     if (this.#shares.size <= remembered_max) return;

@@ -12,7 +12,7 @@ import type { Attempt } from "../../operations/webhooks/attempt-delivery.ts";
 import { settleAttempts } from "../../operations/webhooks/settle-attempts.ts";
 import type { Courtesy } from "./courtesy.ts";
 
-/** Attempts wait for others, because a batch costs little more than one attempt. */
+/** A batch costs little more than one attempt. */
 const gather_ms = 50;
 const retry_ms = 500;
 const organizations_max = 3;
@@ -23,7 +23,7 @@ export interface Settler {
   stop(): Promise<void>;
 }
 
-/** Calls `again` with the wait before a delivery's next attempt. `waits_ms`: tests only. */
+/** Calls `again` with the wait before a delivery's next attempt. */
 export function startSettler(
   runtime: Pick<Runtime, "db" | "clock" | "ids" | "timers" | "log"> & { readonly metrics: DeliveryMetrics },
   courtesy: Courtesy,
@@ -31,9 +31,9 @@ export function startSettler(
   waits_ms?: readonly number[],
 ): Settler {
   const { timers, metrics, log } = runtime;
-  /** Attempts that wait for the next batch, by organization. */
+  /** By organization. */
   const gathered = new Map<string, Attempt[]>();
-  /** Running batches, by organization. */
+  /** By organization. */
   const settling = new Map<string, Promise<void>>();
   let cancelGather: (() => void) | null = null;
   let stopped = false;

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { silentLog } from "../../testing/nodes/silent-log.ts";
 import { inTurns } from "./turns.ts";
 
-/** Starts turns that last until the test ends them. */
 function held(lanes: number) {
   const begun: string[] = [];
   const ends = new Map<string, (needs_another: boolean) => void>();

@@ -1,16 +1,15 @@
 import type { Log } from "../../ports.ts";
 
 export interface Turns {
-  /** Puts the organization at the end of the queue, unless it already waits. */
+  /** Unless it already waits. */
   add(org_id: string): void;
-  /** Organizations that wait for a turn. */
   waiting(): number;
-  /** Begins no more turns, and resolves when the running ones have ended. */
+  /** Begins no more turns. */
   stop(): Promise<void>;
 }
 
 /**
- * Gives each waiting organization a turn, in the order of arrival. At most `lanes` turns run at once, never two of one
+ * Gives waiting organizations a turn, in the order of arrival. At most `lanes` turns run at once, never two of one
  * organization. If `take` resolves to true, the organization waits again. Failures are not retried, because a look
  * finds the organization again.
  */
