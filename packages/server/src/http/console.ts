@@ -41,8 +41,8 @@ export function createConsole(files: ConsoleFiles | null, docs: DocsSite | null 
       if (file !== undefined) return file;
       // Mails link to this address. The page asks first, because programs that follow links open it, too.
       if (path === "/" || path === "/v1/unsubscribe") return page;
-      const wanted = request.headers.accept?.includes("text/html") === true;
-      return wanted && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
+      const wants_html = request.headers.accept?.includes("text/html") === true;
+      return wants_html && !notPages.test(path) && !/\.[a-z0-9]{1,8}$/i.test(path) ? page : null;
     },
 
     send(request, response, file, request_id) {

@@ -98,7 +98,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
       ["live", "shadow", "test"].map((mode) => `${verdict} ${mode}`),
     ),
   });
-  const again = counter(registry, {
+  const decided_again = counter(registry, {
     name: "countersign_decisions_again_total",
     help: "Decisions made again because their assumptions had changed.",
   });
@@ -114,7 +114,7 @@ function decisionMetrics(registry: Registry): DecisionMetrics & ReportMetrics {
       verdicts(`${verdict} ${mode}`);
       latency.observe(elapsed_us / 1_000_000);
     },
-    decidedAgain: () => again(""),
+    decidedAgain: () => decided_again(""),
     contradicted: (because) => contradictions(because),
   };
 }

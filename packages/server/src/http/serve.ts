@@ -155,7 +155,7 @@ async function answerOf(
   const { operation } = route;
   const { request, response, params, request_id } = exchange;
   const caller = known?.caller ?? null;
-  const handed: Handed = {
+  const handler_request: HandlerRequest = {
     caller,
     params: operation.params === undefined ? params : paramsOf(route, params),
     query: queryOf(route, request.url as string),
@@ -171,26 +171,26 @@ async function answerOf(
     client_ip: () => ipOf(deps.gate, request),
   };
   const takes_body = operation.body !== undefined || (refusesBody(operation) && !hasNoBody(request));
-  if (!takes_body) return route.handler(handed as OperationRequest);
+  if (!takes_body) return route.handler(handler_request as OperationRequest);
   const holder = () => holderOf(deps.gate, request, caller);
   const bytes = await readBody(request, response, operation, holder);
   if (operation.examines !== "items") {
     const parts = parseInParts(bytes, limits.json_depth_max, operation.body_values_max);
-    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
+    return answerBody(deps, route, handler_request, visit, known, bytes.length, parts);
   }
   return deps.batches.within(holder(), bytes.length, async () => {
     if (response.destroyed) throw new ClientGone();
     const parts = await inTurns(parseItems(bytes, "intents", limits.batch_intents_max));
-    return answerBody(deps, route, handed, visit, known, bytes.length, parts);
+    return answerBody(deps, route, handler_request, visit, known, bytes.length, parts);
   });
 }
 
-type Handed = { -readonly [Name in keyof OperationRequest]: unknown };
+type HandlerRequest = { -readonly [Name in keyof OperationRequest]: unknown };
 
 async function answerBody(
   { gate, clock }: Pick<ServeDeps, "gate" | "clock">,
   route: Route,
-  handed: Handed,
+  handler_request: HandlerRequest,
   visit: Visit,
   known: Admission["known"],
   bytes: number,
@@ -200,7 +200,7 @@ async function answerBody(
   const problems = operation.examines === "items" ? [] : examine(value);
   if (known !== null) {
     const caller = stillAdmitted(gate, visit, known, clock.now_us());
-    handed.caller = caller instanceof Promise ? await caller : caller;
+    handler_request.caller = caller instanceof Promise ? await caller : caller;
   }
   const unstorable = operation.examines === "body" ? [] : problems;
   const of_shape = route.checkBody(value, bytes);
@@ -208,11 +208,11 @@ async function answerBody(
     const submitted = route.id === "submitIntent" ? { value, bytes, now_us: clock.now_us() } : null;
     refuseProblems(unstorable, of_shape ?? [], submitted);
   }
-  if (operation.body !== undefined) handed.body = value;
-  handed.body_problems = problems;
-  handed.body_bytes = bytes;
-  handed.examine = examine;
-  return route.handler(handed as OperationRequest);
+  if (operation.body !== undefined) handler_request.body = value;
+  handler_request.body_problems = problems;
+  handler_request.body_bytes = bytes;
+  handler_request.examine = examine;
+  return route.handler(handler_request as OperationRequest);
 }
 
 /** Aborted when the connection closes early. */

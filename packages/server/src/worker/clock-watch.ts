@@ -22,11 +22,11 @@ export async function startClockWatch(runtime: {
   readonly log: Log;
 }): Promise<ClockWatch & Loop> {
   let offset_us = await measureOffset(runtime);
-  tellOffset(runtime.log, 0, offset_us);
+  logOffset(runtime.log, 0, offset_us);
   const loop = startPasses(runtime, look_every_ms, "the clock could not be compared with the database's", async () => {
     const before_us = offset_us;
     offset_us = await measureOffset(runtime);
-    tellOffset(runtime.log, before_us, offset_us);
+    logOffset(runtime.log, before_us, offset_us);
   });
   return {
     offset_s: () => offset_us / 1_000_000,
@@ -44,7 +44,7 @@ async function measureOffset({ db, clock }: { readonly db: Db; readonly clock: C
   });
 }
 
-function tellOffset(log: Log, before_us: number, offset_us: number): void {
+function logOffset(log: Log, before_us: number, offset_us: number): void {
   const level = levelOf(offset_us);
   if (level === levelOf(before_us)) return;
   const offset_s = offset_us / 1_000_000;

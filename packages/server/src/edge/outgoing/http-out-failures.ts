@@ -37,7 +37,7 @@ const failures: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, Deliver
 );
 
 /** A switch of protocols that was not requested. */
-const saidByUndici: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
+const failuresByMessage: ReadonlyMap<unknown, DeliveryFailure> = new Map<unknown, DeliveryFailure>([
   ["bad upgrade", "protocol_switched"],
 ]);
 
@@ -67,7 +67,7 @@ function failureOf(error: unknown): readonly [DeliveryFailure, code: string] {
   for (const each of causes(error, causes_max)) {
     const { name, code, message } = each as { name?: unknown; code?: unknown; message?: unknown };
     if (name === "TimeoutError") return ["out_of_time", ""];
-    const known = saidByUndici.get(message) ?? failures.get(code);
+    const known = failuresByMessage.get(message) ?? failures.get(code);
     if (known !== undefined) return [known, String(code)];
     if (name === "HTTPParserError") return ["not_http", parserReason.exec(String(message))?.[1] ?? "no reason given"];
     if (typeof code !== "string" || !/^\w{1,100}$/.test(code)) continue;

@@ -216,7 +216,7 @@ describe("receivers that misbehave", () => {
     expect(count()).toBe(2);
   });
 
-  test("one over TLS that never answers sees one connection an attempt", async () => {
+  test("a receiver over TLS that never answers sees one connection an attempt", async () => {
     const receiver = await testReceiver(() => undefined);
     const out = client({ timeout_ms });
     for (let n = 1; n <= 2; n++) {
@@ -226,7 +226,7 @@ describe("receivers that misbehave", () => {
     expect(receiver.connections()).toBe(2);
   });
 
-  test("one that gets an `ask` and never answers sees one connection a request", async () => {
+  test("a receiver that gets an `ask` and never answers sees one connection a request", async () => {
     const { port, count } = await rawServer(() => undefined);
     const out = client({ rules: plainHttp });
     for (let n = 1; n <= 2; n++) {
@@ -237,13 +237,13 @@ describe("receivers that misbehave", () => {
     expect(count()).toBe(2);
   });
 
-  test("one that never finishes the TLS handshake ends in time", async () => {
+  test("an attempt ends in time if the TLS handshake never finishes", async () => {
     const { port } = await rawServer(() => undefined);
     const result = await client({ timeout_ms }).post(`https://receiver.test:${port}/`, {}, "x");
     expect(result.error).toBe("The receiver did not answer within 0.5 seconds.");
   });
 
-  test("one that never finishes the TLS handshake loses its connection when the client is closed", async () => {
+  test("a connection whose TLS handshake never finishes is closed with the client", async () => {
     const seen: string[] = [];
     const { port } = await rawServer((socket) => {
       seen.push("accepted");
@@ -292,13 +292,13 @@ describe("receivers that misbehave", () => {
     expect(result.error).toContain(reason);
   });
 
-  test("one that does not exist refuses the connection", async () => {
+  test("a receiver that does not exist refuses the connection", async () => {
     const receiver = await testReceiver();
     await receiver.close();
     expect((await client().post(receiver.url, {}, "x")).error).toBe("The receiver refused the connection.");
   });
 
-  test("one without TLS has its own reason", async () => {
+  test("a receiver without TLS has its own reason", async () => {
     const { port } = await rawServer((socket) =>
       socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")),
     );

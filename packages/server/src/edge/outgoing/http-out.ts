@@ -80,12 +80,12 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
   const { connections, addressesOf, timeout_ms, after } = client;
   return new Promise((resolve) => {
     const started_ms = performance.now();
-    let over = false;
+    let ended = false;
     let abort = nothing;
     /** Only the first call counts. */
     function end(result: AttemptResult): void {
-      if (over) return;
-      over = true;
+      if (ended) return;
+      ended = true;
       cancelLimit();
       resolve({ ...result, duration_ms: Math.round((performance.now() - started_ms) * 10) / 10 });
     }
@@ -101,7 +101,7 @@ function post(client: Client, ...[url, headers, body]: Parameters<HttpOut["post"
     function send(addresses: readonly string[]): void {
       looking = false;
       // Timed out during the lookup: sends nothing.
-      if (over) return;
+      if (ended) return;
       try {
         const dispatcher = connections.poolFor(target, addresses, timeout_ms);
         const terms = { dispatcher, path: target.path, headers, body, after };

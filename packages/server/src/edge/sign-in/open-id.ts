@@ -184,12 +184,17 @@ function failureOf(error: unknown): OpenIdFailure {
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof NotAsked)
       return { failed: "unreachable", text: `The provider gave no answer: ${each.message}` };
-    const { error: said, code, cause } = each as Error & { readonly error?: unknown; readonly code?: unknown };
+    const {
+      error: provider_error,
+      code,
+      cause,
+    } = each as Error & { readonly error?: unknown; readonly code?: unknown };
     if (typeof cause === "object" && cause !== null && "attribute" in cause && cause.attribute === "issuer")
       return refused(
         "The provider's metadata names another issuer. Enter it exactly as in the metadata, including a slash at its end.",
       );
-    if (typeof said === "string") return { failed: "refused", text: `The provider answered ${printable(said)}.` };
+    if (typeof provider_error === "string")
+      return { failed: "refused", text: `The provider answered ${printable(provider_error)}.` };
     if (typeof code === "string") wrong ??= code;
   }
   if (wrong === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") return refused(wrong_time);

@@ -24,7 +24,7 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
   const options = { algorithm: 2, ...cost, parallelism: 1 };
   const limit = pLimit(at_once_max);
   /** Compared with passwords of unknown addresses, so that the answer takes as long. */
-  let nobody: Promise<string> | undefined;
+  let dummy_hash: Promise<string> | undefined;
 
   function queued<T>(work: () => Promise<T>): Promise<T> {
     if (limit.pendingCount >= waiting_max) throw new Fault("overloaded", { headers: { "retry-after": "5" } });
@@ -36,11 +36,11 @@ export function createPasswords(cost = serviceCost, argon2: Argon2 = { hash, ver
       return queued(() => argon2.hash(asTyped(password), options));
     },
     async verify(known, password) {
-      nobody ??= argon2.hash("nobody's", options).catch((error: unknown) => {
-        nobody = undefined;
+      dummy_hash ??= argon2.hash("nobody's", options).catch((error: unknown) => {
+        dummy_hash = undefined;
         throw error;
       });
-      const compared = known ?? (await nobody);
+      const compared = known ?? (await dummy_hash);
       const right = await queued(() => argon2.verify(compared, asTyped(password)));
       return right && known !== null;
     },

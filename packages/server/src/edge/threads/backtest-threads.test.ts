@@ -118,7 +118,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over is cancelled for another organization's", async () => {
+  test("a backtest whose turn is over is cancelled for another organization's", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless, 1);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -127,7 +127,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over is cancelled even if one of its threads is already done", async () => {
+  test("a backtest whose turn is over is cancelled even if one of its threads is already done", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), uneven, 3_000);
     const begun = [begin(threads, "org_0")];
     while (begun.at(-1)?.states.includes("running")) begun.push(begin(threads, `org_${begun.length}`));
@@ -135,7 +135,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("of those whose turn is over, the oldest are cancelled, and no more than are waiting", async () => {
+  test("of backtests whose turn is over, the oldest are cancelled, and no more than wait", async () => {
     const parts = [database, new Map(), silentLog, newRequestCount(), counting, 1, 3] as const;
     const threads = createBacktestThreads(...parts);
     const begun = ["org_0", "org_1", "org_2"].map((org_id) => begin(threads, org_id));
@@ -148,7 +148,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one whose turn is over continues while only its own organization waits", async () => {
+  test("a backtest whose turn is over continues while only its own organization waits", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), counting, 1);
     const begun = [begin(threads, "org_a"), begin(threads, "org_a")];
     await expect.poll(() => begun[0]?.states.length, { timeout: 60_000 }).toBeGreaterThan(5);
@@ -156,7 +156,7 @@ describe("the threads of a node", () => {
     expect(await begun[0]?.code).toBe("unavailable");
   });
 
-  test("one that was answered does not count, even while its threads are still ending", async () => {
+  test("an answered backtest does not count, even while its threads are still ending", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), lingering);
     expect(await begin(threads, "org_a").code).toBe("none");
     const next = [begin(threads, "org_a"), begin(threads, "org_a")];
@@ -165,7 +165,7 @@ describe("the threads of a node", () => {
     await threads.stop();
   });
 
-  test("one that failed, or whose caller has left, does not count either", async () => {
+  test("a failed backtest, or one whose caller has left, does not count", async () => {
     const threads = createBacktestThreads(database, new Map(), silentLog, newRequestCount(), endless);
     const left = begin(threads, "org_a");
     const waiting = begin(threads, "org_a");

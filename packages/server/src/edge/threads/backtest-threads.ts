@@ -158,17 +158,17 @@ class BacktestQueue implements BacktestThreads {
    * that will soon be free count as free.
    */
   #makeRoom(): void {
-    let wanted = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
+    let places_needed = this.#waiting.length - [...this.#running].filter(({ run }) => run.answered).length;
     for (const { overdue, run } of [...this.#running]) {
-      if (wanted <= 0) return;
+      if (places_needed <= 0) return;
       if (!overdue || run.answered || !this.#waiting.some(({ job }) => job.org_id !== run.org_id)) continue;
-      run.cancel(turnOver());
-      wanted -= 1;
+      run.cancel(turnEnded());
+      places_needed -= 1;
     }
   }
 }
 
-function turnOver(): Fault {
+function turnEnded(): Fault {
   const message =
     `The backtest ran for ${limits.backtest_turn_minutes} minutes, and another organization's backtest waits. ` +
     "Choose a shorter window, or a limit.";

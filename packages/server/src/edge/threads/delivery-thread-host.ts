@@ -125,15 +125,15 @@ export function startDeliveryThread(
 /** A busy API wakes the deliveries after every decision, so the thread gets one message per turn of the event loop. */
 function wakeOnceATurn(tell: (message: DeliveryThreadHears) => void): DeliveryLoop["wake"] {
   /** Null: no message is planned. */
-  let wanted: { events: Set<string>; retries: Set<string> } | null = null;
+  let pending: { events: Set<string>; retries: Set<string> } | null = null;
   return (org_id, what = "events") => {
-    if (wanted === null) {
-      wanted = { events: new Set(), retries: new Set() };
+    if (pending === null) {
+      pending = { events: new Set(), retries: new Set() };
       setImmediate(() => {
-        if (wanted !== null) tell({ kind: "wake", ...wanted });
-        wanted = null;
+        if (pending !== null) tell({ kind: "wake", ...pending });
+        pending = null;
       });
     }
-    wanted[what].add(org_id);
+    pending[what].add(org_id);
   };
 }

@@ -25,7 +25,7 @@ export class Crew {
   readonly #windows = new NodeRateWindows();
   readonly #serving = new Set<Worker>();
   readonly #leaving = new Set<Worker>();
-  readonly #hiring = new Set<Promise<string>>();
+  readonly #starting = new Set<Promise<string>>();
   readonly #scrapes = new Map<number, Scrape>();
   #scrape_ids = 0;
   #stopping = false;
@@ -43,24 +43,24 @@ export class Crew {
   /** Resolves with the address when all workers serve. Throws `StartRefused` if one does not. */
   async start(count: number): Promise<string> {
     // Alone, so that a failure common to all is reported once.
-    const url = await this.#hire();
-    await Promise.all(Array.from({ length: count - 1 }, () => this.#hire()));
+    const url = await this.#startWorker();
+    await Promise.all(Array.from({ length: count - 1 }, () => this.#startWorker()));
     return url;
   }
 
   /** Each worker ends when the next serves, so service is not interrupted. */
   restart(): Promise<void> {
     this.#restarting = this.#restarting.then(async () => {
-      await Promise.allSettled(this.#hiring);
+      await Promise.allSettled(this.#starting);
       for (const worker of [...this.#serving]) {
         if (this.#stopping || !this.#serving.has(worker)) continue;
         try {
-          await this.#hire();
+          await this.#startWorker();
         } catch (error) {
           if (!this.#stopping) this.#log.error({ err: error }, "a new worker does not start; the former ones continue");
           return;
         }
-        await this.#dismiss(worker, { drains: false });
+        await this.#stopWorker(worker, { drains: false });
       }
       this.#log.info({ workers: this.#serving.size }, "all workers were replaced");
     });
@@ -70,18 +70,18 @@ export class Crew {
   async stop(): Promise<void> {
     this.#stopping = true;
     const workers = Object.values(cluster.workers ?? {});
-    await Promise.all(workers.map((worker) => worker && this.#dismiss(worker, { drains: true })));
+    await Promise.all(workers.map((worker) => worker && this.#stopWorker(worker, { drains: true })));
     clearInterval(this.#alive);
   }
 
   /** Resolves with the worker's address when it serves. */
-  #hire(): Promise<string> {
-    const hiring = new Promise<string>((resolve, reject) => {
+  #startWorker(): Promise<string> {
+    const starting = new Promise<string>((resolve, reject) => {
       const worker = cluster.fork();
       // The program is gone, or the system cannot create a process.
       worker.once("error", reject);
       worker.on("message", (message: WorkerSays) => {
-        if (message.kind !== "listening") return this.#hear(worker, message);
+        if (message.kind !== "listening") return this.#onMessage(worker, message);
         this.#serving.add(worker);
         resolve(message.url);
       });
@@ -93,10 +93,10 @@ export class Crew {
         this.#leaving.delete(worker);
       });
     });
-    this.#hiring.add(hiring);
-    const over = (): void => void this.#hiring.delete(hiring);
-    hiring.then(over, over);
-    return hiring;
+    this.#starting.add(starting);
+    const settled = (): void => void this.#starting.delete(starting);
+    starting.then(settled, settled);
+    return starting;
   }
 
   #replace(pid: number | undefined, code: number | null, signal: string | null): void {
@@ -104,7 +104,7 @@ export class Crew {
     const tryAgain = (pause_ms: number): void => {
       timers.after(pause_ms, () => {
         if (this.#stopping) return;
-        this.#hire().catch((error: unknown) => {
+        this.#startWorker().catch((error: unknown) => {
           if (this.#stopping) return;
           this.#log.error({ err: error }, "a worker could not be replaced; it is retried");
           tryAgain(Math.min(pause_ms * 2, pause_ms_max));
@@ -114,28 +114,28 @@ export class Crew {
     tryAgain(pause_ms_min);
   }
 
-  async #dismiss(worker: Worker, { drains }: { readonly drains: boolean }): Promise<void> {
+  async #stopWorker(worker: Worker, { drains }: { readonly drains: boolean }): Promise<void> {
     if (worker.isDead()) return;
     this.#leaving.add(worker);
     const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
     // A worker that does not serve yet may miss the message, and has nothing to finish.
-    if (this.#serving.has(worker)) this.#say(worker, { kind: "stop", drains });
+    if (this.#serving.has(worker)) this.#send(worker, { kind: "stop", drains });
     else worker.process.kill("SIGKILL");
     await gone;
   }
 
-  #say(worker: Worker, message: SupervisorSays): void {
+  #send(worker: Worker, message: SupervisorSays): void {
     // An ending worker may have closed its channel. Its exit event follows.
     if (worker.isConnected()) worker.send(message, () => undefined);
   }
 
-  #hear(worker: Worker, message: Exclude<WorkerSays, { kind: "listening" }>): void {
+  #onMessage(worker: Worker, message: Exclude<WorkerSays, { kind: "listening" }>): void {
     const { kind } = message;
-    if (kind === "begun") this.#say(worker, { kind: "database", connection: this.#connection });
+    if (kind === "begun") this.#send(worker, { kind: "database", connection: this.#connection });
     else if (kind === "all_metrics") this.#gather(worker, message.id);
     else if (kind === "rates") {
       const takes = message.calls.map((call) => this.#count(call));
-      this.#say(worker, { kind, id: message.id, takes });
+      this.#send(worker, { kind, id: message.id, takes });
     } else {
       this.#scrapes.get(message.id)?.gathered.push(message.metrics);
       this.#gathered(message.id, worker);
@@ -153,12 +153,12 @@ export class Crew {
     const end = (): void => {
       cancel();
       this.#scrapes.delete(id);
-      this.#say(asker, { kind: "all_metrics", id: asked_id, metrics: scrape.gathered });
+      this.#send(asker, { kind: "all_metrics", id: asked_id, metrics: scrape.gathered });
     };
     const scrape: Scrape = { waiting: new Set(this.#serving), gathered: [], end };
     const cancel = timers.after(metrics_ms_max, end);
     this.#scrapes.set(id, scrape);
-    for (const worker of scrape.waiting) this.#say(worker, { kind: "own_metrics", id });
+    for (const worker of scrape.waiting) this.#send(worker, { kind: "own_metrics", id });
     if (scrape.waiting.size === 0) end();
   }
 

@@ -65,6 +65,6 @@ function errorText(code: ErrorCode, details: readonly FaultDetail[], request_id:
 
 function objectText(code: ErrorCode, details: readonly FaultDetail[], request_id: string): string {
   // Findings in a policy document (422) have their own maximum.
-  const told = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
-  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(told)},"request_id":"${request_id}"}`;
+  const listed = errorCodes[code].status === 400 ? details.slice(0, limits.error_details_max) : details;
+  return `{"code":"${code}","message":${messages.get(code)},"details":${JSON.stringify(listed)},"request_id":"${request_id}"}`;
 }

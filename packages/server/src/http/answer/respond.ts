@@ -93,12 +93,12 @@ function writeText(response: ServerResponse, status: number, head: string[], tex
 
 /** Resolves when the client has read the written bytes, or has left. */
 async function untilRead(response: ServerResponse): Promise<void> {
-  const over = new AbortController();
+  const done = new AbortController();
   const endLimit = startLimit(response, response.writableLength);
   try {
-    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: over.signal })));
+    await Promise.race(["drain", "close"].map((event) => once(response, event, { signal: done.signal })));
   } finally {
-    over.abort();
+    done.abort();
     endLimit();
   }
 }

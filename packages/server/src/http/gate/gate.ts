@@ -99,8 +99,8 @@ function admitPresented(deps: GateDeps, visit: Visit, key: string | string[] | u
     (error: unknown) => {
       const fault = faultOf(error);
       // If no key may call this operation, the fault must not ask for one.
-      const told = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
-      return count(deps, visit, { known: null, recalled: false, fault: told });
+      const reported = fault.code === "missing_api_key" && visit.operation.auth === "session" ? noSession() : fault;
+      return count(deps, visit, { known: null, recalled: false, fault: reported });
     },
   );
 }
@@ -193,11 +193,11 @@ function outsideNetworks(deps: GateDeps, request: IncomingMessage, caller: Calle
 /** Null: allowed. */
 function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller): Fault | null {
   // Browsers add cookies without asking, and in open mode any request of this machine is enough.
-  const unasked = caller.key_id === null && operation.method !== "GET";
+  const implicit_write = caller.key_id === null && operation.method !== "GET";
   // A login in another tab changes the cookie, so the other person would make this page's write. Checked first, because
   // a fault about the other person's role would mislead.
   const page_of = request.headers[caller_header];
-  if (unasked && page_of !== undefined && page_of !== caller.actor) {
+  if (implicit_write && page_of !== undefined && page_of !== caller.actor) {
     const message = "Another person has signed in in this browser since this page was opened. Nothing was done.";
     return faultAt("forbidden", "/X-Service-Caller", "another_caller", message);
   }
@@ -212,7 +212,7 @@ function forbidden(deps: GateDeps, { operation, request }: Visit, caller: Caller
     return faultAt("forbidden", "", "not_allowed", message);
   }
   // A write with a cookie must name its origin: our own page.
-  return !unasked || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
+  return !implicit_write || isSameOrigin(request.headers, deps.public_url()) ? null : crossOrigin();
 }
 
 function count(deps: GateDeps, visit: Visit, so_far: Omit<Admission, "use">): Admission | Promise<Admission> {

@@ -24,8 +24,8 @@ interface KeyUse {
 export function createKeyUses(db: Pick<Database, "named">, timers: Timers, log: Log): KeyUses {
   const pending = new Map<string, KeyUse>();
 
-  async function flush(wanted: string | null): Promise<void> {
-    const noted = [...pending.values()].filter(({ org_id }) => wanted === null || org_id === wanted);
+  async function flush(only_org_id: string | null): Promise<void> {
+    const noted = [...pending.values()].filter(({ org_id }) => only_org_id === null || org_id === only_org_id);
     for (const { key_id } of noted) pending.delete(key_id);
     for (const [org_id, keys] of byOrganization(noted)) {
       const times = keys.map(({ minute }) => formatTimestampUs(minute * minute_us));

@@ -23,7 +23,7 @@ function begin(within: ReturnType<typeof turns>["within"], holder: string, bytes
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("as many run as fit, to the last byte, and the others in the order of arrival", async () => {
+test("work runs while it fits, to the last byte; the rest waits in the order of arrival", async () => {
   const { within } = turns();
   const [one, two, three, four] = [60, 40, 1, 1].map((bytes) => begin(within, "a", bytes));
   await settled();

@@ -16,9 +16,12 @@ export function refuseProblems(
   of_shape: readonly FaultDetail[],
   submitted: Submitted | null,
 ): never {
-  const told = new Set<unknown>(unstorable.map(({ path }) => path));
+  const reported = new Set<unknown>(unstorable.map(({ path }) => path));
   const others = [...of_shape, ...(submitted === null ? [] : contextProblems(submitted))];
-  const details = [...unstorable.map((problem) => ({ ...problem })), ...others.filter(({ path }) => !told.has(path))];
+  const details = [
+    ...unstorable.map((problem) => ({ ...problem })),
+    ...others.filter(({ path }) => !reported.has(path)),
+  ];
   throw new Fault("invalid_request", { details });
 }
 

@@ -69,7 +69,7 @@ function readBytes(
     const onEnd = (): void => {
       stop();
       const whole = () => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
-      handOn(() => resolve(whole()), bytes, holder());
+      passOn(() => resolve(whole()), bytes, holder());
     };
     const onGone = (): void => {
       stop();
@@ -88,7 +88,7 @@ function readBytes(
  * Bodies of one turn of the event loop are passed on together, because one by one a decision took 20 % more time. At
  * most 16, because 64 kept the database and this thread from working in parallel (10 % fewer decisions).
  */
-const handOn = createTurns(16);
+const passOn = createTurns(16);
 
 /**
  * Drops the rest of a refused body, so that a sending client gets the answer. Reads one chunk of each body a turn,

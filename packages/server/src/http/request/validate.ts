@@ -40,8 +40,8 @@ export function compileCheck(schema: object): Check {
 function problemsOf(errors: readonly ErrorObject[]): FaultDetail[] {
   const problems = new Map<string, Problem>();
   // The `null` branch, unintended branches and the union itself do not help the caller.
-  const telling = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
-  for (const error of telling.length > 0 ? ofBranchesMeant(telling, errors) : errors) {
+  const useful = errors.filter((error) => error.keyword !== "anyOf" && !isNullBranch(error));
+  for (const error of useful.length > 0 ? ofIntendedBranches(useful, errors) : errors) {
     const problem = problemOf(error);
     const place = `${problem.path} ${problem.code}`;
     if (!problems.has(place)) problems.set(place, problem);
@@ -58,22 +58,22 @@ function isNullBranch(error: ErrorObject): boolean {
  * Removes errors of branches for another JSON type or another `type` member. If no branch fits, all accepted kinds are
  * listed.
  */
-function ofBranchesMeant(telling: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
+function ofIntendedBranches(useful: readonly ErrorObject[], errors: readonly ErrorObject[]): ErrorObject[] {
   const unions = new Map(errors.flatMap((error) => (error.keyword === "anyOf" ? [[error.instancePath, error]] : [])));
-  const told: ErrorObject[][] = [];
+  const groups: ErrorObject[][] = [];
   const within = new Map<ErrorObject, ErrorObject[]>();
-  for (const error of telling) {
+  for (const error of useful) {
     const union = unionOf(error, unions);
     const group = union === undefined ? undefined : within.get(union);
     if (group !== undefined) group.push(error);
     else {
       const begun = [error];
-      told.push(begun);
+      groups.push(begun);
       if (union !== undefined) within.set(union, begun);
     }
   }
-  for (const [union, group] of within) group.splice(0, group.length, ...meantOf(group, union));
-  return told.flat();
+  for (const [union, group] of within) group.splice(0, group.length, ...intendedErrors(group, union));
+  return groups.flat();
 }
 
 /** Returns the innermost union whose branch reported the error. */
@@ -85,16 +85,16 @@ function unionOf(error: ErrorObject, unions: ReadonlyMap<string, ErrorObject>): 
   }
 }
 
-function meantOf(group: readonly ErrorObject[], union: ErrorObject): ErrorObject[] {
+function intendedErrors(group: readonly ErrorObject[], union: ErrorObject): ErrorObject[] {
   const branchOf = ({ schemaPath }: ErrorObject) => schemaPath.slice(union.schemaPath.length + 1).split("/", 1)[0];
   const strange = group.filter(
     ({ keyword, instancePath }) =>
       (keyword === "type" && instancePath === union.instancePath) ||
       (keyword === "enum" && instancePath === `${union.instancePath}/type`),
   );
-  const strangers = new Set(strange.map(branchOf));
-  const meant = group.filter((error) => !strangers.has(branchOf(error)));
-  if (meant.length > 0) return meant;
+  const unintended = new Set(strange.map(branchOf));
+  const intended = group.filter((error) => !unintended.has(branchOf(error)));
+  if (intended.length > 0) return intended;
   const [one] = strange;
   if (one === undefined || strange.some(({ keyword }) => keyword !== one.keyword)) return strange;
   const taken = one.keyword === "type" ? "type" : "allowedValues";

@@ -167,7 +167,7 @@ describe("open reviews under a freeze", () => {
     expect((await decide(of.reviewer, before.escalation_id, "block")).status).toBe(200);
   });
 
-  test("those that nobody can approve say so, alone and in the list, until the freeze ends", async () => {
+  test("reviews that nobody can approve are marked, alone and in the list, until the freeze ends", async () => {
     const of = await held();
     const whys = async (of: Reviewed) => {
       const { escalations } = (await get("/v1/escalations?status=pending", of.reviewer)).json;
@@ -219,7 +219,7 @@ describe("open reviews under a freeze", () => {
 });
 
 describe("a freeze of a key", () => {
-  test("affects its rotations and the keys that it created, and leaves it no way out", async () => {
+  test("affects its rotations and the keys that it created; it cannot create keys, invite people or unfreeze itself", async () => {
     const of = await open();
     const maker = await of.org.key({ role: "admin" });
     const made = (await post("/v1/api-keys", maker.api_key, { role: "agent" })).json;

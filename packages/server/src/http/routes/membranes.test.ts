@@ -50,7 +50,7 @@ describe("membranes", () => {
     expect(pages.map((page) => page.length)).toEqual([6, 1]);
   });
 
-  test("an intent may name a membrane from the answer of its creation on, on every node", async () => {
+  test("an intent may name a membrane on every node as soon as its creation is answered", async () => {
     const own = (await (await testOrganization(db)).key()).api_key;
     // Both nodes load the organization before the change.
     for (const base of [url, second]) expect((await submit(own, base)).status).toBe(201);

@@ -28,7 +28,7 @@ export function operatingHandlers(
     },
 
     getMetrics: async ({ local, headers }) => {
-      if (!local && !bears(headers["authorization"], deps.metrics_token)) throw notForStrangers();
+      if (!local && !hasToken(headers["authorization"], deps.metrics_token)) throw metricsForbidden();
       return {
         status: 200,
         json_text: await deps.metrics.text(),
@@ -44,14 +44,14 @@ export function operatingHandlers(
   };
 }
 
-function notForStrangers(): Fault {
+function metricsForbidden(): Fault {
   const message =
     "Metrics are for callers on this machine (loopback), and for callers that send COUNTERSIGN_METRICS_TOKEN as Authorization: Bearer <token>.";
   return faultAt("forbidden", "/Authorization", "not_allowed", message);
 }
 
 /** Compares hashes, so that timing reveals nothing about the token. */
-function bears(header: string | readonly string[] | undefined, token: string | null): boolean {
+function hasToken(header: string | readonly string[] | undefined, token: string | null): boolean {
   if (token === null || typeof header !== "string") return false;
   const [, sent] = /^bearer +(.*)$/is.exec(header) ?? [];
   if (sent === undefined) return false;

@@ -140,7 +140,7 @@ describe("an override", () => {
     expect((await retry(org)).verdict).toBe("approve");
   });
 
-  test("counts for any order of keys and spelling of numbers, and members that are not about what happens", async () => {
+  test("counts for the same action with another order of keys, spelling of numbers, summary, session or context", async () => {
     const { agent, action } = plain.intent;
     const content = '"content":{"copies":2.0,"text":"hello"}';
     const summary = '"summary":"once more, please"';
@@ -332,7 +332,7 @@ describe("permissions", () => {
     expect((await override(other, shadow)).json.error.code).toBe("override_not_allowed");
   });
 
-  test("a policy that now forbids it does so on every node, also for earlier blocks", async () => {
+  test("a policy that comes to forbid overrides refuses them on every node, also for earlier blocks", async () => {
     const org = await reviewedOrganization(db, urls[0] ?? "", { packs: [] });
     const policy = (override: string) => ({
       policy: {

@@ -136,7 +136,7 @@ describe("saving", () => {
     await api("POST", `/${policy_id}/retire`);
   });
 
-  test("409 beside 1,000 policies; a retired one makes room for another", async () => {
+  test("409 for the policy after 1,000; a retired one makes room for another", async () => {
     const full = await testOrganization(db);
     const { api_key } = await full.key();
     const { policy_id } = await save(over("retired-later", 1), api_key);

@@ -142,8 +142,8 @@ export class Deliverer {
     if (ended === 0 || (ended < lease_after_ends && ended < this.#shares.in_flight)) return;
     const blocked = [...this.#blocked];
     this.#blocked.clear();
-    for (const wanted of [false, true])
-      for (const [org_id, had_turn] of blocked) if (had_turn === wanted) this.wake(org_id);
+    for (const with_turn of [false, true])
+      for (const [org_id, had_turn] of blocked) if (had_turn === with_turn) this.wake(org_id);
   }
 
   async #send(leased: LeasedDelivery): Promise<void> {
