@@ -20,8 +20,8 @@ export interface GiveWay {
   /** The next request is expected soon, so no long statement should run. */
   expecting(): boolean;
   /**
-   * Await this between two pieces of work. While requests come, resolves after a moment without requests, or when the
-   * work has rested for its share of time.
+   * Await this between two pieces of work. Resolves at once without requests. While requests come, resolves after a
+   * moment without them, or when the work has rested for its share of time.
    */
   rest(): Promise<void>;
 }
@@ -108,8 +108,8 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Resolves when another server has the mail, or when it is a file. Rejects after a minute at the latest. After
-   * `stop`, the server may or may not have the mail.
+   * Resolves when another server has the mail, or when it is a file. Rejects if a retry is needed, after a minute at
+   * the latest. After `stop`, the server may or may not have the mail.
    */
   send(mail: Mail, stop?: AbortSignal): Promise<void>;
 }

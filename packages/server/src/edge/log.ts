@@ -115,8 +115,8 @@ function droppedLine(lines: number): string {
 }
 
 /**
- * Creates a log of JSON lines. Redacts fields with secret names, up to three levels deep, then shapes of secrets in the
- * finished line (about 1 µs), because error messages may contain them.
+ * Creates a log of JSON lines. Redacts fields with secret names, up to three levels deep. Then redacts shapes of
+ * secrets in the finished line (about 1 µs), because error messages may contain them.
  */
 export function createLog(level: LogLevel, sink: DestinationStream = onceATurn(process.stdout)): ProcessLog {
   return pino(

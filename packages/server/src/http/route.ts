@@ -40,7 +40,7 @@ export function queryOf(route: Route, url: string): object {
   throw new Fault("invalid_request", { details: read.problems });
 }
 
-/** An impossible id is not found, unless a PUT would create the object. Faults: not_found, invalid_request. */
+/** An impossible id is not found. For a PUT, the fault names the mistake. Faults: not_found, invalid_request. */
 export function paramsOf(route: Route, params: unknown): object {
   // The router's object has a class, which canonical JSON refuses.
   const given: Readonly<Record<string, string>> = { ...(params as object) };

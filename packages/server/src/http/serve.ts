@@ -223,7 +223,7 @@ function leftSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Reads the key of a caller from memory first, because a revoked key must get only that fault. */
+/** If the caller came from memory, reads the key first, because a revoked key must get only that fault. */
 async function refuseChecked(
   deps: ServeDeps,
   route: Route,

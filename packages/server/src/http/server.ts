@@ -12,7 +12,7 @@ const request_timeout_ms = 30_000;
 const headers_timeout_ms = 10_000;
 /** Longer than the idle timeout of common load balancers, which would use a connection that was just closed. */
 const keep_alive_timeout_ms = 72_000;
-/** For the first request of new connections at the end. */
+/** At the end, new connections have this long to send their first request. */
 const fresh_ms_max = 200;
 
 export interface HttpServer {

@@ -5,7 +5,10 @@ import type { Database } from "../store/database/db.ts";
 /** Passwords are hashed before the statement waits. */
 const patience = { timeout: 30_000 };
 
-/** Sessions that wait for a lock on `table`, in this database only, because others may use the same numbers. */
+/**
+ * SQL for the sessions that wait for a lock on `table`. Limited to this database, because others on the server may use
+ * the same numbers.
+ */
 export const waitingFor = (table: string): string =>
   `select pid from pg_locks where not granted and relation = '${table}'::regclass
    and database = (select oid from pg_database where datname = current_database())`;

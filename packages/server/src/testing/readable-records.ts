@@ -1,7 +1,7 @@
 import type { Query } from "../ports.ts";
 
 /**
- * Returns stored documents that PostgreSQL cannot read, as `table.column: reason`: a json column accepts half a
+ * Returns stored documents that PostgreSQL cannot read, as `table.column: reason`. A json column accepts half a
  * surrogate pair or a NUL character, but reading a field fails.
  */
 export async function unreadableRecords(db: { readonly query: Query }): Promise<string[]> {

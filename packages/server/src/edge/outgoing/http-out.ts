@@ -1,7 +1,7 @@
 /**
  * The only client for addresses that customers configure. Judges every address and connects only to those. One absolute
- * timer runs from the lookup to the status line, because the idle timers of undici and `http.request` never ended a
- * request to a receiver that sent one byte every 100 ms. Proxy variables are ignored.
+ * timer runs from the lookup to the status line. Idle timers never ended a request to a receiver that sent one byte
+ * every 100 ms. Proxy variables are ignored.
  */
 import { performance } from "node:perf_hooks";
 import { limits } from "@countersign/contract";

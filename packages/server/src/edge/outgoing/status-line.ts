@@ -2,7 +2,7 @@ const line_feed = 0x0a;
 const carriage_return = 0x0d;
 /** The rest does not contain the status. */
 const line_chars_max = "HTTP/1.1 200 ".length;
-const status_100 = /^HTTP\/\d\.\d 100$/;
+const interim100 = /^HTTP\/\d\.\d 100$/;
 
 /**
  * Returns a function for the bytes of an answer. It calls `onStatus` once, when the first final status line ends. A
@@ -31,7 +31,7 @@ export function statusLineReader(onStatus: (status: number) => void): (bytes: Bu
         line = "";
       } else if (byte !== carriage_return && line.length < line_chars_max) {
         line += String.fromCharCode(byte);
-        if (state === "before" && status_100.test(line)) bytes[at] = "2".charCodeAt(0);
+        if (state === "before" && interim100.test(line)) bytes[at] = "2".charCodeAt(0);
       }
     }
   };

@@ -105,7 +105,7 @@ async function finish(
   };
 }
 
-/** Null: no error. Checks what the library accepts (OpenID Connect Core, section 3.1.3.7). */
+/** Finds errors that the library accepts (OpenID Connect Core, section 3.1.3.7). Null: none. */
 function wrongClaim({ azp, iat }: IDToken, client_id: string): string | null {
   if (azp !== undefined && azp !== client_id) return "The provider issued the ID token for another client.";
   return iat > Date.now() / 1000 + clock_off_seconds_max ? wrong_time : null;

@@ -86,7 +86,8 @@ function createLibrary(packs: ReadonlyMap<string, ParsedPack>): PackLibrary {
   const shared = new SharedPolicies();
   const rules = new Set([...packs.values()].flatMap((pack) => pack.rules.map(({ metadata }) => metadata.name)));
   const ofPacks = new LRUCache<string, Promise<PolicySet>>({ max: sets_max });
-  // A set is freed with its policies. Kept by policy names, each change of one of 300 policies left 32 MB in memory.
+  // A set is freed with its policies. When sets were kept by policy names, each change of one of 300 policies left 32
+  // MB in memory.
   const ofOwn = new WeakMap<readonly PolicySource[], LRUCache<string, Promise<PolicySet>>>();
 
   function setsWith(own: readonly PolicySource[]): LRUCache<string, Promise<PolicySet>> {

@@ -304,7 +304,7 @@ async function pagesOf(org_id: string, page_rows: number) {
         turns.push(turn);
         wake();
       },
-      // Called for each page that has fewer rows than one step.
+      // Called once for each page of fewer than 50 rows.
       async progress() {
         in_memory -= 1;
       },

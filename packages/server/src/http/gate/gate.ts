@@ -88,7 +88,7 @@ export function admit(deps: GateDeps, visit: Visit): Admission | Promise<Admissi
   return admitPresented(deps, visit, key);
 }
 
-/** Reads the caller again, because its limits may have been raised since. */
+/** If the window is full, reads the caller again, because its limits may have been raised since. */
 function unlessFull(deps: GateDeps, visit: Visit, key: string, admission: Admission): Admission | Promise<Admission> {
   return admission.use?.taken.allowed === false ? admitPresented(deps, visit, key) : admission;
 }

@@ -46,7 +46,7 @@ export function headFault(request: IncomingMessage, response: ServerResponse): F
   return fault;
 }
 
-/** Checks what Node 20 accepts, such as two Host headers or `Transfer-Encoding: gzip, chunked`. */
+/** Refuses what Node 20 accepts, such as two Host headers or `Transfer-Encoding: gzip, chunked`. */
 function faultOfHead(request: IncomingMessage): Fault | null {
   const { headers, rawHeaders, url, httpVersion } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return malformed("Use HTTP/1.1.");

@@ -18,7 +18,7 @@ export async function expireNow(db: { readonly query: Query }, table: keyof type
   if (rows.length !== 1) throw new Error(`${table} has no row ${id}`);
 }
 
-/** For sessions, mailed links, challenges, invitations, domain claims and used codes. */
+/** Covers sessions, mailed links, challenges, invitations, domain claims and used codes. */
 export async function letPass(db: { readonly query: Query }, seconds: number): Promise<void> {
   const times = {
     sessions: ["created_at", "last_seen_at", "expires_at"],

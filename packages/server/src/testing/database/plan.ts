@@ -52,12 +52,12 @@ export async function planOfQueued(
   return only(plans);
 }
 
-/** Returned or removed by one step in one execution. */
+/** Returns the most rows that one step returned or removed in one execution. */
 export function mostRows({ Plans = [], ...plan }: Plan): number {
   return Math.max(plan["Actual Rows"], plan["Rows Removed by Filter"] ?? 0, ...Plans.map(mostRows));
 }
 
-/** Read by one step of the table. */
+/** Returns the most pages of the table that one step read. */
 export function mostPages(table: string, { Plans = [], ...plan }: Plan): number {
   const reads = plan["Relation Name"] === table && plan["Node Type"].includes("Scan");
   const pages = reads ? plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] : 0;

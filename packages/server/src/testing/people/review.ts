@@ -67,7 +67,7 @@ export const blockedBody = {
   context: { contract_version: "1", facts: { security: { prompt_injection_detected: true } } },
 };
 
-/** To `interval` from now. */
+/** Moves the deadline to `interval` from now. */
 export async function deadlineIn(db: Database, escalation_ids: readonly string[], interval: string): Promise<void> {
   await db.system((query) =>
     query(

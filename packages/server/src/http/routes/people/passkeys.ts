@@ -54,7 +54,10 @@ export function passkeyRoutes(runtime: Runtime, cookies: SessionCookies): Passke
   };
 }
 
-/** Browsers support passkeys for names only, so a loopback address works as localhost. Faults: state_conflict. */
+/**
+ * Browsers support passkeys for names only. On a loopback address the page must be opened as localhost. Faults:
+ * state_conflict.
+ */
 function passkeySite(public_url: string, host: OperationRequest["headers"][string]): PasskeySite {
   const { protocol, hostname, port, origin } = new URL(public_url);
   if (isIP(hostname.replace(/^\[|\]$/g, "")) === 0) return { origin, host: hostname };
